@@ -148,7 +148,7 @@ def _log_size(run: SimulationJob) -> float:
 
 
 def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
-    """Return evenly spaced runs from the largest to the smallest; only the largest if one."""
+    """Return evenly spaced runs from the largest to the smallest; a single one is the largest."""
     count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(runs))
     positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
     return [runs[position] for position in positions]

@@ -23,7 +23,7 @@ _CHART_HEIGHT: Final = 300  # pixels, of a single chart
 
 
 def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
-    """Return the table of the best policies, with a tile for each problem compared."""
+    """Return the table of the best policies: a tile for each problem on which they are compared."""
     metric = next(iter(summaries.metrics.values()))
     entries = [*leaders[0].names]
     # The entry that varies fastest has a column for each value, if these are few.

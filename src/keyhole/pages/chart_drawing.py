@@ -72,7 +72,7 @@ def place_labels(
     return positions
 
 
-# At most about this many points of a curve are kept: a page with 11 curves has less than 60 kB.
+# At most about this many points of a curve are kept: the HTML of 11 curves is less than 60 kB.
 _MOST_POINTS: Final = 120
 _MOST_PANEL_POINTS: Final = 60
 
@@ -190,7 +190,7 @@ def _last_point(curve: Curve, plot: Plot) -> tuple[float, float]:
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
     """Return the lines; of the coloured lines with one path, all but the last are overlaid.
 
-    Overlaid lines are drawn with gaps, through which the last one is seen.
+    Overlaid lines are drawn with gaps, through which the last one shows if it is drawn below.
     """
     last = {line.path: line for line in lines if line.is_coloured and line.path}
     return [

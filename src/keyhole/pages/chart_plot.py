@@ -18,10 +18,10 @@ Floats = npt.NDArray[np.float64]
 # Between these sizes, numbers are written out; others are written as powers of ten, such as 2e12.
 _PLAIN_FROM: Final = 1e-5
 _PLAIN_BELOW: Final = 1e12
-_LARGEST: Final = 1e150  # number on an axis: with larger ones, ticks would overflow
+_LARGEST: Final = 1e150  # of the numbers on an axis: with larger ones, ticks would overflow
 _EQUAL: Final = 1e-12  # relative difference of ends that count as equal
 _MARGIN: Final = 0.04  # of the range, at either end
-_SHOWN_INTERVALS: Final = 0.95  # the widest, of the first rounds, would squeeze the curves
+_SHOWN_INTERVALS: Final = 0.95  # of all: the widest, of the first rounds, would squeeze the curves
 _TICK_STEPS: Final = (1, 2, 2.5, 5, 10)
 _FEWEST_LOG_TICKS: Final = 3
 _MOST_LOG_TICKS: Final = 7

@@ -176,7 +176,7 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
 
 
 class _PageLocator(Locator):
-    """The places of ticks as on pages, for the part of the axis that is shown."""
+    """A locator that places ticks as pages do, on the part of the axis that is shown."""
 
     def __init__(self, name: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
         self._name = name
@@ -200,7 +200,7 @@ class _PageLocator(Locator):
 
 
 class _PageFormatter(Formatter):
-    """The texts of ticks as on pages."""
+    """A formatter that writes the numbers at ticks as pages do."""
 
     def __init__(self, scale: Scale) -> None:
         self._scale = scale

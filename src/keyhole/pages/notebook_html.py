@@ -19,7 +19,7 @@ def notebook_html(tables: Sequence[Table], picture: str = "", line: str = "") ->
 
 
 def chart_html(chart: "LineChart") -> str:
-    """Return the HTML of a chart as an image without a file; "" if Matplotlib is not installed."""
+    """Return the HTML of a chart as an image that needs no file; "" without Matplotlib."""
     if not has_extra("plots"):
         return ""
     from keyhole.pages.figure_files import figure_bytes
@@ -29,7 +29,7 @@ def chart_html(chart: "LineChart") -> str:
 
 
 def image_html(svg: bytes, alt: str) -> str:
-    """Return the HTML of an SVG as an image without a file."""
+    """Return the HTML of an SVG as an image that needs no file."""
     # The SVG is not an element of the page: its ids would be ambiguous beside those of other
     # figures, and its styles would reach other parts of the page.
     data = base64.b64encode(svg).decode()

@@ -14,8 +14,8 @@ LEVEL: Final = 0.05
 def holm(p_values: Sequence[float]) -> FloatArray:
     """Return p-values adjusted for multiple testing.
 
-    To reject hypotheses whose adjusted p-value is below 5 % has a family-wise error rate of at most
-    5 %, under any dependence: Holm (1979), "A simple sequentially rejective multiple test
+    Rejecting the hypotheses with adjusted p-values below 5 % has a family-wise error rate of at
+    most 5 %, under any dependence: Holm (1979), "A simple sequentially rejective multiple test
     procedure".
 
     Examples
