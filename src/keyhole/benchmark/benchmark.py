@@ -181,15 +181,16 @@ class _RoundTimes:
         except (OSError, ValueError):
             self._times = {}
 
-    def nanoseconds(self, contest: Contest, label: str) -> float:
+    def nanoseconds(self, contest: Contest, entrant: Entrant) -> float:
         """Return the processor time of a policy's round on one thread, with the environment."""
         # If the problem or a parameter of the policy changes, so does the key.
-        key = f"{contest.problem.digest} {json.dumps(contest.entry(label), sort_keys=True)}"
+        entry = {"label": entrant.label, **entrant.entry}
+        key = f"{contest.problem.digest} {json.dumps(entry, sort_keys=True)}"
         if key not in self._times:
             # Wall time would include the time that other programs on the machine take.
             seconds = measure_seconds_per_round(
                 contest.spec.plan,
-                label,
+                entrant.label,
                 self._scale.timed_seconds,
                 replications=self._scale.replications,
                 clock=process_time,
@@ -214,7 +215,7 @@ def _problem_record(
         **{field: getattr(contest.spec, field) for field in spec_fields},
         wrong_choice=_round_digits(contest.wrong_choice_loss),
         results=[
-            _result_record(contest, entrant, regrets, times.nanoseconds(contest, entrant.label))
+            _result_record(contest, entrant, regrets, times.nanoseconds(contest, entrant))
             for entrant in contest.entrants
         ],
     )
@@ -228,10 +229,9 @@ def _result_record(
     rival_labels = [
         rival.label for rival in contest.entrants if not (rival is entrant or rival.is_yardstick)
     ]
-    entry = contest.entry(entrant.label)
     return results_file.ResultRecord(
         policy=entrant.label,
-        entry={name: value for name, value in entry.items() if name != "label"},
+        entry=dict(entrant.entry),
         yardstick=entrant.is_yardstick,
         mean=_round_digits(mean.value),
         std_error=_round_digits(mean.error),

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,10 @@ from keyhole.validate import check_choice
 
 @dataclass(frozen=True)
 class Entrant:
-    """A policy of the benchmark: its label, and its spec entry without what a problem tells it."""
+    """A policy of the benchmark: its label, and its other entries in a spec.
+
+    In a contest, they include what the problem tells the policy.
+    """
 
     label: str
     entry: Mapping[str, Any]
@@ -108,10 +111,6 @@ class Contest:
     wrong_choice_loss: float
     """The regret of a wrong choice in every round."""
 
-    def entry(self, label: str) -> dict[str, Any]:
-        """Return the spec entry of the policy with this label."""
-        return next(entry for entry in self.spec.policy if entry["label"] == label)
-
 
 def make_contests(
     problems: Sequence[BenchmarkProblem], names: Sequence[str], scale: Scale, seed: int = SEED
@@ -128,16 +127,13 @@ def make_contests(
         instance = make_problem(table, Path())
         horizon = scale.horizon(problem.horizon)
         entrants = []
-        entries = []
         for entrant in select_entrants(problem.setting, names):
             try:
                 entry = _playable_entry(entrant, problem, instance, horizon)
+                entrants.append(replace(entrant, entry=entry))
             except UnplayableError as error:
                 reasons.setdefault(entrant.entry["name"], str(error))
-                continue
-            entrants.append(entrant)
-            entries.append({"label": entrant.label, **entry})
-        if not entries:
+        if not entrants:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the benchmark measures what policies warn of
@@ -148,7 +144,7 @@ def make_contests(
                     "replications": scale.replications,
                     "horizon": horizon,
                     "problem": table,
-                    "policy": entries,
+                    "policy": [{"label": entrant.label, **entrant.entry} for entrant in entrants],
                 },
                 folder=Path(),
             )
