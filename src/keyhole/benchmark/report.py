@@ -89,7 +89,7 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
         for summary in summaries
     }
     rows = list(dict.fromkeys(row for row, _ in cells))
-    columns = [part for part in PARTS if any(summary.part == part for summary in summaries)]
+    columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
         "tuning and for judging; the next one, with a 95 % interval of the ratio."

@@ -143,9 +143,9 @@ class SituationSummary:
 def summarize(content: BenchmarkFile) -> list[SituationSummary]:
     """Return the summaries of all situations that have problems, setting by setting."""
     groups = [
-        [p for p in content.of_setting(setting) if (p.part, p.situation) == (part, situation)]
+        [p for p in content.of_setting(setting) if (p.part, p.situation) == (part_name, situation)]
         for setting in content.settings
-        for part in PARTS
+        for part_name in PARTS
         for situation in SITUATIONS[setting]
     ]
     return [_summarize_situation(problems) for problems in groups if problems]

@@ -39,7 +39,7 @@ def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     all_rows = list(dict.fromkeys(row for row, _ in tiles))
     columns = list(dict.fromkeys(column for _, column in tiles))
     rows = sweep_summary.pick_evenly(all_rows, _MOST_TILES // len(columns))
-    cells = {place: tile for place, tile in tiles.items() if place[0] in rows}
+    cells = {key: tile for key, tile in tiles.items() if key[0] in rows}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
     if len(rows) < len(all_rows):
         caption += f" {len(rows):,} of {len(all_rows):,} rows, evenly spread over all."

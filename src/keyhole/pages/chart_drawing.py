@@ -153,7 +153,7 @@ def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
 
 
 def _name_lines(lines: Sequence[DrawnLine], plot: Plot, labels: Sequence[str]) -> list[DrawnLine]:
-    """Return the lines; those with these labels are coloured and named while there is room.
+    """Return the lines; those with these labels are coloured and named while there is space.
 
     `labels` begins with the most important one.
     """
@@ -222,7 +222,7 @@ class DrawnReference(NamedTuple):
 def draw_references(
     references: Sequence[ReferenceLine], plot: Plot, unit: str
 ) -> list[DrawnReference]:
-    """Return the lines whose names have room.
+    """Return the lines for whose names there is space.
 
     Of a line beyond the axis only the name is drawn, at that end, with its value and an arrow.
     """

@@ -91,7 +91,7 @@ class LineChart:
         Texts below and above the chart.
     named : sequence of str
         Labels, the most important first: these curves are coloured and named at their ends if
-        there is room; all others are grey. By default the first 12 curves that have a point.
+        there is space; all others are grey. By default the first 12 curves that have a point.
     references : sequence of ReferenceLine
         Horizontal lines that mark values.
     rings : sequence of Ring
