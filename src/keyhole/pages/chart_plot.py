@@ -208,17 +208,20 @@ def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
     """Return a range with the last interval of each curve, and 95 % of all lower and upper ends."""
-    ends_shown = [math.inf, -math.inf]
-    for end_index, choose in enumerate((min, max)):
-        ends = [interval[end_index] for interval in intervals]
-        ends = [end[_is_drawable(end, is_log)] for end in ends]
-        ends = [end for end in ends if end.size]
-        if ends:
-            sorted_ends = np.sort(np.concatenate(ends))
-            skipped_count = int((1 - _SHOWN_INTERVALS) * sorted_ends.size)
-            widest_shown = sorted_ends[[skipped_count, -1 - skipped_count][end_index]]
-            ends_shown[end_index] = float(choose(widest_shown, *(end[-1] for end in ends)))
-    return ends_shown[0], ends_shown[1]
+    lows = [low[_is_drawable(low, is_log)] for low, _ in intervals]
+    highs = [high[_is_drawable(high, is_log)] for _, high in intervals]
+    return _lowest_shown(lows), -_lowest_shown([-ends for ends in highs])
+
+
+def _lowest_shown(ends: Iterable[Floats]) -> float:
+    """Return the smallest of each curve's last end, and of all ends without the lowest 5 %."""
+    ends_by_curve = [curve_ends for curve_ends in ends if curve_ends.size]
+    if not ends_by_curve:
+        return math.inf
+    ascending = np.sort(np.concatenate(ends_by_curve))
+    skipped_count = int((1 - _SHOWN_INTERVALS) * ascending.size)
+    last_ends = [curve_ends[-1] for curve_ends in ends_by_curve]
+    return float(min(ascending[skipped_count], *last_ends))
 
 
 def _is_drawable(values: Floats, is_log: bool) -> npt.NDArray[np.bool_]:
