@@ -131,11 +131,13 @@ class ResultCache:
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of those that can.
-        filled = plan.stop_metrics_without_stop(shared_plan.policies[_LABEL], plan.checkpoints)
+        constant_values = plan.stop_metrics_without_stop(
+            shared_plan.policies[_LABEL], plan.checkpoints
+        )
         selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
-            if i in filled:
-                selected[:, i] = filled[i][:, None]
+            if i in constant_values:
+                selected[:, i] = constant_values[i][:, None]
             else:
                 selected[:, i] = values[rows, shared_plan.metrics.index(name)]
         return selected

@@ -134,13 +134,11 @@ def charts_by_round(
     panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
     has_logarithms = any(is_drawn_as_logarithm(panel, metric, y) for panel in panels)
     combined = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
-    *row_entries, column_entry = panels[0].names or [""]
-    has_all_combinations = len(panels) == math.prod(
-        len(summaries.sweep[name]) for name in panels[0].names
-    )
-    # The last entry varies fastest: with a column for each of its values, the panels form a table.
-    if isinstance(combined, ChartGrid) and row_entries and has_all_combinations:
-        return replace(combined, columns=len(summaries.sweep[column_entry]))
+    value_counts = [len(summaries.sweep[name]) for name in panels[0].names]
+    is_table = len(value_counts) > 1 and len(panels) == math.prod(value_counts)
+    # The last entry varies fastest: the table has a column for each of its values.
+    if isinstance(combined, ChartGrid) and is_table:
+        return replace(combined, columns=value_counts[-1])
     return combined
 
 

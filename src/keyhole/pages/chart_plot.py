@@ -168,7 +168,7 @@ def fit_scale(
         smallest = min(fixed)
         largest = max(fixed)
     lowest, highest = _interval_range(intervals, is_log)
-    floor = -math.inf
+    floor = -math.inf  # intervals reach no lower, nor does the margin of a linear scale
     if is_log:
         floor = smallest / 2
     elif min(smallest, lowest) >= 0:

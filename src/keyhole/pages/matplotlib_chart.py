@@ -99,6 +99,7 @@ def _draw_chart(
     """
     plot = Plot.of(chart, height=chart.height, is_panel=bool(among))
     styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)
+    # Axes on which the user has drawn before keep what they show.
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
     for number, curve in enumerate(chart.curves):
