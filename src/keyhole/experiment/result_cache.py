@@ -131,9 +131,8 @@ class ResultCache:
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of those that can.
-        constant_values = plan.stop_metrics_without_stop(
-            shared_plan.policies[_LABEL], plan.checkpoints
-        )
+        policy = shared_plan.policies[_LABEL]
+        constant_values = plan.stop_metrics_without_stop(policy, plan.checkpoints)
         selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
             if i in constant_values:
