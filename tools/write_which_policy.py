@@ -205,13 +205,13 @@ def next_best(summary) -> str:
 
 def linear_runs(summary, best) -> str:
     """Return the share of linear runs, and the policy that has the fewest if it is another."""
-    from keyhole.benchmark.summary import format_share, lets_learn
+    from keyhole.benchmark.summary import can_be_learnt, format_share
 
     fewest = min(summary.ranked, key=lambda standing: standing.linear)
     share = format_share(best.linear_share)
     if summary.uncounted:
         share += f", {summary.uncounted} left out"
-    for problem in filter(lets_learn, summary.problems):
+    for problem in filter(can_be_learnt, summary.problems):
         linear = next(result.linear for result in problem.results if result.policy == best.policy)
         if len(summary.problems) > 1 and linear >= max(1, MOST_OF_ALL * best.linear):
             share += f", on {problem.name}"

@@ -168,7 +168,7 @@ CHANGES = [
     (
         'label = "ours"',
         'label = "Uniform()"',
-        r"policy\[1\].label must be a text of its own, got 'Uniform\(\)'",
+        r"policy\[1\].label must differ between policies, got 'Uniform\(\)' twice",
     ),
     ('name = "LSA"', "", r"policy\[0\].name must be given"),
     ('name = "LSA"', "name = 3", r"policy\[0\].name must be a text, got 3"),

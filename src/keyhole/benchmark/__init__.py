@@ -1,4 +1,4 @@
-"""The benchmark: every policy of a setting on a fixed list of problems, by rules fixed before."""
+"""The benchmark: every policy of a setting on a fixed list of problems, by fixed rules."""
 
 from keyhole.benchmark.benchmark import RESULTS_FILE, bench
 from keyhole.benchmark.results_file import BenchmarkFile, read_results

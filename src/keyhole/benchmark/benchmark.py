@@ -20,7 +20,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
-from keyhole.files import folder_lock, has_content, write_atomically
+from keyhole.files import folder_lock, has_content, open_draft, write_atomically
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
@@ -49,36 +49,37 @@ def bench(
 ) -> results_file.BenchmarkFile:
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
-    Beside it, ``values.parquet`` has the regret of every replication. A second call resumes an
-    interrupted one; simulations are kept in the folder, so that a call which adds policies or
-    problems simulates only these.
+    Beside it, ``values.parquet`` has the regret of every replication. Simulations are kept in the
+    folder: a call with the same folder resumes an interrupted one, and a call with further policies
+    or problems simulates only these.
 
     Parameters
     ----------
     settings : str or iterable of str, optional
-        By default all of Keyhole's own.
+        The names of settings; by default all of Keyhole's own.
     scale : {"quick", "paper"}, default "quick"
         20 replications of a tenth of the rounds, or 200 replications of all rounds.
     out : str or Path
         The folder; created if needed.
     problems : sequence of str, optional
-        Patterns of names, such as ``told-*``, or a part, "tuning" or "judging"; by default all.
+        Patterns of names, such as ``told-*``, or the names of parts, "tuning" and "judging"; by
+        default all.
     policies : sequence of str, optional
-        Names, or your own as ``file.py:Class``; by default all of the settings.
+        Names, or your own policies as ``file.py:Class``; by default all of the settings.
     seed : int, default 29
-        Of all random numbers: another one shows what a result owes to chance.
+        The seed of all random numbers: another seed shows how far a result is due to chance.
     threads : int, optional
-        At most 1,024; by default one for each processor.
+        The number of threads, at most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress on standard error.
 
     Raises
     ------
     ValueError
-        If a name is unknown, the folder holds something else, or a policy of yours fails in the
-        first rounds, which are played in Python, where indices and recommendations are checked.
+        If a name is unknown, if the folder holds something else, or if a policy of yours fails in
+        its first rounds. These are played in Python, where indices and recommendations are checked.
     """
-    # Everything given is checked first: simulations may take hours.
+    # All arguments are checked first, since simulations may take hours.
     # SITUATIONS has an entry for each setting.
     names = [settings] if isinstance(settings, str) else settings or SITUATIONS
     setting_names = dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in names)
@@ -126,7 +127,7 @@ def _command(
     policies: Sequence[str],
     seed: int,
 ) -> str:
-    """Return the commands that give the same results, without the folders of this machine."""
+    """Return the commands that give the same results, without the folders on this machine."""
     arguments = ["--scale", scale]
     for pattern in problems:
         arguments += ["--problems", pattern]
@@ -142,7 +143,7 @@ def _command(
 
 
 def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -> None:
-    """Write the regret of every replication at the horizon."""
+    """Write the regret of every replication at the horizon to a Parquet file."""
     rows = [
         (contest.problem.setting, contest.problem.name, label, replication, float(regret))
         for contest in contests
@@ -151,18 +152,17 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
     ]
     names = ["setting", "problem", "policy", "replication", "regret"]
     table = pa.table([list(column) for column in zip(*rows, strict=True)], names=names)
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer)
-    write_atomically(path, buffer.getvalue().to_pybytes())
+    with open_draft(path) as file:
+        pq.write_table(table, file)
 
 
 def _simulate(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
-    """Simulate what the cache lacks, and show the time left, also that of compilation."""
+    """Simulate what the cache lacks; show the time left, including that of compilation."""
     work = list_work(specs, cache, threads) if progress else []
-    # One by one, although the cache could fill all at once: the time left differs by policy, and
-    # most of it may be compilation.
+    # The cache could simulate all specs in one call. It simulates one after the other, since the
+    # time left depends on which are done.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
             cache.fill([spec], None, threads, total.of(name))
@@ -170,36 +170,37 @@ def _simulate(
 
 
 class _RoundTimes:
-    """The nanoseconds that a round of a policy takes, which are kept in a file."""
+    """A file of the nanoseconds that a round of each policy takes in each problem."""
 
     def __init__(self, path: Path, scale: Scale) -> None:
         self._path = path
         self._scale = scale
         try:
             # A damaged file is no error, since times can be measured again.
-            self._known: dict[str, float] = json.loads(path.read_bytes())
+            self._times: dict[str, float] = json.loads(path.read_bytes())
         except (OSError, ValueError):
-            self._known = {}
+            self._times = {}
 
-    def nanoseconds(self, contest: Contest, label: str) -> float:
-        """Return the processor time of a round on one thread, with that of the environment."""
-        # A problem or a parameter that has changed has another key, and is timed anew.
-        key = f"{contest.problem.digest} {json.dumps(contest.entry(label), sort_keys=True)}"
-        if key not in self._known:
-            # Processor time: wall time would include what other programs of the machine take.
+    def nanoseconds(self, contest: Contest, entrant: Entrant) -> float:
+        """Return the processor time of a policy's round on one thread, with the environment."""
+        # If the problem or a parameter of the policy changes, so does the key.
+        entry = {"label": entrant.label, **entrant.entry}
+        key = f"{contest.problem.digest} {json.dumps(entry, sort_keys=True)}"
+        if key not in self._times:
+            # Wall time would include the time that other programs on the machine take.
             seconds = measure_seconds_per_round(
                 contest.spec.plan,
-                label,
+                entrant.label,
                 self._scale.timed_seconds,
                 replications=self._scale.replications,
                 clock=process_time,
             )
-            self._known[key] = round(seconds * 1e9, 1)
-        return self._known[key]
+            self._times[key] = round(seconds * 1e9, 1)
+        return self._times[key]
 
     def write(self) -> None:
         """Write the file."""
-        write_atomically(self._path, json.dumps(self._known, indent=1).encode())
+        write_atomically(self._path, json.dumps(self._times, indent=1).encode())
 
 
 def _problem_record(
@@ -207,14 +208,14 @@ def _problem_record(
 ) -> results_file.ProblemRecord:
     # The first metric of every setting is its regret; the last row is the horizon.
     regrets = {label: values[-1, 0] for label, values in cache.values(contest.spec).items()}
-    described = ("setting", "name", "part", "situation", "title", "drawn", "digest")
-    played = ("horizon", "replications", "seed")
+    problem_fields = ("setting", "name", "part", "situation", "title", "drawn", "digest")
+    spec_fields = ("horizon", "replications", "seed")
     return results_file.ProblemRecord(
-        **{field: getattr(contest.problem, field) for field in described},
-        **{field: getattr(contest.spec, field) for field in played},
+        **{field: getattr(contest.problem, field) for field in problem_fields},
+        **{field: getattr(contest.spec, field) for field in spec_fields},
         wrong_choice=_round_digits(contest.wrong_choice_loss),
         results=[
-            _result_record(contest, entrant, regrets, times.nanoseconds(contest, entrant.label))
+            _result_record(contest, entrant, regrets, times.nanoseconds(contest, entrant))
             for entrant in contest.entrants
         ],
     )
@@ -228,25 +229,24 @@ def _result_record(
     rival_labels = [
         rival.label for rival in contest.entrants if not (rival is entrant or rival.is_yardstick)
     ]
-    entry = contest.entry(entrant.label)
     return results_file.ResultRecord(
         policy=entrant.label,
-        entry={name: value for name, value in entry.items() if name != "label"},
+        entry=dict(entrant.entry),
         yardstick=entrant.is_yardstick,
         mean=_round_digits(mean.value),
         std_error=_round_digits(mean.error),
-        # "higher" returns the regret of a run; the default would interpolate between two.
+        # With "higher" it is the regret of a run; the default would interpolate between two runs.
         quantile_90=_round_digits(float(np.quantile(values, _QUANTILE, method="higher"))),
         worst=_round_digits(float(values.max())),
         # The number of replications with nearly linear regret.
         linear=int((values > LINEAR_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
-        # The rivals with a lower regret than this policy. All policies had the same random numbers,
+        # The rivals with a lower regret than this policy. All policies have common random numbers,
         # so `compare` takes differences run by run.
         better=[label for label in rival_labels if compare(values, regrets[label]).low > 0.0],
     )
 
 
 def _round_digits(value: float) -> float:
-    """Return a number rounded to as many digits as the results file has."""
+    """Return a number rounded to the six digits that the results file has."""
     return float(f"{value:.{_DIGITS}g}")

@@ -1,4 +1,4 @@
-"""A problem of the benchmark: what is simulated, for how long, and how files write it."""
+"""A problem of the benchmark: its instance, its horizon, and its short forms in files."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.policy_simulation_job import json_digest
 
 AnyProblem = Any
-"""A problem of any setting: each function of `_LOSSES` uses attributes of its own."""
+"""A problem of any setting: each function of `_LOSSES` uses attributes of one setting's."""
 Part = Literal["tuning", "judging"]
 PARTS: Final = ("tuning", "judging")
 
@@ -27,17 +27,20 @@ class BenchmarkProblem:
     name : str
         Letters, digits and hyphens, unique in its setting.
     situation : str
-        To which situation of the guide it belongs: see `SITUATIONS` of `keyhole.benchmark.rules`.
+        The situation of the guide that it belongs to: see `SITUATIONS` of
+        `keyhole.benchmark.rules`.
     title : str
         The problem in a few words.
     problem : dict
         The table ``[problem]`` of a spec, without its setting.
     horizon : int
-        Rounds, fixed before any policy was run on it.
+        The number of rounds, which was fixed before any policy was run on it.
     told : dict
-        What policies may be told, rightly or wrongly: values of parameters that have no default.
-    setting, part : str
-        Where the problem belongs.
+        What policies are told, rightly or wrongly: values of their parameters, by name.
+    setting : str
+        The name of its setting.
+    part : {"tuning", "judging"}
+        Whether policies may be tuned on it, or are only judged by it.
     drawn : bool
         Whether it was drawn by a rule, so that nobody chose it.
     """
@@ -54,17 +57,16 @@ class BenchmarkProblem:
 
     @property
     def digest(self) -> str:
-        """A digest of all that decides what a simulation gives."""
-        table = dict(self.problem)
-        return json_digest([self.setting, table, self.horizon, dict(self.told)])[:16]
+        """A digest of all that determines the results of a policy, except scale and seed."""
+        return json_digest([self.setting, dict(self.problem), self.horizon, dict(self.told)])[:16]
 
 
 def wrong_choice_loss(problem: Problem) -> float:
-    """Return what a wrong choice loses: in a round, or in thresholding at the end.
+    """Return the regret of a wrong choice: in a round, or in `thresholding` at the end.
 
-    It is the mean gap of the arms that are not best; in `threshold`, its mean over the levels; in
-    `resource`, with each arm at its best limit. In `semibandit` it is the mean loss of an arm
-    that the best allocation funds, and in `thresholding` half of the labels.
+    It is the mean gap of the arms that are not best; in `threshold` the mean of that over the
+    levels, and in `resource` with each arm at its best limit. In `semibandit` it is the mean loss
+    of an arm that the best allocation funds, and in `thresholding` half of the labels.
     """
     return _LOSSES[problem.setting.name](problem)
 
@@ -90,7 +92,7 @@ _LARGEST_DENOMINATOR: Final = 1000  # of the means of arms with recorded rewards
 
 
 def expand_short_forms(value: Any) -> Any:
-    """Return a value of a file with all short forms written out."""
+    """Return a value of a problem file with all short forms written out."""
     if isinstance(value, list):
         return [expand_short_forms(element) for element in value]
     match value:
@@ -98,7 +100,7 @@ def expand_short_forms(value: Any) -> Any:
             return [round(float(mean), 4) for mean in np.linspace(low, high, count)]
         case {"repeat": pairs}:
             return [mean for mean, count in pairs for _ in range(count)]
-        case {"pareto": [power, scale]}:  # a heavy tail, for powers below 2
+        case {"pareto": [power, scale]}:  # delays with a heavy tail if the power is below 2
             return _delay_quantiles(lambda p: scale * (p ** (-1 / power) - 1), _PARETO_QUANTILES)
         case {"geometric": mean}:
             slope = math.log1p(-1 / (1 + mean))
@@ -108,16 +110,16 @@ def expand_short_forms(value: Any) -> Any:
                 expand_short_forms(arms), prompt_zeros=value.get("prompt_zeros", False)
             )
         case dict():
-            return {name: expand_short_forms(field) for name, field in value.items()}
+            return {name: expand_short_forms(element) for name, element in value.items()}
     return value
 
 
 def _reward_delay_table(
     arms: Sequence[tuple[float, Sequence[int]]], *, prompt_zeros: bool
 ) -> dict[str, object]:
-    """Return the table of a problem whose arms have a mean reward and delays of their own.
+    """Return the table of a problem whose arms each have a mean reward and equally likely delays.
 
-    With `prompt_zeros` only rewards of 1 are late.
+    With `prompt_zeros` rewards of 0 have no delay.
     """
     rewards = []
     delays = []
@@ -131,5 +133,5 @@ def _reward_delay_table(
 
 
 def _delay_quantiles(inverse: Callable[[float], float], count: int) -> list[int]:
-    """Return quantiles of a delay; `inverse` gives the delay that is exceeded with chance p."""
+    """Return quantiles of a delay, which exceeds `inverse(p)` with probability p."""
     return [math.floor(inverse((i + 0.5) / count)) for i in range(count)]

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,10 @@ from keyhole.validate import check_choice
 
 @dataclass(frozen=True)
 class Entrant:
-    """A policy of the benchmark: its label, and its entry in a spec without what it is told."""
+    """A policy of the benchmark: its label, and its other entries in a spec.
+
+    In a contest, they include what the problem tells the policy.
+    """
 
     label: str
     entry: Mapping[str, Any]
@@ -46,29 +49,29 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
             situation=group["situation"],
             setting=setting,
             part=group["part"],
-            drawn=drawn,
-            **expand_short_forms(fields),
+            drawn=is_drawn,
+            **expand_short_forms(table),
         )
-        for file, drawn in files.items()
+        for file, is_drawn in files.items()
         if file.is_file()
         for group in read_toml(file)["group"]
-        for name, fields in group["problems"].items()
+        for name, table in group["problems"].items()
     )
 
 
 def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[BenchmarkProblem]:
-    """Return the problems of some settings whose names or parts match a pattern; all for none.
+    """Return the problems of some settings that match a pattern; all if there are no patterns.
 
-    Patterns are as in a shell: ``told-*``, ``judging``.
+    A pattern is a pattern of names, as in a shell: ``told-*``; or a part: ``judging``.
     """
-    all_listed = [problem for setting in settings for problem in all_problems(setting)]
+    problems = [problem for setting in settings for problem in all_problems(setting)]
     if not patterns:
-        return all_listed
+        return problems
     for pattern in patterns:
-        if not any(_matches_pattern(problem, pattern) for problem in all_listed):
-            names = [*PARTS, *(problem.name for problem in all_listed)]
+        if not any(_matches_pattern(problem, pattern) for problem in problems):
+            names = [*PARTS, *(problem.name for problem in problems)]
             check_choice("problems", pattern, names, "tuning and judging are all of a part")
-    return [p for p in all_listed if any(_matches_pattern(p, pattern) for pattern in patterns)]
+    return [p for p in problems if any(_matches_pattern(p, pattern) for pattern in patterns)]
 
 
 def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
@@ -76,23 +79,24 @@ def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
 
 
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
-    """Return the policies of a setting by name, or users' as ``file.py:Class``; all for none."""
-    user_files = [name for name in names if is_policy_file(name)]
-    policy_names = [name for name in names if not is_policy_file(name)]
+    """Return the policies of a setting with these names, which may be ``file.py:Class``.
+
+    Without names, return all policies of the setting.
+    """
     entrants = [
-        Entrant(_label(name, parameters), {"name": name, **parameters})
+        Entrant(_make_label(name, parameters), {"name": name, **parameters})
         for name in setting_registry.find_setting(setting).policies
         for parameters in VARIANTS.get(setting, {}).get(name, [{}])
-        if not names or name in policy_names
+        if not names or name in names
     ]
-    for name in user_files:
+    for name in filter(is_policy_file, names):
         if find_policy_class(name, setting, Path(), field="policies").setting.name == setting:
             entrants.append(Entrant(name.rpartition(":")[2], {"name": name}))
     return entrants
 
 
-def _label(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return the label of a policy: its name, and the parameters that are not its defaults."""
+def _make_label(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return the label of a policy: its name, and the parameters other than defaults."""
     text = ", ".join(f"{key}={value}" for key, value in parameters.items())
     return f"{name}({text})" if text else name
 
@@ -105,19 +109,16 @@ class Contest:
     spec: Spec
     entrants: tuple[Entrant, ...]
     wrong_choice_loss: float
-    """What a wrong choice loses in all rounds."""
-
-    def entry(self, label: str) -> dict[str, Any]:
-        """Return the entry in the spec of the policy with a label."""
-        return next(entry for entry in self.spec.policy if entry["label"] == label)
+    """The regret of a wrong choice in every round."""
 
 
 def make_contests(
     problems: Sequence[BenchmarkProblem], names: Sequence[str], scale: Scale, seed: int = SEED
 ) -> list[Contest]:
-    """Return each problem with the policies that can play it; leave out problems with none.
+    """Return the contest of each problem that some policy can play.
 
-    A policy of `names` that can play none of them is refused, with the reason.
+    `names` are those of `select_entrants`. A policy of `names` that can play none of the problems
+    is refused, with the reason.
     """
     contests = []
     reasons: dict[str, str] = {}
@@ -126,19 +127,16 @@ def make_contests(
         instance = make_problem(table, Path())
         horizon = scale.horizon(problem.horizon)
         entrants = []
-        entries = []
         for entrant in select_entrants(problem.setting, names):
             try:
                 entry = _playable_entry(entrant, problem, instance, horizon)
+                entrants.append(replace(entrant, entry=entry))
             except UnplayableError as error:
                 reasons.setdefault(entrant.entry["name"], str(error))
-                continue
-            entrants.append(entrant)
-            entries.append({"label": entrant.label, **entry})
-        if not entries:
+        if not entrants:
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a policy warns of is what is measured
+            warnings.simplefilter("ignore")  # the benchmark measures what policies warn of
             spec = Spec.from_table(
                 {
                     "name": f"{problem.setting}/{problem.name}",
@@ -146,19 +144,19 @@ def make_contests(
                     "replications": scale.replications,
                     "horizon": horizon,
                     "problem": table,
-                    "policy": entries,
+                    "policy": [{"label": entrant.label, **entrant.entry} for entrant in entrants],
                 },
                 folder=Path(),
             )
         loss = wrong_choice_loss(instance) * (1 if instance.setting.budgeted else horizon)
         contests.append(Contest(problem, spec, tuple(entrants), loss))
-    playing = {entrant.entry["name"] for contest in contests for entrant in contest.entrants}
+    played_names = {entrant.entry["name"] for contest in contests for entrant in contest.entrants}
     settings = list(setting_registry.all_settings())
-    named = {problem.setting for problem in problems}
+    setting_names = {problem.setting for problem in problems}
     for name in names:
-        if name not in playing:
+        if name not in played_names:
             if not is_policy_file(name) and not any(name in s.policies for s in settings):
-                choices = (n for s in settings if s.name in named for n in s.policies)
+                choices = (n for s in settings if s.name in setting_names for n in s.policies)
                 check_choice("policies", name, choices)
             reason = reasons.get(name, "none is of its setting")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
@@ -166,31 +164,31 @@ def make_contests(
 
 
 class UnplayableError(ValueError):
-    """A policy cannot play a problem, and why."""
+    """The error of a policy that cannot play a problem; its text is the reason."""
 
 
 def _playable_entry(
     entrant: Entrant, problem: BenchmarkProblem, instance: Any, horizon: int
 ) -> dict[str, Any]:
-    """Return the entry of a policy with what it is told; raise an UnplayableError if it must not.
+    """Return the spec entry of a policy with what the problem tells it.
 
-    It may need other feedback or facts than the problem has, for instance.
+    Raise an UnplayableError if it cannot play the problem, for instance since it needs other
+    feedback than the problem gives.
     """
     policy_class = cast(Any, find_policy_class(entrant.entry["name"], problem.setting, Path()))
     entry = dict(entrant.entry)
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
-        raise UnplayableError(f"{problem.name!r} has another order of rewards than it is made for")
+        raise UnplayableError(f"{problem.name!r} has another `order` than it is made for")
     for parameter in fields(policy_class):
         if parameter.name in entry:
             continue
-        # A parameter without a default is one that users must know: the problem has to state it.
-        is_needed = parameter.default is MISSING and parameter.default_factory is MISSING
         if parameter.name in problem.told:
             entry[parameter.name] = problem.told[parameter.name]
         elif parameter.name == "horizon":
             entry["horizon"] = horizon
-        elif is_needed:
+        # Users must know a parameter without a default, so the problem has to state it.
+        elif parameter.default is MISSING and parameter.default_factory is MISSING:
             raise UnplayableError(
                 f"its parameter {parameter.name!r} has no default, and {problem.name!r} does "
                 f"not state it"
@@ -199,7 +197,7 @@ def _playable_entry(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            # `simulate` makes this plan too; a list of what each policy needs could contradict it.
+            # `simulate` makes such a plan, too: what the plan refuses cannot be simulated.
             Plan.make(instance, [policy], horizon=horizon, checkpoints=None, seed=SEED)
         except ValueError as error:
             raise UnplayableError(str(error)) from error

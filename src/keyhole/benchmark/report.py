@@ -1,4 +1,4 @@
-"""The page of the benchmark: the best policy of each situation, profiles, and all tables."""
+"""The page of the benchmark: the best policy of each situation, charts, and all tables."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +30,9 @@ from keyhole.text_formatting import count_text
 
 PAGE: Final = "report.html"
 _MOST_NAMED: Final = 4
-_LARGEST_DRAWN: Final = 100.0  # ratios beyond are at the border
+_LARGEST_DRAWN: Final = 100.0  # larger ratios are drawn at the border
 
-_PROFILE: Final = (
+_PROFILE_CAPTION: Final = (
     "Share of the problems on which the mean regret of a policy is at most so many times that of "
     "the best: higher and further left is better."
 )
@@ -70,7 +70,7 @@ def _page(content: BenchmarkFile) -> Page:
 
 
 def _provenance_sections(content: BenchmarkFile) -> list[Section]:
-    """Return the versions and the command; nothing for a file of 0.2.0, which lacks them."""
+    """Return the section of versions and command, or none for a file of 0.2.0, which lacks them."""
     if content.software is None:
         return []
     row = [software_text(content.software.model_dump()), str(content.date), str(content.command)]
@@ -79,23 +79,22 @@ def _provenance_sections(content: BenchmarkFile) -> list[Section]:
 
 
 def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
-    """Return the tiles with the best policy of each situation, by part."""
-    situations = [(summary.setting, summary.situation) for summary in summaries]
-    rows = {key: ": ".join(key) for key in situations}
-    cells: dict[tuple[str, str], Tile] = {
-        (rows[summary.setting, summary.situation], summary.part): Tile(
+    """Return a row of tiles for each situation, with the best policy of each part."""
+    cells = {
+        (f"{summary.setting}: {summary.situation}", str(summary.part)): Tile(
             text=summary.best.policy,
             label=summary.best.policy,
             note=f"next {summary.runner_up}" if summary.runner_up else "",
         )
         for summary in summaries
     }
+    rows = list(dict.fromkeys(row for row, _ in cells))
     columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
         "tuning and for judging; the next one, with a 95 % interval of the ratio."
     )
-    return TileTable(rows=list(rows.values()), columns=columns, cells=cells, caption=caption)
+    return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
 def _setting_section(
@@ -103,9 +102,9 @@ def _setting_section(
 ) -> Section:
     setting_summaries = [summary for summary in summaries if summary.setting == setting]
     blocks: list[PageBlock] = []
-    charts = [_profile(summary) for summary in setting_summaries if len(summary.problems) > 1]
+    charts = [_profile_chart(summary) for summary in setting_summaries if len(summary.problems) > 1]
     if charts:
-        blocks.append(ChartGrid(charts, _PROFILE))
+        blocks.append(ChartGrid(charts, _PROFILE_CAPTION))
     blocks += [situation_table(summary) for summary in setting_summaries]
     details = Section(
         f"problems-{setting}",
@@ -115,13 +114,16 @@ def _setting_section(
     return Section(f"setting-{setting}", setting, blocks, [details])
 
 
-def _profile(summary: SituationSummary) -> LineChart:
-    """Return the performance profile of a situation (Dolan and More, 2002)."""
+def _profile_chart(summary: SituationSummary) -> LineChart:
+    """Return the chart of a situation's performance profile (Dolan and More, 2002).
+
+    A curve gives the share of problems on which the ratio of a policy is at most `x`.
+    """
     count = len(summary.problems)
     curves = []
     for standing in summary.ranked:
         ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in standing.ratios)
-        # All curves extend over the whole axis, also those of policies that are never the best.
+        # All curves span the whole axis, also those of policies whose ratio is never 1.
         x = [1.0, *ratios, _LARGEST_DRAWN]
         y = [sum(r <= ratio_limit for r in ratios) / count for ratio_limit in x]
         curves.append(Curve(label=standing.policy, x=x, y=y, steps=True))

@@ -1,4 +1,4 @@
-"""The results file of the benchmark: every policy on every problem, for other programs."""
+"""The results of the benchmark as a file for other programs: every policy on every problem."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from keyhole.spec_values import error_message
 FORMAT: Final = "keyhole-benchmark"
 VERSION: Final = 1
 
-# Written out, since the schema that Pydantic makes of a single value depends on its version.
+# The schemas of single values are written out: those of Pydantic differ between its versions.
 _Format = Annotated[
     Literal["keyhole-benchmark"], WithJsonSchema({"const": FORMAT, "type": "string"})
 ]
@@ -26,20 +26,20 @@ class _Record(BaseModel):
 
 
 class ResultRecord(_Record):
-    """A policy on a problem."""
+    """The result of a policy on a problem."""
 
     policy: str = Field(description="its label, unique in the problem")
     entry: dict[str, Any] = Field(description="its entry in a spec, with what it was told")
     yardstick: bool = Field(description="whether it knows what is unknown in practice")
-    mean: _Finite = Field(description="of the regret, in thresholding of the wrong labels")
-    std_error: _Finite = Field(ge=0, description="of the mean")
-    quantile_90: _Finite = Field(description="exceeded by a tenth of the runs")
-    worst: _Finite = Field(description="the run with the largest regret")
-    linear: int = Field(ge=0, description="runs that lose half of a wrong choice in every round")
-    nanoseconds: _Finite = Field(ge=0, description="a round, with the simulation of the problem")
+    mean: _Finite = Field(description="the mean regret; in thresholding, the mean of wrong labels")
+    std_error: _Finite = Field(ge=0, description="the standard error of the mean")
+    quantile_90: _Finite = Field(description="the 90 % quantile of the regret")
+    worst: _Finite = Field(description="the largest regret of a run")
+    linear: int = Field(ge=0, description="runs with more than half of the regret `wrong_choice`")
+    nanoseconds: _Finite = Field(ge=0, description="of a round, with the simulated problem")
     better: list[str] = Field(
         description="the policies, without yardsticks, whose regret is lower by a paired 95 % "
-        "interval; of a policy that none beats the list is empty"
+        "interval; empty if there are none"
     )
 
 
@@ -48,32 +48,32 @@ class ProblemRecord(_Record):
 
     setting: str
     name: str
-    part: Part = Field(description="whether policies may be tuned on it")
-    situation: str = Field(description="of the guide")
+    part: Part = Field(description="tuning if policies may be tuned on it, judging if not")
+    situation: str = Field(description="the situation of the guide that it belongs to")
     title: str
     drawn: bool = Field(default=False, description="whether it was drawn by a rule, not chosen")
-    digest: str = Field(description="of all that decides what a simulation gives")
+    digest: str = Field(description="a digest of the problem: equal digests have equal problems")
     horizon: int = Field(ge=1)
     replications: int = Field(ge=2)
     seed: int = Field(ge=0)
-    wrong_choice: _Finite = Field(
-        gt=0, description="what a wrong choice loses in all rounds: the unit of linear runs"
-    )
+    wrong_choice: _Finite = Field(gt=0, description="the regret of a wrong choice in every round")
     results: list[ResultRecord]
 
     @property
     def rivals(self) -> list[ResultRecord]:
-        """The results of policies that are no yardsticks; of all where there are none."""
+        """The results of the policies that are no yardsticks; of all policies if all are."""
         return [result for result in self.results if not result.yardstick] or self.results
 
 
 class SoftwareRecord(_Record):
     """The software that simulated: see `keyhole.provenance.describe_software`."""
 
-    versions: dict[str, str] = Field(description="by package")
+    versions: dict[str, str] = Field(description="the versions of packages, by name")
     python: str
     system: str
-    commit: str | None = Field(description="of Keyhole; -dirty if changed since; null without Git")
+    commit: str | None = Field(
+        description="the commit of Keyhole, with -dirty if files differ from it; null without Git"
+    )
     sources: str = Field(description="digest of Keyhole's sources")
 
 
@@ -82,10 +82,10 @@ class BenchmarkFile(_Record):
 
     format: _Format
     version: _Version
-    keyhole: str = Field(description="the version that simulated them")
+    keyhole: str = Field(description="the version of Keyhole that simulated")
     scale: str
     date: str | None = Field(default=None, description="when it was written, as YYYY-MM-DD (UTC)")
-    command: str | None = Field(default=None, description="that gives these results again")
+    command: str | None = Field(default=None, description="a command that gives these results")
     software: SoftwareRecord | None = Field(default=None, description="null in files of 0.2.0")
     problems: list[ProblemRecord]
 
@@ -102,7 +102,7 @@ class BenchmarkFile(_Record):
 def write_results(path: Path, content: BenchmarkFile) -> None:
     """Write a results file."""
     text = json.dumps(content.model_dump(mode="json"))
-    # One problem and one result a line: such files are compared and merged line by line.
+    # Each problem and each result begins a line, since files are compared and merged by lines.
     for first_field in ("setting", "policy"):
         text = text.replace(f'{{"{first_field}":', f'\n{{"{first_field}":')
     write_atomically(path, f"{text}\n".encode())
@@ -126,7 +126,7 @@ def read_results(path: str | Path) -> BenchmarkFile:
 
 
 def schema() -> str:
-    """Return the JSON Schema of the file, which is kept in ``docs/``."""
+    """Return the JSON Schema of results files, of which ``docs/`` has a copy."""
     table = BenchmarkFile.model_json_schema()
     table["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(table, indent=2) + "\n"

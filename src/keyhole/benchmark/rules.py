@@ -9,27 +9,26 @@ from keyhole.files import read_toml
 
 SEED: Final = 29
 LINEAR_SHARE: Final = 0.5
-"""A run is linear if its regret a round is above this share of the regret of a wrong choice."""
+"""A run is linear if its regret is above this share of that of a wrong choice in every round."""
 MORE_LINEAR: Final = 0.05
-"""A policy is not the best if its share of linear runs exceeds the smallest share by more."""
+"""A policy is not the best if its share of linear runs is above the smallest share plus this."""
 FLOOR_SHARE: Final = 1e-4
-"""This share of the regret of wrong choices alone is added to both regrets of a ratio."""
+"""This share of the regret of a wrong choice in every round is added to both regrets of a ratio."""
 MOST_LINEAR: Final = 0.5
 """Linear runs count on problems where some policy has at most this share of them."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How many replications are simulated, and which part of the rounds."""
+    """The size of the simulations."""
 
     replications: int
-    divisor: int = 1
-    fewest_rounds: int = 1000
-    """No horizon is cut below this."""
-    timed_seconds: float = 0.02
+    divisor: int = 1  # of the horizons
+    fewest_rounds: int = 1000  # no horizon is cut below this
+    timed_seconds: float = 0.02  # for about so long, a policy is simulated to time its rounds
 
     def horizon(self, rounds: int) -> int:
-        """Return the rounds of a problem that has `rounds` at paper scale."""
+        """Return the horizon of a problem that has this number of rounds at paper scale."""
         return max(rounds // self.divisor, min(rounds, self.fewest_rounds))
 
 
@@ -44,6 +43,6 @@ SITUATIONS: Final[dict[str, dict[str, str]]] = _LISTS["situations"]
 YARDSTICKS: Final[list[str]] = _LISTS["yardsticks"]
 """Policies that know what is unknown in practice: shown, but neither ranked nor recommended."""
 VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = _LISTS["variants"]
-"""Policies that play with parameters other than their defaults, or are left out."""
+"""By setting and policy: the parameters that it plays with, set by set; none if it is left out."""
 ORDERS: Final[dict[str, str]] = _LISTS["orders"]
 """Policies of `threshold` that are made for one sequence of thresholds, and play no other."""

@@ -1,4 +1,4 @@
-"""Summary of the benchmark by situation: who is best, by which rules, and the tables of it."""
+"""Summaries of the benchmark by situation: which policy is best, by fixed rules; and tables."""
 
 import math
 from collections.abc import Sequence
@@ -17,20 +17,34 @@ from keyhole.text_formatting import count_text
 
 @dataclass(frozen=True)
 class Standing:
-    """A policy over the problems of a situation that it can play."""
+    """The results of a policy on those problems of a situation that it can play.
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    is_yardstick : bool
+        Whether it knows what is unknown in practice.
+    ratios : tuple of float
+        By problem, its mean regret divided by that of the best policy.
+    worst_ratios : tuple of float
+        By problem, the regret of its worst run divided by the mean regret of the best policy.
+    ranks : tuple of int
+        By problem, one more than the number of policies that are clearly better.
+    linear, runs : int
+        The numbers of linear runs and of all runs, on the problems where linear runs count.
+    nanoseconds : float
+        The time of a round, its mean over the problems.
+    """
 
     policy: str
     is_yardstick: bool
     ratios: tuple[float, ...]
-    """Mean regret over that of the best, problem by problem."""
     worst_ratios: tuple[float, ...]
-    """The worst run over the mean of the best."""
     ranks: tuple[int, ...]
     linear: int
     runs: int
-    """On the problems where linear runs count."""
     nanoseconds: float
-    """The mean over the problems."""
 
     @property
     def ratio(self) -> float:
@@ -39,17 +53,17 @@ class Standing:
 
     @property
     def worst_run(self) -> float:
-        """The largest regret of any run, over the mean of the best on that problem."""
+        """The largest of `worst_ratios`."""
         return max(self.worst_ratios)
 
     @property
     def rank(self) -> float:
-        """The mean rank; policies that no interval separates share the best rank."""
+        """The mean of the ranks."""
         return float(np.mean(self.ranks))
 
     @property
     def firsts(self) -> int:
-        """On how many problems no policy is clearly better."""
+        """The number of problems on which no policy is clearly better."""
         return sum(rank == 1 for rank in self.ranks)
 
     @property
@@ -60,7 +74,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class SituationSummary:
-    """The standings of a situation in one part, those that play all of its problems first."""
+    """The standings of policies in a situation, on the problems of a part.
+
+    Those of policies that play all of the problems, and are no yardsticks, come first.
+    """
 
     setting: str
     situation: str
@@ -85,14 +102,14 @@ class SituationSummary:
 
     @property
     def eligible(self) -> list[Standing]:
-        """The ranked policies, the smallest ratio first, without those with more linear runs."""
-        # A policy may have the smallest mean and yet some runs that never find the best arm.
+        """The ranked policies with few linear runs, the smallest ratio first."""
+        # A policy may have the smallest mean, and yet some runs that never find the best arm.
         linear_limit = min(standing.linear_share for standing in self.ranked) + MORE_LINEAR
         return [standing for standing in self.ranked if standing.linear_share <= linear_limit]
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next larger ratio, and how many times the regret it has."""
+        """The ranked policy with the next larger ratio, and its regret over that of the best."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.ratio >= best.ratio:
@@ -102,7 +119,7 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """The next policy after the best, and how many times the regret it has, in words."""
+        """The text of `rival`: its name, and how many times the regret of the best it has."""
         if self.rival is None:
             return ""
         policy, interval = self.rival
@@ -110,8 +127,8 @@ class SituationSummary:
 
     @property
     def uncounted(self) -> int:
-        """On how many problems linear runs do not count."""
-        return sum(not lets_learn(problem) for problem in self.problems)
+        """The number of problems on which linear runs do not count."""
+        return sum(not can_be_learnt(problem) for problem in self.problems)
 
     def as_json(self) -> dict[str, object]:
         """Return the names of the situation, and the numbers of each policy."""
@@ -124,26 +141,21 @@ class SituationSummary:
 
 
 def summarize(content: BenchmarkFile) -> list[SituationSummary]:
-    """Return the summaries of all situations that have problems, part by part."""
-    summaries = []
-    for setting in content.settings:
-        for problem_part in PARTS:
-            for situation in SITUATIONS[setting]:
-                problems = [
-                    problem
-                    for problem in content.of_setting(setting)
-                    if (problem.situation, problem.part) == (situation, problem_part)
-                ]
-                if problems:
-                    summaries.append(
-                        _summarize_situation(setting, situation, problem_part, problems)
-                    )
-    return summaries
+    """Return the summaries of all situations that have problems, setting by setting."""
+    groups = [
+        [p for p in content.of_setting(setting) if (p.part, p.situation) == (part_name, situation)]
+        for setting in content.settings
+        for part_name in PARTS
+        for situation in SITUATIONS[setting]
+    ]
+    return [_summarize_situation(problems) for problems in groups if problems]
 
 
-def lets_learn(problem: ProblemRecord) -> bool:
-    """Return whether some policy that is no yardstick is linear in at most half of its runs."""
-    # Where a budget lets none find the best arm, linear runs say nothing about a policy.
+def can_be_learnt(problem: ProblemRecord) -> bool:
+    """Return whether some policy that is no yardstick is linear in at most half of its runs.
+
+    If the budget lets no policy find the best arm, linear runs say nothing about a policy.
+    """
     return min(result.linear for result in problem.rivals) <= MOST_LINEAR * problem.replications
 
 
@@ -157,7 +169,7 @@ class RatioInterval:
 
     @property
     def is_above(self) -> bool:
-        """Whether it lies above 1, also as it is shown."""
+        """Whether the interval lies above 1 when it is rounded as it is shown."""
         return round(self.low, 2) > 1
 
     def __str__(self) -> str:
@@ -167,17 +179,18 @@ class RatioInterval:
 
 
 def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
-    """Return how many times the regret of another policy one has: the geometric mean, bootstrapped.
+    """Return the regret of a policy over that of a reference, its geometric mean over problems.
 
-    Problems are drawn with replacement, and the mean of the runs from a normal distribution with
-    its standard error: random numbers that the policies shared would make the interval narrower.
+    The interval is by bootstrap: problems are drawn with replacement, and the mean regret of each
+    policy on each of them from a normal distribution with its standard error. It is wider than one
+    that would use the common random numbers of the policies.
     """
     count = len(problems)
     rng = np.random.default_rng(SEED)
-    chosen = rng.integers(count, size=(_BOOTSTRAPS, count))
+    drawn_problems = rng.integers(count, size=(_BOOTSTRAPS, count))
     floors = np.array([FLOOR_SHARE * problem.wrong_choice for problem in problems])
-    value = np.zeros(count)
-    draws = np.zeros((_BOOTSTRAPS, count))
+    log_ratios = np.zeros(count)
+    drawn_log_ratios = np.zeros((_BOOTSTRAPS, count))
     for label, sign in ((policy, 1.0), (reference, -1.0)):
         results = [
             next(result for result in problem.results if result.policy == label)
@@ -185,34 +198,39 @@ def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: st
         ]
         means = np.array([result.mean for result in results])
         errors = np.array([result.std_error for result in results])
-        noise = errors[chosen] * rng.standard_normal(chosen.shape)
-        value += sign * np.log(means + floors)
-        draws += sign * np.log(np.maximum(means[chosen] + noise, 0.0) + floors[chosen])
-    low, high = np.quantile(draws.mean(axis=1), [0.025, 0.975])
-    return RatioInterval(*(math.exp(x) for x in (value.mean(), low, high)))
+        noise = errors[drawn_problems] * rng.standard_normal(drawn_problems.shape)
+        drawn_means = np.maximum(means[drawn_problems] + noise, 0.0)
+        log_ratios += sign * np.log(means + floors)
+        drawn_log_ratios += sign * np.log(drawn_means + floors[drawn_problems])
+    low, high = np.quantile(drawn_log_ratios.mean(axis=1), [0.025, 0.975])
+    return RatioInterval(*(math.exp(x) for x in (log_ratios.mean(), low, high)))
 
 
 def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
-    """Return a regret over the smallest mean, to both of which a small one is added."""
-    # Without the addition, a best mean of 0 would make all other ratios infinite.
+    """Return a regret divided by the smallest mean regret of the problem's policies.
+
+    A small regret is added to both, since a smallest mean of 0 would make other ratios infinite.
+    """
     floor = FLOOR_SHARE * problem.wrong_choice
     best = min(result.mean for result in problem.rivals)
     return (regret + floor) / (best + floor)
 
 
-def _summarize_situation(
-    setting: str, situation: str, part: Part, problems: Sequence[ProblemRecord]
-) -> SituationSummary:
+def _summarize_situation(problems: Sequence[ProblemRecord]) -> SituationSummary:
+    """Return the summary of these problems, which have one situation and one part."""
     by_policy: dict[str, list[tuple[ProblemRecord, ResultRecord]]] = {}
     for problem in problems:
         for result in problem.results:
             by_policy.setdefault(result.policy, []).append((problem, result))
-    # Ratios over fewer problems cannot be compared, so those policies come last.
+    # Ratios over fewer problems cannot be compared, so policies that do not play all come last.
     standings = sorted(
-        (_make_standing(policy, played) for policy, played in by_policy.items()),
+        (_make_standing(policy, results) for policy, results in by_policy.items()),
         key=lambda standing: (not _is_ranked(standing, problems), standing.ratio),
     )
-    return SituationSummary(setting, situation, part, tuple(problems), tuple(standings))
+    first = problems[0]
+    return SituationSummary(
+        first.setting, first.situation, first.part, tuple(problems), tuple(standings)
+    )
 
 
 def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
@@ -221,7 +239,7 @@ def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
 
 
 def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
-    counted = [(problem, result) for problem, result in results if lets_learn(problem)]
+    counted = [(problem, result) for problem, result in results if can_be_learnt(problem)]
     return Standing(
         policy=policy,
         is_yardstick=results[0][1].yardstick,
@@ -236,9 +254,10 @@ def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRec
 
 UNDECIDED: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
-_PLAIN_BELOW: Final = 100
-_WHOLE_FROM: Final = 10
-_MOST_OF_SOME: Final = 99  # per cent: 100 is all of them
+_TWO_DECIMALS_BELOW: Final = 10  # for ratios
+_ONE_DECIMAL_BELOW: Final = 100
+_WHOLE_FROM: Final = 10  # per cent: smaller shares have two digits
+_MOST_OF_SOME: Final = 99  # per cent: only a share of 1 is shown as 100 %
 
 HEAD: Final = (
     "policy", "ratio", "largest ratio", "worst run", "rank", "first on", "linear runs", "ns",
@@ -246,7 +265,10 @@ HEAD: Final = (
 
 
 def situation_table(summary: SituationSummary) -> Table:
-    """Return the table of a situation: a row for each policy, the recommended one first."""
+    """Return the table of a situation: a row for each policy, the smallest ratio first.
+
+    Policies that are not ranked come last.
+    """
     rows = [_standing_row(summary, standing) for standing in summary.standings]
     problems = count_text(len(summary.problems), "problem")
     return Table(f"{summary.title}: {problems} for {summary.part}", HEAD, rows)
@@ -254,9 +276,9 @@ def situation_table(summary: SituationSummary) -> Table:
 
 def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
     marks = " (yardstick)" if standing.is_yardstick else ""
-    played = len(standing.ranks)
-    if played < len(summary.problems):
-        marks += f" (plays {played} of {len(summary.problems)})"
+    played_count = len(standing.ranks)
+    if played_count < len(summary.problems):
+        marks += f" (plays {played_count} of {len(summary.problems)})"
     return [
         f"{standing.policy}{marks}",
         format_ratio(standing.ratio),
@@ -264,7 +286,7 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
         format_ratio(standing.worst_run),
         # Yardsticks know what is unknown in practice, and so have no rank among the others.
         "" if standing.is_yardstick else f"{standing.rank:.1f}",
-        "" if standing.is_yardstick else f"{standing.firsts} of {played}",
+        "" if standing.is_yardstick else f"{standing.firsts} of {played_count}",
         format_share(standing.linear_share),
         f"{standing.nanoseconds:,.0f}",
     ]
@@ -272,13 +294,13 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
 
 def policies_on_problem_table(problem: ProblemRecord) -> Table:
     """Return the table of a problem: a row for each policy, the smallest mean first."""
-    order = sorted(problem.results, key=lambda result: result.mean)
+    results = sorted(problem.results, key=lambda result: result.mean)
     caption = (
         f"{problem.name}: {problem.title}. {problem.replications} replications of "
         f"{problem.horizon:,} rounds; {problem.part}"
     )
     head = ["policy", "mean", "90 % quantile", "worst run", "linear runs", "ratio", "rank", "ns"]
-    return Table(caption, head, [_result_row(problem, result) for result in order])
+    return Table(caption, head, [_result_row(problem, result) for result in results])
 
 
 def _result_row(problem: ProblemRecord, result: ResultRecord) -> list[str]:
@@ -300,16 +322,16 @@ def _format_regret(regret: float) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """Return a ratio with two decimals; of a large one, none.
+    """Return a ratio with two decimals, with one from 10 on, and with none from 100 on.
 
     Examples
     --------
     >>> [format_ratio(ratio) for ratio in (1, 1.234, 12.34, 1234.5)]
     ['1.00', '1.23', '12.3', '1,234']
     """
-    if ratio < _PLAIN_BELOW / 10:
+    if ratio < _TWO_DECIMALS_BELOW:
         return f"{ratio:.2f}"
-    return f"{ratio:.1f}" if ratio < _PLAIN_BELOW else f"{ratio:,.0f}"
+    return f"{ratio:.1f}" if ratio < _ONE_DECIMAL_BELOW else f"{ratio:,.0f}"
 
 
 def format_share(share: float) -> str:

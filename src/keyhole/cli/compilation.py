@@ -24,7 +24,7 @@ def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
     """Compile the kernels of a setting or a spec, by default of all settings; print each."""
     jobs = _find_jobs(target)
     missing_count = sum(
-        file is None or not file.exists() for file in map(compile_jobs.find_file, jobs)
+        file is None or not file.exists() for file in map(compile_jobs.find_cache_file, jobs)
     )
     for number, (name, compile_kernel) in enumerate(jobs, 1):
         compile_kernel()

@@ -24,22 +24,22 @@ CompileJob = tuple[str, Callable[[], object]]
 
 
 def setting_jobs(registered: RegisteredSetting) -> list[CompileJob]:
-    """Return the kernels of a setting: each policy as a learner and in each environment."""
+    """Return the jobs of a setting: of each policy as a learner and in each environment."""
     return [job for cls in registered.policies.values() for job in policy_jobs(cls, registered)]
 
 
 def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> list[CompileJob]:
-    """Return the kernels of a policy: as a learner and in each environment of its setting."""
+    """Return the jobs of a policy: as a learner and in each environment of its setting."""
     # Base classes of environments lack kernels, which their subclasses define.
     environments = list(filter(_is_complete, registered.environments))
     # A wrapper policy is compiled for its default base.
     if issubclass(policy_class, WrapperPolicy):
         policy_class = with_default_base(policy_class)
-    return _jobs(policy_class, environments, learners=True)
+    return _make_jobs(policy_class, environments, learners=True)
 
 
 def spec_jobs(spec: Spec) -> list[CompileJob]:
-    """Return the kernels of a spec: its policies in its environments, and as learners."""
+    """Return the distinct jobs of a spec: of its policies in its environments and as learners."""
     jobs: dict[str, CompileJob] = {}
     for plan in (point.spec.plan for point in spec.points):
         for label in plan.policies:
@@ -48,9 +48,9 @@ def spec_jobs(spec: Spec) -> list[CompileJob]:
     return list(jobs.values())
 
 
-def find_file(job: CompileJob) -> Path | None:
-    """Return the file of a kernel in the cache, which need not exist; None if it is not kept."""
-    # A kernel that is refused has no file; compiling it says why.
+def find_cache_file(job: CompileJob) -> Path | None:
+    """Return the cache file of a job's kernel, whether or not it exists; None if it has none."""
+    # A kernel that is refused has no file. The error is raised when the job compiles it.
     with suppress(TypeError, ValueError):
         if file := find_code_file(job[1]):
             return file.path
@@ -58,19 +58,19 @@ def find_file(job: CompileJob) -> Path | None:
 
 
 def plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
-    """Return the kernels that simulate one policy of a plan, and, if wanted, of its learners."""
+    """Return the jobs that simulate one policy of a plan; with `learners`, also as a learner."""
     policy_class = type(plan.policies[label])
     environment = plan.problem.environment
     if not plan.workers:
-        return _jobs(policy_class, [environment], learners=learners)
-    # Simulated workers have a loop of their own, into which their durations are compiled.
+        return _make_jobs(policy_class, [environment], learners=learners)
+    # Simulated workers have their own loop, into which the distribution of durations is compiled.
     compiled = compiled_policy(policy_class), compiled_environment(environment)
     draw = plan.workers[label].duration.draw
     loop = partial(compiled_asynchronous_loop, policy_class.setting, *compiled, draw)
     return [(f"{policy_class.__name__} with workers in {environment.__name__}", loop)]
 
 
-def _jobs(
+def _make_jobs(
     policy_class: type[Policy], environments: list[type[Environment]], *, learners: bool
 ) -> list[CompileJob]:
     policy = compiled_policy(policy_class)
@@ -79,18 +79,19 @@ def _jobs(
     jobs: list[CompileJob] = []
     if learners:
         jobs.append((name, partial(compiled_step, policy, setting)))
-        jobs.append((f"{name} loaded from a file", partial(_checked_step, policy, setting)))
+        jobs.append((f"{name} loaded from a file", partial(_compile_checked_step, policy, setting)))
     for environment in environments:
         job = partial(compiled_engine, setting, policy, compiled_environment(environment))
         jobs.append((f"{name} in {environment.__name__}", job))
     return jobs
 
 
-def _checked_step(policy: CompiledClass, setting: Setting) -> object:
-    """Return the compiled step of a learner from a file, which checks every index."""
+def _compile_checked_step(policy: CompiledClass, setting: Setting) -> object:
+    """Return the compiled step of a learner that is loaded from a file; it checks every index."""
     with bounds_checked():
         return compiled_step(policy, setting)
 
 
 def _is_complete(environment: type[Environment]) -> bool:
+    """Return whether a class has all kernels of an environment."""
     return all(hasattr(environment, name) for name in ("respond", "score", *environment.helpers))

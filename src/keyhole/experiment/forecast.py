@@ -1,4 +1,4 @@
-"""The time of a simulation: from a short timed sample, or from known times of rounds."""
+"""Estimates of how long simulations take: from a short timed sample, or from known times."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.experiment.compile_jobs import find_file, plan_jobs
+from keyhole.experiment.compile_jobs import find_cache_file, plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import read_toml
@@ -19,14 +19,10 @@ from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import WorkItem
 from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
 
-_SPAN: Final = 1.0  # seconds, for all samples
-_LEAST_SPAN: Final = 0.05  # for one sample
+_SPAN: Final = 1.0  # seconds, of all samples together
+_LEAST_SPAN: Final = 0.05  # seconds, of one sample
 _SAMPLES: Final = 12
 _MOST_SAMPLES_OF_A_KIND: Final = 4
-
-
-Measure = Callable[..., float]
-"""A function such as `keyhole.play.thread_executor.measure_seconds_per_round`."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +32,17 @@ class Forecast:
     Attributes
     ----------
     points, runs, distinct : int
-        Points of the sweep; runs (a policy at a point); and runs that differ.
+        The numbers of points of the sweep, of runs (a policy at a point), and of distinct runs.
     replications, rounds : int
-        Of all distinct runs together.
+        The numbers of replications and of rounds of all distinct runs together.
     compiled : int
-        Kernels that were compiled for the measurement, and are in the cache now.
+        The number of kernels that were compiled for the measurement, and are in the cache now.
     compiling : float
         The seconds that compilation took.
     threads, samples : int
-        How many threads measured at once, and how many runs.
+        The numbers of threads and of runs in the measurement.
     seconds : float
-        Duration of the simulation; infinite if no round of a policy ended in the measurement.
+        The duration of the simulation; infinite if no round of a policy ended in the measurement.
     endless : tuple of str
         The policies of which no round ended.
     """
@@ -69,7 +65,7 @@ def forecast(
     *,
     threads: int | None = None,
     span: float = _SPAN,
-    measure: Measure = measure_seconds_per_round,
+    measure: Callable[..., float] = measure_seconds_per_round,
     clock: Callable[[], float] = perf_counter,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all; return the forecast of all runs.
@@ -79,7 +75,7 @@ def forecast(
     """
     threads = threads or os.cpu_count() or 1
     specs = [point.spec for point in spec.points]
-    # Only finds what experiments have in common: nothing is read or written in this folder.
+    # The cache only finds the jobs that points share: it reads and writes nothing in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
     began = clock()
     files_before = {path for path, _ in cached_files()}
@@ -87,7 +83,7 @@ def forecast(
     for runs in kinds:
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
-    # Counted by new files: code that the cache had before costs the run nothing.
+    # Only new files are counted: the run need not compile code that the cache had before.
     compiled = len({path for path, _ in cached_files()} - files_before)
     compiling = clock() - began
     samples = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
@@ -97,7 +93,7 @@ def forecast(
 
     def seconds_per_round(run: SimulationJob) -> float:
         policy = repr(run.plan.policies[run.label])
-        # Each attempt to measure an endless round takes half a minute, so there is only one.
+        # The attempt to measure an endless round takes half a minute, and is not repeated.
         if policy in endless:
             return math.inf
         count = run.replications
@@ -126,10 +122,10 @@ def forecast(
 
 
 def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
-    """Return all runs grouped by kind, each group sorted by size.
+    """Return the runs of all jobs grouped by kind, each group sorted by size.
 
-    A run is to the horizon, or to one of several budgets. Those of a kind share compiled code, and
-    have about the same speed.
+    A job has one run to the horizon, or a run to each of several budgets. Runs of a kind share
+    compiled code, and have about the same speed.
     """
     kinds: dict[tuple[object, ...], list[SimulationJob]] = {}
     for job in jobs:
@@ -152,8 +148,7 @@ def _log_size(run: SimulationJob) -> float:
 
 
 def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
-    """Return evenly spaced runs with the largest, and with the smallest if there are several."""
-    # The largest comes first, so that a single sample is of the run that takes longest.
+    """Return evenly spaced runs from the largest to the smallest; a single one is the largest."""
     count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(runs))
     positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
     return [runs[position] for position in positions]
@@ -164,32 +159,35 @@ def _estimate_seconds(
     samples: Sequence[SimulationJob],
     seconds_per_round: Callable[[SimulationJob], float],
 ) -> float:
-    """Return the seconds of all runs of a kind, of which some are measured as samples.
+    """Return the seconds of all runs of a kind, from those of its samples.
 
-    Seconds per round are averaged over runs of the same size, and interpolated between sizes.
+    Seconds per round are averaged over samples of the same size, and interpolated between sizes.
     """
-    measured: dict[float, list[float]] = {}
+    paces_by_size: dict[float, list[float]] = {}
     for run in samples:
-        measured.setdefault(_log_size(run), []).append(seconds_per_round(run))
-    sizes = sorted(measured)
-    paces = [sum(measured[size]) / len(measured[size]) for size in sizes]
+        paces_by_size.setdefault(_log_size(run), []).append(seconds_per_round(run))
+    sizes = sorted(paces_by_size)
+    paces = [sum(paces_by_size[size]) / len(paces_by_size[size]) for size in sizes]
     rounds = np.array([run.total_rounds for run in runs], float)
-    # Beyond the sampled sizes `interp` repeats the pace of the nearest one.
+    # Beyond the sampled sizes `interp` repeats the pace of the nearest size.
     return float(rounds @ np.interp([*map(_log_size, runs)], sizes, paces))
 
 
-# Nanoseconds of a round, of each policy of Keyhole.
-_TIMES: Final = Path(__file__).with_name("round_times.toml")
-_UNKNOWN_TIME: Final = 70.0  # of a policy of a user's own
-# To compile a policy, on the machine on which the times of rounds were measured.
+# By setting and policy, the nanoseconds of a round.
+_TIMES_FILE: Final = Path(__file__).with_name("round_times.toml")
+_UNKNOWN_TIME: Final = 70.0  # nanoseconds of a round of a user's policy
+# The time to compile a policy, on the machine on which the times of rounds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
 
 
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
-    """Return a work item for each policy of specs without a sweep; keys are the items' places."""
-    times = read_toml(_TIMES)
+    """Return a work item for each policy of some specs, which have no sweep.
+
+    A key of `specs` is the location of the spec's items.
+    """
+    times = read_toml(_TIMES_FILE)
     thread_count = min(threads or math.inf, os.cpu_count() or 1)
-    counted: set[Path] = set()
+    files_to_write: set[Path] = set()
     work = []
     for location, spec in specs.items():
         for label, policy in spec.plan.policies.items():
@@ -197,9 +195,9 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
             rounds = cache.rounds(spec.name, label)
             nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
-            code_file = find_file(plan_jobs(spec.plan, label)[0])
-            if code_file is not None and code_file not in counted and not code_file.exists():
-                counted.add(code_file)
+            code_file = find_cache_file(plan_jobs(spec.plan, label)[0])
+            if code_file and code_file not in files_to_write and not code_file.exists():
+                files_to_write.add(code_file)
                 seconds += _SECONDS_TO_COMPILE
             work.append(WorkItem(location, label, rounds, seconds))
     return work

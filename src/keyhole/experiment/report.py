@@ -25,15 +25,15 @@ from keyhole.results.curves import Curves
 from keyhole.text_formatting import capitalize, count_text, join_words
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
-_SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
+_MOST_CHECKPOINTS: Final = 5  # columns that fit on paper
 _LONGEST_VALUE: Final = 600  # characters
 
 
 def means_table(curves: Curves, metric: str) -> Table:
-    """Return the table of means with 95 % intervals at five checkpoints, the last among them."""
+    """Return the table of means with 95 % intervals at five checkpoints at most, also the last."""
     count = len(curves.checkpoints)
-    # Evenly spread; without the first of these positions, so that the last one is always shown.
-    spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
+    # The last of these evenly spread positions is that of the last checkpoint.
+    spread = np.linspace(0, count, min(count, _MOST_CHECKPOINTS) + 1)[1:] - 1
     positions = sorted({round(position) for position in spread})
     rows = []
     for label in curves.labels:
@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of the bad runs at the last checkpoint; none of a share, or of one run."""
+    """Return the table of bad runs at the last checkpoint; none for a share or for one run."""
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]
@@ -56,7 +56,7 @@ def tail_tables(curves: Curves, metric: str) -> list[Table]:
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of paired differences to the first policy at the last checkpoint."""
+    """Return the table of paired differences to the first policy at the last checkpoint, if any."""
     first_label, *other_labels = curves.labels
     last_round = curves.checkpoints[-1]
     rows = []
@@ -69,15 +69,15 @@ def paired_tables(curves: Curves, metric: str) -> list[Table]:
 
 
 def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
-    """Return the chart of one metric, and write it to figure files that begin with `path`."""
-    axes: dict[str, Any] = run.spec.get("figure", {})  # as the spec asks for them
+    """Return the chart of a metric, and write it to figure files: `path` with suffixes."""
+    axes: dict[str, Any] = run.spec.get("figure", {})
     text = caption(run.curves, metric, axes.get("y"))
     chart = curve_chart(run.curves, metric, anchor=f"chart-{path.name}", **axes, caption=text)
     return write_chart(chart, path, title=f"{_run_title(run)}: {run.curves.metric(metric).title}")
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
-    """Return the tables of one metric: means by round, and paired differences at the end."""
+    """Return the tables of a metric: means by round; bad runs and paired differences at the end."""
     return [
         means_table(run.curves, metric),
         *tail_tables(run.curves, metric),
@@ -90,26 +90,25 @@ def _run_title(run: RunFolder) -> str:
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:
-    """Return the versions, seeds and commands of runs."""
-    rows = []
-    for run in runs:
-        provenance = run.provenance
-        rows.append(
-            [
-                run.spec["name"],
-                str(provenance["seed"]),
-                _list_replications(run.spec),
-                software_text(provenance),
-                f"{provenance['started']} to {provenance['finished']}",
-                provenance["command"],
-            ]
-        )
+    """Return the section with the versions, seeds and commands of runs."""
+    rows = [
+        [
+            run.spec["name"],
+            str(run.provenance["seed"]),
+            _list_replications(run.spec),
+            software_text(run.provenance),
+            f"{run.provenance['started']} to {run.provenance['finished']}",
+            run.provenance["command"],
+        ]
+        for run in runs
+    ]
     head = ["run", "seed", "replications", "versions", "when", "command"]
     table = Table("Versions, seed and command of each run.", head, rows)
     return Section("provenance", "Provenance", [table])
 
 
 def _list_replications(spec: dict[str, Any]) -> str:
+    """Return the numbers of replications of a spec, which a sweep may vary."""
     varied = spec.get("sweep", {}).get("replications", [spec["replications"]])
     return ", ".join(f"{count:,}" for count in varied)
 
@@ -148,7 +147,7 @@ def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> P
 
 
 def _run_page(run: RunFolder, title: str) -> Page:
-    """Return the page of a run without a sweep."""
+    """Return the page of a run without a sweep; write its figures to files."""
     charts: list[LineChart] = []
     sections: list[Section] = []
     for metric in run.curves.metrics:
@@ -171,7 +170,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
             Text(run.spec.get("notes", "")),
         ],
         figures=charts[:1],
-        beside=[_ranking(run.curves)],
+        beside=[_ranking_table(run.curves)],
         sections=sections,
     )
 
@@ -190,16 +189,16 @@ def _count_replications(run: RunFolder) -> str:
     return f"{replications} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
 
 
-def _ranking(curves: Curves) -> Table:
+def _ranking_table(curves: Curves) -> Table:
     """Return the table of the policies at the last checkpoint, the best first."""
     metric, means = last_means(curves)
-    order = metric.rank({label: mean.value for label, mean in means.items()})
-    rows = [[label, means[label].plus_minus()] for label in order]
+    labels = metric.rank({label: mean.value for label, mean in means.items()})
+    rows = [[label, means[label].plus_minus()] for label in labels]
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)
 
 
 def spec_report_section(spec: dict[str, Any]) -> Section:
-    """Return the spec as a table."""
+    """Return the section with the table of a spec."""
     spec = _mark_varied(spec)
     rows = [[name, _format_value(value)] for name, value in spec.items() if name not in _NOT_LISTED]
     rows += [[f"policy {i + 1}", _format_value(entry)] for i, entry in enumerate(spec["policy"])]
@@ -213,7 +212,7 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
         *steps, last = parse_path(name)
         try:
             parent = reduce(getitem, steps, cast(Any, spec))
-            # ``policy.alpha``, without a number, is a parameter of each policy that has it.
+            # ``policy.alpha`` without the number of a policy is a parameter of all that have it.
             tables = [parent]
             if steps == ["policy"] and isinstance(last, str):
                 tables = [policy for policy in parent if last in policy]

@@ -33,17 +33,18 @@ _KEY_CHARACTERS = 32
 
 
 class ResultCache:
-    """The blocks of several experiments in a folder, content-addressed."""
+    """The results of several experiments in a folder: content-addressed blocks of replications."""
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
         self._replications: dict[str, int] = {}
-        # A policy that several specs share counts for the first of them: progress adds up to the
-        # rounds that are simulated.
+        # By spec name and label: the rounds of a policy that several specs share count for the
+        # first of them, so that progress adds up to the rounds that are simulated.
         self._first_users: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
-        self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}  # digests take a while
+        # The keys of each spec are computed once, since digests take a while.
+        self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._plans:
@@ -60,13 +61,13 @@ class ResultCache:
         return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
     def rounds(self, spec_name: str, label: str) -> int:
-        """Return how many rounds a spec simulates for a policy: 0 if an earlier spec does."""
+        """Return how many rounds a spec simulates of a policy: 0 if an earlier spec does."""
         key = self._first_users.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
     def fill(
         self,
-        specs: Iterable[Spec],
+        specs: Sequence[Spec],
         cluster: Cluster | None,
         threads: int | None,
         report: Report | None,
@@ -74,7 +75,6 @@ class ResultCache:
         """Simulate the missing blocks of some experiments; a cluster runs all of them at once."""
         jobs: dict[str, tuple[str, SimulationJob]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
-        specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
                 # Experiments that share a policy share its job. Complete results are not read.
@@ -95,8 +95,9 @@ class ResultCache:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
-                rounds_later = sum(item.rounds_left for item in keys if item is not job)
-                report(count_text(len(keys), "run"), total - rounds_later - rounds + played, total)
+                left_of_others = sum(item.rounds_left for item in keys if item is not job)
+                played_in_all = total - left_of_others - rounds + played
+                report(count_text(len(keys), "run"), played_in_all, total)
 
         if cluster is not None:
             run_on_cluster(cluster, list(keys), store, report)
@@ -106,13 +107,13 @@ class ResultCache:
         self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
-        """Return the values of an experiment's policies, all of which must be in the cache."""
+        """Return the values of an experiment's policies, by label; all must be in the cache."""
         return {label: self._read_values(spec, key) for label, key in self._keys(spec).items()}
 
     def _keys(self, spec: Spec) -> dict[str, str]:
         """Return the cache keys of an experiment's policies, by label."""
-        # Specs are not hashable, so their ids are the keys. Each spec is stored beside its result:
-        # while it lives, no other object gets its id.
+        # Specs are not hashable, so their ids are the keys of the dict. It also has the specs
+        # themselves: while a spec lives, no other object gets its id.
         if id(spec) not in self._spec_keys:
             keys = {
                 label: _cache_key(_single_policy_plan(spec.plan, label), spec.replications)
@@ -130,18 +131,19 @@ class ResultCache:
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of those that can.
-        filled = plan.stop_metrics_without_stop(shared_plan.policies[_LABEL], plan.checkpoints)
+        policy = shared_plan.policies[_LABEL]
+        constant_values = plan.stop_metrics_without_stop(policy, plan.checkpoints)
         selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
-            if i in filled:
-                selected[:, i] = filled[i][:, None]
+            if i in constant_values:
+                selected[:, i] = constant_values[i][:, None]
             else:
                 selected[:, i] = values[rows, shared_plan.metrics.index(name)]
         return selected
 
 
 def _single_policy_plan(plan: Plan, label: str) -> Plan:
-    """Return a plan with one policy only."""
+    """Return the plan of one policy alone, with the label that all cached plans have."""
     workers = {_LABEL: plan.workers[label]} if plan.workers else {}
     return replace(plan, policies={_LABEL: plan.policies[label]}, workers=workers)
 
@@ -150,14 +152,14 @@ def _single_policy_plan(plan: Plan, label: str) -> Plan:
 # and labels. `_merge_plans` makes the one plan that has the checkpoints and details of all, and
 # `_read_values` selects those of one experiment.
 def _cache_key(plan: Plan, replications: int) -> str:
-    """Return the cache key of a plan with one policy, which does not depend on checkpoints."""
+    """Return the cache key of a plan with one policy; it does not depend on checkpoints."""
     ends = replace(plan, checkpoints=(plan.horizon,), details=False)
     key_parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
     return json_digest(key_parts)[:_KEY_CHARACTERS]
 
 
 def _merge_plans(first: Plan, second: Plan) -> Plan:
-    """Return the plan with the checkpoints and metrics of two plans with one policy."""
+    """Return the plan with the checkpoints and metrics of two plans of the same policy."""
     rounds = tuple(sorted({*first.checkpoints, *second.checkpoints}))
     return replace(first, checkpoints=rounds, details=first.details or second.details)
 
@@ -169,7 +171,7 @@ StoredBlock = tuple[range, FloatArray]
 
 
 def write_block(folder: Path, name: str, replications: range, data: bytes) -> None:
-    """Write a block atomically to a file whose name begins with `name`."""
+    """Write a block atomically to the file of its replications, whose name begins with `name`."""
     span = f"{replications.start:010d}-{replications.stop:010d}"
     write_atomically(folder / f"{name}-{span}.block", data)
 
@@ -179,16 +181,16 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
     blocks: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
         match = _BLOCK_NAME.fullmatch(path.name.removeprefix(f"{name}-"))
-        # Later, when its block is to be written, this would fail after the simulation.
+        # A folder with the name of a block would make its writing fail, after the simulation.
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if match is None or not path.is_file():
             continue
-        # The name gives the range, but only `decode` decides: it compares plan, range and
-        # checksum in the file, so that renamed or exchanged files are simulated again.
+        # The range is that of the file's name. `decode` compares it, the plan and the checksum with
+        # the file's content, so that the blocks of renamed or exchanged files are simulated again.
         block_range = range(*map(int, match.groups()))
-        # Sorted by name, blocks are in order of their first replication. One that overlaps the
-        # block before it is skipped: merged values must have each replication once.
+        # Sorted by name, blocks are in the order of their first replications. A block that overlaps
+        # the one before it is skipped: merged values must have each replication once.
         end = blocks[-1][0].stop if blocks else 0
         if not end <= block_range.start < block_range.stop <= job.replications:
             continue
@@ -215,7 +217,7 @@ def missing_replications(ranges: Iterable[range], replications: int) -> list[ran
 
 
 def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray:
-    """Return the values of all replications; refuse if some are missing."""
+    """Return the values of all replications; refuse blocks that lack some."""
     if missing := missing_replications([block_range for block_range, _ in blocks], replications):
         raise ValueError(
             f"the block of replication {missing[0].start} was changed by another program; run the "
@@ -242,8 +244,10 @@ def simulate_missing(
     threads: int | None,
     progress: bool,
 ) -> None:
-    """Simulate on a cluster, if there is one, the results that missing runs need."""
-    # Without a cluster, each run simulates what it lacks when its turn comes.
+    """Simulate the results that missing runs need, if there is a cluster.
+
+    Without a cluster, each run simulates what it lacks when its turn comes.
+    """
     if cluster is not None:
         missing_specs = [spec for folder, spec in specs.items() if not is_finished(folder)]
         with progress_callback(progress) as report:

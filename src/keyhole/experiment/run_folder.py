@@ -35,11 +35,14 @@ from keyhole.validate import escape_html, short_repr
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 3
-RESULTS: Final = ("values.parquet", "curves.parquet")
+VALUES_FILE: Final = "values.parquet"
+CURVES_FILE: Final = "curves.parquet"
+RESULTS: Final = (VALUES_FILE, CURVES_FILE)
 SPEC: Final = "spec.json"
 _PROVENANCE: Final = "run.json"
 
-# What every run has; entries of some versions, or of sweeps alone, are checked where they are used.
+# The entries of every run, and their types. Entries that only some runs have, such as those of
+# sweeps, are checked where they are used.
 _ENTRIES: Final[dict[str, type]] = {
     "name": str,
     "digest": str,
@@ -62,7 +65,7 @@ class LoadedResult:
 
     @property
     def curves(self) -> Curves:
-        """The results, read each time, so that a sweep need not fit into memory."""
+        """The results; those of a sweep are read each time, since all may not fit into memory."""
         return self.read()
 
 
@@ -110,7 +113,7 @@ class RunFolder:
     def _repr_html_(self) -> str:
         """Return what notebooks show: the best policy, a plot and the means; of a sweep, a table.
 
-        A run whose files have gone is shown by its name, and why.
+        If its files cannot be read, they show the name of the run and the reason.
         """
         from keyhole.pages.page import Table
 
@@ -121,25 +124,26 @@ class RunFolder:
                 )
             title = f"{self!r}: points[i].curves has the results of point i."
             return Table(title, *self._best_by_point()).html()
-        except Exception as error:  # a notebook would show a traceback in the place of the run
+        except Exception as error:  # a notebook would show its traceback instead of the run
             return escape_html(f"{self!r}: {' '.join(str(error).split())}")
 
     def _best_by_point(self) -> tuple[list[str], list[list[str]]]:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
-        with _errors_of_altered_files(self.folder):
+        with _explained_errors(self.folder):
             return leaders_table(list(point_names(self.spec["sweep"])), _read_last_means(self))
 
 
 def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
-    """Yield the first metric and the last means at each point of a sweep from the file of means.
+    """Yield the first metric and the last means at each point of a sweep.
 
-    The file with the values of all replications is thousands of times as large.
+    They are read from the file of means, since the file with the values of all replications is
+    thousands of times as large.
     """
-    with pq.ParquetFile(run.folder / RESULTS[1]) as file:
+    with pq.ParquetFile(run.folder / CURVES_FILE) as file:
         for number, point in enumerate(run.points):
-            # The curves of a point are one row group, which may have far more rows than they have.
+            # The curves of a point fit into one row group.
             rows = file.read_row_group(number).to_pylist()
             setting = problem_table_at(run.spec, point.values)["setting"]
             (metric,) = _metrics_of_columns([rows[0]["metric"]], setting)
@@ -154,7 +158,7 @@ def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """Return the text of a JSON file."""
+    """Return the text of a JSON file with this content."""
     return json.dumps(content, indent=2) + "\n"
 
 
@@ -165,7 +169,7 @@ def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return the content of ``run.json``; refuse one that was altered or is of another version."""
+    """Return the content of ``run.json``; refuse a file that was altered or has another version."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
@@ -201,10 +205,10 @@ def is_finished(folder: Path) -> bool:
 def values_table(
     label: str, metrics: tuple[str, ...], checkpoints: tuple[int, ...], values: FloatArray
 ) -> pa.Table:
-    """Return the metrics of a policy as a table.
+    """Return the values of a policy, of shape (checkpoints, metrics, replications), as a table.
 
-    Values of shape (checkpoints, metrics, replications) become the columns policy, round,
-    replication, then one for each metric; a row for each checkpoint and replication.
+    It has the columns policy, round, replication, and one for each metric, and a row for each
+    checkpoint and replication.
     """
     count = values.shape[2]
     rows = len(checkpoints) * count
@@ -214,7 +218,7 @@ def values_table(
         "replication": np.tile(np.arange(count, dtype=np.int64), len(checkpoints)),
     }
     for m, metric in enumerate(metrics):
-        columns[metric] = np.ascontiguousarray(values[:, m, :]).ravel()
+        columns[metric] = values[:, m, :].ravel()
     return pa.table(columns)
 
 
@@ -248,33 +252,37 @@ def _load_points(
 ) -> tuple[LoadedResult, ...]:
     """Return the results at each point; those of a run without a sweep are read at once."""
     if "sweep" not in spec:
-        table = partial(pq.read_table, folder / RESULTS[0])
-        curves = _curves(folder, table, spec["problem"]["setting"], provenance.get("arms"))
+        read_table = partial(pq.read_table, folder / VALUES_FILE)
+        setting = spec["problem"]["setting"]
+        curves = _read_curves(folder, read_table, setting, provenance.get("arms"))
         return (LoadedResult({}, lambda: curves),)
     points = []
     first_group = 0
-    with _errors_of_altered_files(folder):
+    with _explained_errors(folder):
         entries = zip(
             iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
         for values, group_count, arms in entries:
-            # Row groups are numbered through the whole file, and points follow each other in it.
+            # Row groups are numbered in the whole file, in which the points follow each other.
             groups = range(first_group, first_group + group_count)
             first_group += group_count
-            table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
+            read_table = partial(read_point, folder / VALUES_FILE, groups, spec["sweep"])
             setting = problem_table_at(spec, values)["setting"]
-            points.append(LoadedResult(values, partial(_curves, folder, table, setting, arms)))
+            read = partial(_read_curves, folder, read_table, setting, arms)
+            points.append(LoadedResult(values, read))
     return tuple(points)
 
 
-def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
-    """Return the curves of a table of `values_table`, which `read` reads.
+def _read_curves(
+    folder: Path, read_table: Callable[[], pa.Table], setting: str, arms: int | None
+) -> Curves:
+    """Return the curves of the table that `read_table` returns, one of `values_table`.
 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    with _errors_of_altered_files(folder):
-        table = read()
+    with _explained_errors(folder):
+        table = read_table()
         metrics = table.column_names[3:]
         names = table.column("policy")
         checkpoints = np.unique(table.column("round").to_numpy())
@@ -292,8 +300,8 @@ def _curves(folder: Path, read: Callable[[], pa.Table], setting: str, arms: int 
 
 
 @contextmanager
-def _errors_of_altered_files(folder: Path) -> Iterator[None]:
-    """Raise what the files of a run that was altered cause as a ValueError with the folder."""
+def _explained_errors(folder: Path) -> Iterator[None]:
+    """Raise the errors that altered files of a run cause as a ValueError that names the folder."""
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
@@ -302,7 +310,7 @@ def _errors_of_altered_files(folder: Path) -> Iterator[None]:
 
 def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
     """Return the metrics of columns, such as ``pulls[1]`` or ``pulls[red]``."""
-    # No setting declares them: simulations add them to any setting's metrics.
+    # Simulations add metrics to those that the setting declares.
     declared = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
     metrics = []
     for column in columns:
@@ -313,7 +321,7 @@ def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
 
 
 def file_checksum(path: Path) -> str:
-    """Return the SHA-256 of a file, which need not fit into memory."""
+    """Return the SHA-256 digest of a file, which need not fit into memory."""
     files.check_no_device(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Summary of a run: who is best, in a sentence, and of a sweep a table of the best."""
+"""Summaries of a run: a sentence on the best policy; for a sweep, a table of the best policies."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,29 +12,30 @@ from keyhole.text_formatting import join_words
 
 _MOST_ROWS: Final = 40
 MOST_LEADERS: Final = 3
-"""So many of the policies that may be best are named."""
+"""The most policies that a text names; if more may be best, it has their number."""
 
 
 @dataclass(frozen=True)
 class Leaders:
-    """The policies that may be best at a point: the best mean, and those whose interval overlaps.
+    """The policies that may be best at a point.
 
-    There is none where one replication leaves the intervals unknown.
+    They are the one with the best mean, and those whose 95 % intervals overlap with its interval.
+    A single replication has no intervals: then only the best mean is known.
     """
 
-    names: Mapping[str, str]  # of the point
-    labels: tuple[str, ...]  # the best mean first
-    mean: Estimate  # of the first
+    names: Mapping[str, str]  # the short names of the point's values, by entry
+    labels: tuple[str, ...]  # that of the best mean first
+    mean: Estimate  # the best one
     has_intervals: bool = True
 
     @property
     def best(self) -> str | None:
-        """The policy that is best, if one is."""
+        """The label of the best policy; None if several may be best, or without intervals."""
         return self.labels[0] if self.has_intervals and len(self.labels) == 1 else None
 
     @property
     def text(self) -> str:
-        """The names of those that may be best."""
+        """The names of the policies that may be best."""
         if len(self.labels) > MOST_LEADERS:
             return f"{self.labels[0]} or {len(self.labels) - 1} others"
         return " or ".join(self.labels)
@@ -43,14 +44,14 @@ class Leaders:
 def find_leaders(
     means: Mapping[str, Estimate], metric: Metric, names: Mapping[str, str]
 ) -> Leaders:
-    """Return the policies whose 95 % interval overlaps that of the best mean, that one first."""
-    order = metric.rank({label: mean.value for label, mean in means.items()})
-    first = means[order[0]]
+    """Return the policies that may be best by a metric; `names` are those of the point."""
+    labels = metric.rank({label: mean.value for label, mean in means.items()})
+    best = means[labels[0]]
     # One replication has no interval, without which no policy can be called best.
     if not all(math.isfinite(mean.half_width) for mean in means.values()):
-        return Leaders(names, (order[0],), first, has_intervals=False)
-    overlapping = [n for n in order if means[n].low <= first.high and first.low <= means[n].high]
-    return Leaders(names, tuple(overlapping), first)
+        return Leaders(names, (labels[0],), best, has_intervals=False)
+    overlapping = [n for n in labels if means[n].low <= best.high and best.low <= means[n].high]
+    return Leaders(names, tuple(overlapping), best)
 
 
 LastMeans = dict[str, Estimate]
@@ -68,8 +69,8 @@ def leaders_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of the best policy at each of the first 40 points.
 
-    `points` has, by point, the short names of the values of the varied entries; `means_of_points`
-    are as `last_means` returns them.
+    `points` has the short names of each point's values, by varied entry; `means_of_points` has
+    what `last_means` returns for each point.
     """
     rows: list[list[str]] = []
     headings: dict[str, None] = {}
@@ -88,21 +89,21 @@ def summarize_run(curves: Curves) -> str:
     metric, means = last_means(curves)
     leaders = find_leaders(means, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
-    equal = [label for label, mean in means.items() if mean.value == leaders.mean.value]
-    subject = join_words(equal) if len(equal) <= MOST_LEADERS else f"{len(equal)} policies"
-    verb = "has" if len(equal) == 1 else "share"
+    best = [label for label, mean in means.items() if mean.value == leaders.mean.value]
+    subject = join_words(best) if len(best) <= MOST_LEADERS else f"{len(best)} policies"
+    verb = "has" if len(best) == 1 else "share"
     text = (
         f"{subject} {verb} the {metric.best} {metric.title} after "
         f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
     )
     if not leaders.has_intervals:
         return f"{text}."
-    others = [label for label in leaders.labels if label not in equal]
+    others = [label for label in leaders.labels if label not in best]
     return f"{text}.{describe_overlaps(others)}"
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return the sentence on those whose interval overlaps that of the best; empty for none."""
+    """Return a sentence on the policies whose intervals overlap with that of the best, if any."""
     if not others:
         return ""
     if len(others) == 1:

@@ -28,8 +28,9 @@ from keyhole.play.progress import Report, TotalProgress, print_step, progress_ca
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
-# Entries that only reports show: they may change in a folder that holds results.
+# Entries of a spec that only reports show: they may change in a folder that holds results.
 _SHOWN: Final = ("title", "notes", "figure")
+# The packages whose versions run.json has, and those on which the results of simulations depend.
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
 _DECIDING: Final = ("keyhole", "numba", "numpy")
 
@@ -57,7 +58,7 @@ def run(
     out : str or Path
         The run folder; created if it does not exist.
     threads : int, optional
-        At most 1,024; by default one for each processor.
+        The number of threads, at most 1,024; by default one for each processor.
     progress : bool or callable, default False
         Whether to show progress, as for `keyhole.simulate`.
     command : str, optional
@@ -65,7 +66,7 @@ def run(
     cache : ResultCache, optional
         Results that this run shares with others.
     on : str or concurrent.futures.Executor, default "threads"
-        Where to simulate, as for `keyhole.simulate`. Only this process writes the folder.
+        Where to simulate, as for `keyhole.simulate`. Only this process writes to the folder.
 
     Raises
     ------
@@ -81,41 +82,41 @@ def run(
     has_content(folder)  # refuses a file
     with _created_folder(folder), folder_lock(folder):
         provenance = _read_provenance_of(folder, spec, digest)
-        # Of a finished run only the texts that reports show are written again, such as its title.
+        # Of a finished run, only texts that reports show, such as the title, are written again.
         if provenance is not None and provenance.get("finished") is not None:
             _write_spec_and_provenance(folder, spec, digest, command, provenance)
         else:
             try_policies(("before the run", point.spec.plan) for point in spec.points)
-            # First the connection: a cluster that cannot be reached leaves the folder as it was.
+            # If the cluster cannot be reached, nothing is written yet: the folder stays as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _write_spec_and_provenance(folder, spec, digest, command, provenance)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
                 estimate = None
-                # Of a sweep, and on a cluster, only the total is shown, which says how much time is
-                # left by its own speed.
+                # For a sweep, and on a cluster, only the total is shown, and the time left follows
+                # from its speed so far.
                 if progress is True and cluster is None and spec.sweep is None:
                     estimate = TotalProgress(list_work({"": spec}, cache, threads)).of("")
                 with progress_callback(progress, estimate) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
                 print_step("writing tables")
-            # Results are written before `finished` into run.json, and blocks are removed last: a
-            # run that is killed in between has all blocks, and writes the same tables again.
+            # Results are written before the entry `finished` of run.json, and blocks are removed
+            # last: a run that is killed in between has all blocks, and writes its tables again.
             groups = _write_tables(folder, spec, cache)
             if spec.sweep:
                 provenance["groups"] = groups
             checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             run_folder.write_provenance(folder, provenance | {"finished": _current_time()})
-        # Also of a finished run: it may have been killed while its blocks were removed.
+        # A finished run may have blocks, too, if it was killed while they were removed.
         shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return run_folder.open_run(folder)
 
 
 @contextmanager
 def _created_folder(folder: Path) -> Iterator[None]:
-    """Create a folder and its parents; in the end remove those of them that are still empty."""
+    """Create a folder and its parents; at the end remove those that are new and still empty."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -127,7 +128,7 @@ def _created_folder(folder: Path) -> Iterator[None]:
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, except what only reports show, and of its plans' `plan_parts`."""
+    """Return a digest of a spec, without what only reports show, and of its plans' `plan_parts`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
     return json_digest([table, *(plan_parts(point.spec.plan) for point in spec.points)])
 
@@ -146,7 +147,10 @@ def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any]
 def _write_spec_and_provenance(
     folder: Path, spec: Spec, digest: str, command: str, provenance: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Write spec and provenance into the folder, or update those that it has; return provenance."""
+    """Write the spec and the provenance of a run, or update those in the folder; return provenance.
+
+    `provenance` is that in the folder, if any.
+    """
     for drafts_folder in (folder, folder / _BLOCKS):
         remove_drafts(drafts_folder)
     texts = {SPEC: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
@@ -166,8 +170,8 @@ def _write_spec_and_provenance(
 
 
 def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]) -> str:
-    """Return how the run in a folder differs from a run of a spec now, to follow "a run"."""
-    # The digest tells that two runs differ, not in what: likely differences are looked for in turn.
+    """Return how the run in a folder differs from a run of a spec, as words that follow "a run"."""
+    # Digests only tell that two runs differ, so likely differences are looked for in turn.
     try:
         saved = dict(json.loads(read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
@@ -194,6 +198,7 @@ def _list_packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
 
 
 def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
+    """Return the entries of run.json when a run begins, without its checksums."""
     arms = [point.spec.plan.problem.fact("arms") for point in spec.points]
     return {
         "format": FORMAT,
@@ -211,7 +216,7 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 
 
 def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
-    """Return the tables of a point for the files `RESULTS`."""
+    """Return the tables of a point for the two files of results: of values, and of curves."""
     plan = spec.plan
     values = cache.values(spec)
     tables = [
@@ -224,11 +229,12 @@ def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
 def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
     """Write the results of each point; return the number of row groups of each."""
     metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
+    schema = values_schema(metrics)
     sweep = spec.sweep or {}
     counts: list[int] = []
     with (
-        points_writer(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
-        points_writer(folder / RESULTS[1], sweep, CURVES_SCHEMA) as write_curves,
+        points_writer(folder / run_folder.VALUES_FILE, sweep, schema) as write_values,
+        points_writer(folder / run_folder.CURVES_FILE, sweep, CURVES_SCHEMA) as write_curves,
     ):
         # Point by point, since the values of a whole sweep may not fit into memory.
         for point in spec.points:

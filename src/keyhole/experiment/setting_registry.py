@@ -61,22 +61,18 @@ class RegisteredSetting:
     @property
     def environments(self) -> list[type[Environment]]:
         """Its environments in the order of their definition, including abstract ones."""
-        # The dot keeps a package out whose name only begins alike.
+        # With the dot, a package whose name only begins like this one does not match.
         package = f"{self.module.__name__}."
         classes = dict.fromkeys(_subclasses(Environment))  # once each: some have two bases
         return [cls for cls in classes if f"{cls.__module__}.".startswith(package)]
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics of its environments by name: common ones first, details last.
+        """The metrics of its environments by name: those of all environments first, details last.
 
-        A metric of each arm is listed once.
+        A metric that each arm has is listed once.
         """
-        lists = [
-            check_metrics(environment)
-            for environment in self.environments
-            if hasattr(environment, "metrics")
-        ]
+        lists = [check_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
         metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
         counts = Counter(metric.name for metrics in lists for metric in metrics)
 
@@ -87,20 +83,21 @@ class RegisteredSetting:
 
 
 def _subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
+    """Yield the subclasses of a class, and theirs; one with two bases may come twice."""
     for subclass in cls.__subclasses__():
         yield subclass
         yield from _subclasses(subclass)
 
 
 def setting_names() -> list[str]:
-    """Return the names of all settings, including broken ones; import none."""
+    """Return the names of all settings, also of broken ones, without importing them."""
     return [*BUILT_IN, *_plugins()]
 
 
 def find_setting(name: Any, field: str = "setting") -> RegisteredSetting:
-    """Return a setting by its name, which errors call `field`.
+    """Return a setting by its name; errors call the name `field`.
 
-    A broken package is refused with its name and the reason.
+    The setting of a broken package is refused, with the package and the reason.
     """
     return _load_setting(check_choice(field, name, setting_names()))
 
@@ -123,19 +120,19 @@ def import_plugins() -> None:
 
 @cache
 def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of other packages, sorted, by the name of their setting.
+    """Return the entry points of other packages by the name of their setting.
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
     points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
-    # Sorted: the order in which Python finds installed packages differs between machines.
+    # The order in which Python finds installed packages differs between machines.
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package_name(point)))
     for point in points:
         reason = ""
         if point.name in BUILT_IN:
             reason = "is Keyhole's own"
         elif not point.name.isidentifier():
-            reason = "is no name of a package"
+            reason = "is no Python identifier"
         if reason:
             setting = f"the setting {point.name!r} of {_package_name(point)}"
             warnings.warn(f"{setting} is left out: its name {reason}", stacklevel=2)
@@ -157,7 +154,7 @@ def _load_setting(name: str) -> RegisteredSetting:
 
     def replace_error(error: BaseException) -> ValueError:
         reason = " ".join(str(error).split()) or "no reason was given"
-        # Errors of the checks below are sentences; any other is easier to understand with its type.
+        # Errors of the checks below are sentences; others are easier to understand with their type.
         prefix = "" if type(error) is ValueError else f"{type(error).__name__}: "
         return ValueError(f"the setting {name!r} of {packages} cannot be used: {prefix}{reason}")
 

@@ -1,4 +1,4 @@
-"""The spec of an experiment: which policies are simulated on which problem, as a TOML file says."""
+"""The spec of an experiment, from a TOML file: which policies are simulated on which problem."""
 
 import re
 import tomllib
@@ -48,9 +48,9 @@ class Spacing(BaseModel):
     Attributes
     ----------
     count : int
-        How many, from 1 to 100,000; fewer remain where rounding makes some equal.
+        The number of checkpoints, from 1 to 100,000; fewer remain if rounding makes some equal.
     spacing : {"linear", "log"}
-        Evenly in rounds, or in their logarithm; the last is the horizon.
+        Whether they are evenly spaced in rounds or in their logarithm; the last is the horizon.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,9 +64,9 @@ class FigureAxes(BaseModel):
     Attributes
     ----------
     x : {"linear", "log"}
-        The axis of rounds.
+        The scale of rounds.
     y : {"linear", "log"}, optional
-        The axis of means; by default each metric is drawn as its environment declares.
+        The scale of means; by default each metric is drawn as its environment declares.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,7 +75,8 @@ class FigureAxes(BaseModel):
 
 
 _MODELS: Final[dict[str, type[BaseModel]]] = {"checkpoints": Spacing, "figure": FigureAxes}
-_TABLES: Final = {
+# What errors say of these entries after "must".
+_EXPECTATIONS: Final = {
     "checkpoints": "be a list of rounds, or a table with a count",
     "policy": "be a list of tables, each headed [[policy]] with two brackets",
 }
@@ -87,17 +88,17 @@ class Spec(BaseModel):
     Attributes
     ----------
     name : str
-        A short name, on one line, without control characters, as the title.
+        A short name: like the title, a line without control characters.
     title : str
         A line for figures and reports; by default the name.
     notes : str
         Text for readers of the report; paragraphs are separated by empty lines.
     seed : int
-        From 0, below 2**63.
+        The seed of all random numbers, from 0 to below 2**63.
     replications, horizon : int
-        From 1 to 2**53.
+        The numbers of replications and of rounds, from 1 to 2**53.
     checkpoints : list of int, or Spacing
-        By default the horizon alone.
+        The rounds after which metrics are taken; by default the horizon alone.
     details : bool
         Whether to keep the metrics that are details; see `keyhole.simulate`.
     workers : int, default 1
@@ -116,7 +117,7 @@ class Spec(BaseModel):
     sweep : dict of list, optional
         The table ``[sweep]``: the values of each varied entry; see `points`.
     folder : Path
-        The folder of relative paths in the spec; not a part of it.
+        The folder from which relative paths in the spec start; it is no entry of the spec.
 
     Examples
     --------
@@ -151,7 +152,7 @@ class Spec(BaseModel):
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
     sweep: dict[str, list[Any]] | None = None
-    # In no table and no digest: a spec that is moved with its files remains the same.
+    # It is in no table and no digest, so that a spec that is moved with its files stays the same.
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
     @classmethod
@@ -176,7 +177,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
-        """Make a spec from a dict of the same form."""
+        """Make a spec from a dict that has the form of a TOML file."""
         names = [name for name in cls.model_fields if name != "folder"]
         errors = [_add_hint(unknown_name_error(name, names)) for name in table if name not in names]
         entries = {name: v for name, v in table.items() if v is not None and name in names}
@@ -193,7 +194,7 @@ class Spec(BaseModel):
         except RecursionError:
             raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
-            errors += list_errors(error, _MODELS, _TABLES)
+            errors += list_errors(error, _MODELS, _EXPECTATIONS)
         if errors:
             raise ValueError(join_errors(errors))
         _ = spec.points  # makes problems and policies, which check the rest
@@ -201,13 +202,13 @@ class Spec(BaseModel):
 
     def table(self) -> dict[str, Any]:
         """Return the spec as a dict, from which `from_table` makes an equal one."""
-        # Entries with default values are left out: a spec has one digest, whether or not it writes
-        # them.
-        default_names = {name for name in ("title", "notes", "details") if not getattr(self, name)}
-        if self.figure == FigureAxes():
-            default_names.add("figure")
-        if self.workers == 1:
-            default_names.add("workers")
+        # These entries are left out if they have their defaults, so that a spec has the same digest
+        # whether or not it writes them.
+        default_names = {
+            name
+            for name in ("title", "notes", "details", "figure", "workers")
+            if getattr(self, name) == type(self).model_fields[name].default
+        }
         return self.model_dump(mode="json", exclude_none=True, exclude=default_names)
 
     def to_toml(self) -> str:
@@ -247,25 +248,25 @@ class Spec(BaseModel):
             checkpoints=checkpoints,
             seed=self.seed,
             details=self.details,
-            workers=self._workers(policies),
+            workers=self._make_workers(policies),
         )
 
-    def _workers(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers]:
-        """Return the simulated workers of each policy."""
+    def _make_workers(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers]:
+        """Return the simulated workers of each policy, by label."""
+        shared_entries = {name: getattr(self, name) for name in WORKER_ENTRIES}
         workers = {}
         for i, (label, entry) in enumerate(zip(labels, self.policy, strict=True)):
-            own_entries = {name: entry[name] for name in WORKER_ENTRIES if name in entry}
+            policy_entries = {name: entry[name] for name in WORKER_ENTRIES if name in entry}
             try:
-                workers[label] = make_workers(
-                    {name: own_entries.get(name, getattr(self, name)) for name in WORKER_ENTRIES}
-                )
+                workers[label] = make_workers(shared_entries | policy_entries)
             except (TypeError, ValueError) as error:
                 # An error in an entry that all policies share must not be blamed on one of them.
-                path = f"policy[{i}]." if own_entries else ""
+                path = f"policy[{i}]." if policy_entries else ""
                 raise ValueError(f"{path}{error}") from error
         return workers
 
     def _make_problem_and_policies(self) -> tuple[Problem, dict[str, Policy]]:
+        """Return the problem, and the policies by label; raise all of their errors at once."""
         errors: list[Exception] = []
         policies: dict[str, Policy] = {}
         try:
@@ -278,7 +279,7 @@ class Spec(BaseModel):
             try:
                 label, policy = self._make_policy(entry)
                 if label in policies:
-                    raise ValueError(f"label must be a text of its own, got {label!r}")
+                    raise ValueError(f"label must differ between policies, got {label!r} twice")
                 policies[label] = policy
             except (TypeError, ValueError, FileNotFoundError) as error:
                 errors.append(ValueError(f"policy[{i}].{error}"))
@@ -299,7 +300,7 @@ class Spec(BaseModel):
 
 
 def _add_hint(error: Exception) -> str:
-    """Return an error message, and for an unknown entry the table that it belongs to, if any."""
+    """Return the message of an error; say of an unknown entry if it belongs to another table."""
     path, unknown, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]

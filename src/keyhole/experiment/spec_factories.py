@@ -28,7 +28,7 @@ WORKER_ENTRIES: Final = ("workers", "duration", "pending")
 def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     """Make the problem that a spec's table ``[problem]`` describes.
 
-    Paths in it are relative to the folder; errors name the entry.
+    Paths in the table are relative to the folder; errors name the entry.
 
     Examples
     --------
@@ -41,9 +41,8 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
         raise ValueError(
             f"problem.setting must be given: one of {', '.join(setting_registry.setting_names())}"
         )
-    factories = setting_registry.find_setting(
-        entries.pop("setting"), "problem.setting"
-    ).problem_factories
+    setting = setting_registry.find_setting(entries.pop("setting"), "problem.setting")
+    factories = setting.problem_factories
     factory_names = [name for name in factories if name in entries]
     if len(factory_names) != 1:
         # An unknown entry may be the misspelt name of a factory.
@@ -59,7 +58,7 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
     Raises
     ------
     TypeError, ValueError
-        If one is not allowed; the message begins with its name.
+        If an entry is not allowed; the message begins with its name.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         return policy.from_parameters(parameters)
 
     def replace_error(error: BaseException) -> BaseException:
-        # A refused parameter, by our checks or the user's: the message is for users already.
+        # Our checks or the user's refuse a parameter: the message is written for users.
         if isinstance(error, TypeError | ValueError):
             return error
         reason = _describe_error(error, folder / name.rpartition(":")[0])
@@ -102,7 +101,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
 def find_policy_class(
     name: str, setting: str, folder: Path, *, field: str = "name"
 ) -> type[Policy]:
-    """Return the class of a policy by its name: one of the setting, or a user's own.
+    """Return the class of a policy by its name: a policy of the setting, or one of a user's file.
 
     Errors begin with `field`.
     """
@@ -127,7 +126,7 @@ def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) 
 
 
 def is_policy_file(name: str) -> bool:
-    """Return whether a policy is named by a user's file, also one without its class."""
+    """Return whether the name of a policy is that of a user's file, even without a class."""
     return ":" in name or name.endswith(".py")
 
 
@@ -174,16 +173,15 @@ def _is_policy(value: Any) -> bool:
     return inspect.isclass(value) and issubclass(value, Policy)
 
 
-# The source is part of the key: an edited file is imported again, an unchanged one is not, so that
-# its classes stay the same objects.
 @lru_cache(maxsize=64)
 def _import_file(path: Path, source: bytes) -> ModuleType:
     """Import a user's file, which may import its siblings.
 
-    The module is cached until the text of the file changes, so that one class has one identity.
+    A file is imported again only after its source has changed, so that its classes stay the same
+    objects.
     """
-    # Not by `import`: its bytecode cache distinguishes sources by second and length alone, and
-    # might run the file as it was before an edit.
+    # `import` would not notice an edit within a second that keeps the length, since its bytecode
+    # cache knows sources by these two alone.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     with import_siblings(path.parent), redirect_prints():
@@ -192,7 +190,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
 
 
 def _describe_error(error: BaseException, path: Path) -> str:
-    """Return the message of an error in a file, and the number of its line."""
+    """Return the type and message of an error in a file, and the number of its line if known."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
     line = next((frame.lineno for frame in frames if frame.filename == str(path)), None)
     message = str(error)

@@ -17,7 +17,7 @@ _SHARES: Final = {"median": 0.5, "90 %": 0.9, "most": 1.0}
 def find_guarantees(run: RunFolder) -> dict[str, Guarantee]:
     """Return the guarantees of the policies of a run that can stop, by label.
 
-    There are none where the file of a user's policy is not at hand.
+    There are none if the file of a user's policy is missing.
     """
     try:
         policies = Spec.from_table(run.spec, folder=run.folder).plan.policies
@@ -31,15 +31,14 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
     head = ["policy", "rounds used", *_SHARES, "runs not done", "error", "guarantee"]
     rows = []
     for label, guarantee in guarantees.items():
-        rounds_used, is_unfinished = (
-            curves.values(label, name)[-1] for name in ("rounds_used", "unfinished")
-        )
+        rounds_used = curves.values(label, "rounds_used")[-1]
+        unfinished_count = int(curves.values(label, "unfinished")[-1].sum())
         rows.append(
             [
                 label,
                 curves.estimates(label, "rounds_used")[-1].plus_minus(),
                 *(f"{np.quantile(rounds_used, share):,.0f}" for share in _SHARES.values()),
-                f"{int(is_unfinished.sum()):,} of {curves.replications:,}",
+                f"{unfinished_count:,} of {curves.replications:,}",
                 curves.estimates(label, guarantee.metric)[-1].plus_minus(),
                 guarantee.text,
             ]

@@ -11,37 +11,38 @@ from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
-from keyhole.results.curve_chart import Scale, arms_divisor, curve_chart, estimates_curve
+from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
 _LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
 _MARGIN: Final = 0.04
-_SMALL: Final = 200  # pixels
-_LARGE: Final = 300
+_PANEL_HEIGHT: Final = 200  # pixels
+_CHART_HEIGHT: Final = 300  # pixels, of a single chart
 
 
 def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
-    """Return the table that shows who is best where: a tile for each problem that is compared."""
+    """Return the table of the best policies: a tile for each problem on which they are compared."""
     metric = next(iter(summaries.metrics.values()))
     entries = [*leaders[0].names]
     # The entry that varies fastest has a column for each value, if these are few.
-    values = {leader.names[entries[-1]] for leader in leaders}
+    values = {point.names[entries[-1]] for point in leaders}
     column_entry = entries[-1] if len(values) <= _MOST_COLUMNS else ""
-    tiles: dict[str, dict[str, Tile]] = {}
-    for leader in leaders:
-        row_names = {name: text for name, text in leader.names.items() if name != column_entry}
-        column = {column_entry: leader.names[column_entry]} if column_entry else {}
-        row = tiles.setdefault(sweep_summary.format_point_title(row_names, summaries.sweep), {})
-        tile = Tile(text=leader.text, label=leader.best or "", note=f"{leader.mean}")
-        row[sweep_summary.format_point_title(column, summaries.sweep) or "best"] = tile
-    columns = list(dict.fromkeys(name for row in tiles.values() for name in row))
-    rows = sweep_summary.pick_evenly([*tiles], _MOST_TILES // len(columns))
-    cells = {(name, column): tile for name in rows for column, tile in tiles[name].items()}
+    tiles = {}
+    for point in leaders:
+        row_names = {name: text for name, text in point.names.items() if name != column_entry}
+        column_names = {name: text for name, text in point.names.items() if name == column_entry}
+        row = sweep_summary.format_point_title(row_names, summaries.sweep)
+        column = sweep_summary.format_point_title(column_names, summaries.sweep) or "best"
+        tiles[row, column] = Tile(text=point.text, label=point.best or "", note=f"{point.mean}")
+    all_rows = list(dict.fromkeys(row for row, _ in tiles))
+    columns = list(dict.fromkeys(column for _, column in tiles))
+    rows = sweep_summary.pick_evenly(all_rows, _MOST_TILES // len(columns))
+    cells = {key: tile for key, tile in tiles.items() if key[0] in rows}
     caption = f"Best policy and its {metric.title} in the end, with 95 % intervals."
-    if len(rows) < len(tiles):
-        caption += f" {len(rows):,} of {len(tiles):,} rows, evenly spread over all."
+    if len(rows) < len(all_rows):
+        caption += f" {len(rows):,} of {len(all_rows):,} rows, evenly spread over all."
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
@@ -51,8 +52,8 @@ def charts_by_parameter(
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric at the last checkpoint against a number that varies.
 
-    It has a panel for each combination of the other entries, at most `MOST_PANELS`. Points that
-    differ only in policies share a panel.
+    It has a panel for each combination of the other varied entries, at most `MOST_PANELS`. Points
+    that differ only in policies share a panel.
     """
     panels: dict[str, list[tuple[float, Summary]]] = {}
     values = summaries.sweep[entry]
@@ -62,19 +63,17 @@ def charts_by_parameter(
         panel = panels.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
         panel += [(numbers[point.names[entry]], point) for point in points]
     declaration = summaries.metrics[metric]
-    begins_at_zero = y != "log" and declaration.drawn != "mean"
+    reaches_zero = y != "log" and declaration.drawn != "mean"
     charts: list[LineChart] = []
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
         curves = _curves_by_parameter(summaries.labels, panel, metric)
-        ends = [value for curve in curves for value in (*curve.y, *(curve.low or ())) if value < 0]
+        scale: Scale = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
+        negative = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
+        low = min(negative, default=0.0) if reaches_zero else None
         chart = LineChart(
             id=f"{anchor}-{len(charts) + 1}",
             x=Axis(title=entry, scale=_parameter_scale(values)),
-            y=Axis(
-                title=declaration.title,
-                scale="log" if y == "log" and _has_positive_mean(panel, metric) else "linear",
-                low=min(ends, default=0.0) if begins_at_zero else None,
-            ),
+            y=Axis(title=declaration.title, scale=scale, low=low),
             curves=curves,
             alt=_describe_panel(title, declaration.title, entry, panel, metric),
             title=title if len(panels) > 1 else "",
@@ -89,7 +88,7 @@ def _curves_by_parameter(
     """Return the curve of each policy that some point has, with its intervals."""
     curves = []
     for label in labels:
-        # Points at the same x differ in other policies only, and have the same mean of this one.
+        # Points with the same x differ only in other policies, and have the same mean of this one.
         means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
         if means:
             curves.append(estimates_curve(label, sorted(means.items())))
@@ -102,7 +101,7 @@ def _parameter_scale(values: Sequence[Any]) -> Scale:
 
 
 def _has_positive_mean(panel: Sequence[tuple[float, Summary]], metric: str) -> bool:
-    """Return whether a mean at the last checkpoint is positive: a logarithmic axis can show it."""
+    """Return whether a logarithmic axis can show a mean at the last checkpoint."""
     means = (point.last(label, metric) for _, point in panel for label in point.labels)
     return any(mean is not None and mean.value > 0 for mean in means)
 
@@ -124,49 +123,41 @@ def charts_by_round(
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared."""
     panels = [panel for panel in summaries.panels if metric in panel.metrics]
-    charts = [
-        curve_chart(
-            panel,
-            metric,
-            anchor=f"{anchor}-{number}",
-            x=x,
-            y=y,
-            title=sweep_summary.format_point_title(panel.names, summaries.sweep)
-            if len(panels) > 1
-            else "",
+    charts = []
+    for number, panel in enumerate(panels, 1):
+        title = ""
+        if len(panels) > 1:
+            title = sweep_summary.format_point_title(panel.names, summaries.sweep)
+        charts.append(
+            curve_chart(panel, metric, anchor=f"{anchor}-{number}", x=x, y=y, title=title)
         )
-        for number, panel in enumerate(panels, 1)
-    ]
     panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
-    # `arms_divisor` gives a number exactly where the logarithm of the mean / arms is drawn.
-    has_logarithms = y == "log" or any(arms_divisor(panel, metric, y) for panel in panels)
-    chart = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
-    *row_entries, column_entry = panels[0].names or [""]
-    has_all_combinations = len(panels) == math.prod(
-        len(summaries.sweep[name]) for name in panels[0].names
-    )
-    # The last entry varies fastest: with a column for each of its values, the panels form a table.
-    if isinstance(chart, ChartGrid) and row_entries and has_all_combinations:
-        return replace(chart, columns=len(summaries.sweep[column_entry]))
-    return chart
+    has_logarithms = any(is_drawn_as_logarithm(panel, metric, y) for panel in panels)
+    combined = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
+    value_counts = [len(summaries.sweep[name]) for name in panels[0].names]
+    is_table = len(value_counts) > 1 and len(panels) == math.prod(value_counts)
+    # The last entry varies fastest: the table has a column for each of its values.
+    if isinstance(combined, ChartGrid) and is_table:
+        return replace(combined, columns=value_counts[-1])
+    return combined
 
 
 def _combine_charts(
     charts: Sequence[LineChart], panel_count: int, caption: str, *, shares_lower_end: bool = False
 ) -> LineChart | ChartGrid:
-    """Return one chart as it is, or a grid of several, which share their axes if they can."""
+    """Return a single chart, or a grid of several, which share their vertical axis if they can."""
     if panel_count > len(charts):
         caption += f" {len(charts)} of {panel_count:,} panels, evenly spread over all."
     if len(charts) == 1:
-        return replace(charts[0], caption=caption, height=_LARGE)
-    # A panel without positive means has a linear axis: only those with the most frequent axis share
-    # their range.
+        return replace(charts[0], caption=caption, height=_CHART_HEIGHT)
+    # A panel without positive means has a linear axis even if the others have a logarithmic one:
+    # only panels with the usual axis share a range.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
     usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
-    ranges = [_range(chart) for chart in charts]
+    ranges = [_value_range(chart) for chart in charts]
     shared_low = min(ranges[i][0] for i in usual)
     shared_high = max(ranges[i][1] for i in usual)
-    # Curves that leave the axis below are cut off at the same value in all panels.
+    # Curves that leave a panel below are cut off at the same value in all panels.
     if shares_lower_end:
         for i in usual:
             ranges[i] = shared_low, ranges[i][1]
@@ -176,15 +167,15 @@ def _combine_charts(
             ranges[i] = shared_low, shared_high
     if len(set(ranges)) > 1:
         caption += " Panels differ in their vertical axes."
-    drawn = [
+    panels = [
         replace(chart, y=replace(chart.y, low=low, high=high)) if high > low else chart
         for chart, (low, high) in zip(charts, ranges, strict=True)
     ]
-    return ChartGrid(charts=drawn, caption=caption, height=_SMALL)
+    return ChartGrid(charts=panels, caption=caption, height=_PANEL_HEIGHT)
 
 
-def _range(chart: LineChart) -> tuple[float, float]:
-    """Return the ends of the vertical axis that show all means and intervals of a chart."""
+def _value_range(chart: LineChart) -> tuple[float, float]:
+    """Return ends of the vertical axis with which it shows all means and intervals of a chart."""
     is_log = chart.y.scale == "log"
     values = [
         value
@@ -194,10 +185,11 @@ def _range(chart: LineChart) -> tuple[float, float]:
         for value in line
         if math.isfinite(value) and (value > 0 or not is_log)
     ]
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    low = min(values, default=0.0)
+    high = max(values, default=1.0)
     if chart.y.low is not None:
         low = chart.y.low
     elif is_log:
         low /= 2
-    # A margin above: the highest interval would else touch the edge of the plot.
+    # With a margin above, the highest interval does not touch the edge of the plot.
     return low, high + (high - low) * _MARGIN

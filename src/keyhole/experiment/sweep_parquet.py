@@ -41,8 +41,8 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
     """Return the type of the column of a varied entry, and the function that encodes a value.
 
-    Numbers, texts and booleans are stored as they are, all else as JSON: so are integers that the
-    column could not hold.
+    If all values are numbers, or texts, or booleans, they are stored as they are. Other values are
+    stored as JSON, and so are integers that a column of numbers could not hold.
 
     Examples
     --------
@@ -69,14 +69,13 @@ def _as_it_is(value: Any) -> Any:
 
 @contextmanager
 def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
-    """Yield a function that writes the table of the next point and returns its row groups.
+    """Yield a function that writes the table of the next point, and returns its row group count.
 
-    Columns of the schema that the table lacks are null. A column of a varied entry, such as the
-    number of replications, is left out of the rest, since it stands in front.
+    Varied entries are the first columns. One that is also a column of the results, such as
+    `replications`, is left out there. Columns of the schema that a table lacks are null.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
     sweep_fields = [pa.field(name, arrow_type) for name, (arrow_type, _) in columns.items()]
-    # An entry that varies, such as `replications`, may be a column of the results as well.
     schema = pa.schema([*sweep_fields, *(field for field in schema if field.name not in sweep)])
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
@@ -103,6 +102,6 @@ def read_point(path: Path, groups: range, sweep: Sweep) -> pa.Table:
         if groups.stop > file.num_row_groups:
             raise ValueError(f"{path.name} has {file.num_row_groups} row groups")
         table = file.read_row_groups(list(groups))
-    # A metric that this point lacks is a column of nulls in the file, which has the metrics of all.
+    # The file has the metrics of all points: those that this point lacks are columns of nulls.
     empty = [name for name in table.column_names if table[name].null_count == table.num_rows]
     return table.drop_columns([*sweep, *empty])

@@ -71,7 +71,7 @@ def value_to_toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(value_to_toml, value))}]"
     if isinstance(value, float):
-        return repr(value)  # JSON writes infinity as TOML does not
+        return repr(value)  # TOML has "inf", which JSON would write as "Infinity"
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -106,7 +106,7 @@ def check_sweep(sweep: Any) -> None:
 
 
 def _quote_hint(name: str, values: Any) -> str:
-    """Return the hint to quote a name, whose dots TOML has read as nested tables."""
+    """Return the hint to quote a name, whose parts TOML has read as nested tables."""
     while isinstance(values, Mapping) and values:
         step, values = next(iter(values.items()))
         name += f".{step}"
@@ -192,10 +192,13 @@ def point_error_context(values: Table) -> Iterator[None]:
 
 
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
-    """Return a spec table with the values of a point, of which the most special are set last."""
+    """Return a spec table in which the entries that vary have the values of a point.
+
+    General names, such as ``problem``, are set before special ones, such as ``problem.threshold``.
+    """
     result = deepcopy(table)
-    name_by_path: dict[EntryPath, str] = {}  # of the entries that are set
-    # Policies come after the problem: which parameters a policy has depends on its setting.
+    name_by_path: dict[EntryPath, str] = {}  # of the entries set so far
+    # Policies come after the problem, since its setting decides which parameters a policy has.
     for name in sorted(values, key=_path_sort_key):
         steps = parse_path(name)
         value = values[name]
@@ -206,8 +209,8 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
             positions = _positions_with_parameter(result, name, str(steps[1]), folder)
             paths = [("policy", position, *steps[1:]) for position in positions]
         for path in paths:
-            # A special name may set an entry within a table that a general one has set, but not an
-            # entry that this table itself gives: then the order of the names would decide.
+            # A special name may set an entry of a table that a general name has set, unless that
+            # table has the entry: then the order of the names would decide.
             for outer, outer_name in name_by_path.items():
                 inner = path[len(outer) :]
                 if path == (*outer, *inner) and _has_entry(values[outer_name], inner):
@@ -218,7 +221,7 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
 
 
 def _path_sort_key(name: str) -> tuple[bool, int]:
-    """Return a sort key: policies come after the problem, and special names after general ones."""
+    """Return a sort key by which policies come after the problem, special names after general."""
     steps = parse_path(name)
     return steps[0] == "policy", len(steps) + _is_for_all_policies(steps)
 
@@ -245,11 +248,11 @@ def _is_whole_table(steps: EntryPath) -> bool:
 
 
 def _positions_with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
-    """Return the positions of the policies that have a parameter; refuse one that none has."""
+    """Return the positions of the policies that have a parameter; refuse one that no policy has."""
     all_parameters: dict[str, None] = {}
     positions = []
     for i, entry in enumerate(table["policy"]):
-        # Entries on simulated workers may be given in the table of any policy.
+        # The table of any policy may have entries on simulated workers.
         parameters = [*WORKER_ENTRIES]
         if isinstance(entry.get("name"), str):
             try:
@@ -284,9 +287,9 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if depth == len(steps) - 1:
-            # Copied: another name may set an entry of it, which other points must not see.
+            # A copy, since another name may set an entry of it, which other points must not see.
             table[step] = deepcopy(value)
-        # A missing table is not made, since it would lack its other entries.
+        # A missing table is refused, not made, since it would lack its other entries.
         elif isinstance(step, str) and step not in table:
             raise ValueError(f"{path} must be given if an entry of it is varied")
         else:
@@ -294,7 +297,7 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
 
 
 def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | None:
-    """Return the label of a policy for all points; None if it keeps its default label.
+    """Return the label of a policy for all points; None if it keeps its default labels.
 
     The label has the parameters that are equal at all points. Invalid policies are refused later.
     """
@@ -310,7 +313,8 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
             with suppress(TypeError, ValueError, OSError):
                 policies_by_key[key] = make_policy(parameters, setting, folder)
     policies = [policy for policy in policies_by_key.values() if policy is not None]
-    # A policy that is the same at all points keeps its default label, and so do several classes.
+    # A policy that is the same at all points keeps its default label. One whose class varies has a
+    # label for each class.
     names = {type(policy).__name__ for policy in policies}
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None

@@ -1,20 +1,16 @@
-"""The report of a sweep: who is best where, and charts and tables of metrics."""
+"""The report of a sweep: the best policy at each point, and charts and tables of metrics."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
 from keyhole.experiment import sweep_summary
-from keyhole.experiment.run_folder import RunFolder
-from keyhole.experiment.sweep_charts import (
-    best_table,
-    charts_by_parameter,
-    charts_by_round,
-)
+from keyhole.experiment.run_folder import CURVES_FILE, VALUES_FILE, RunFolder
+from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
-from keyhole.results.curve_chart import arms_divisor, cell_note, count_nonpositive
+from keyhole.results.curve_chart import cell_note, count_nonpositive, is_drawn_as_logarithm
 from keyhole.text_formatting import capitalize, count_text
 
 _MOST_ROWS: Final = 200
@@ -22,9 +18,9 @@ _LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
 
 
 def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
-    """Return the page of a sweep: who is best where first, then each metric.
+    """Return the page of a sweep: the best policies first, then each metric.
 
-    Figures are also written to files in the run folder.
+    Its figures are also written to files in the run folder.
     """
     metrics = list(summaries.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
@@ -51,10 +47,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
         ],
         figures=figures[:1],
         beside=figures[1:],
-        sections=[
-            *sections,
-            *_short_names_section(summaries),
-        ],
+        sections=[*sections, *_short_names_section(summaries)],
     )
 
 
@@ -69,61 +62,63 @@ def _count_points(summaries: Summaries) -> str:
 def _short_names_section(summaries: Summaries) -> list[Section]:
     """Return the section that lists the values of short names, if there are any."""
     names_and_values = sweep_summary.list_shortened_values(summaries.sweep)
-    left_out = len(names_and_values) - _MOST_ROWS
-    note = f"; {left_out:,} more are in the spec" if left_out > 0 else ""
+    omitted = len(names_and_values) - _MOST_ROWS
+    note = f"; {omitted:,} more are in the spec" if omitted > 0 else ""
     rows = [[name, value] for name, value in names_and_values[:_MOST_ROWS]]
     table = Table(f"The values of short names{note}.", ["name", "value"], rows)
     return [Section("key", "Short names", [table])] if rows else []
 
 
 def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str) -> Section:
+    """Return the charts and tables of a metric; write figures, whose names begin with `file`."""
     declaration = summaries.metrics[metric]
     axes: dict[str, Any] = run.spec.get("figure", {})
+    y = axes.get("y")
     title = f"{run.spec.get('title') or run.spec['name']}: {declaration.title}"
     blocks: list[PageBlock] = []
-    numbers = [
+    numeric_entries = [
         name
         for name, values in summaries.sweep.items()
         if len(values) >= _LEAST_VALUES and sweep_summary.are_numbers(values)
     ]
-    for number, name in enumerate(numbers, 1):
+    for number, name in enumerate(numeric_entries, 1):
         path = run.folder / f"{file}-against-{number}"
+        caption = f"At the last checkpoint, against {name}, with 95 % intervals."
         chart = charts_by_parameter(
-            summaries, metric, name, anchor=f"chart-{path.name}", y=axes.get("y"),
-            caption=f"At the last checkpoint, against {name}, with 95 % intervals.",
-        )  # fmt: skip
+            summaries, metric, name, anchor=f"chart-{path.name}", y=y, caption=caption
+        )
         blocks.append(write_chart(chart, path, title=f"{title} against {name}"))
     panels = [panel for panel in summaries.panels if metric in panel.metrics]
-    y = axes.get("y")
     if any(len(panel.checkpoints) > 1 for panel in panels):
         caption = "Means over the rounds, with their 95 % intervals."
-        if any(arms_divisor(p, metric, y) or y == "log" for p in panels) and any(
-            count_nonpositive(p, metric) for p in panels
+        if any(
+            is_drawn_as_logarithm(p, metric, y) and count_nonpositive(p, metric) for p in panels
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summaries, metric, anchor=f"chart-{file}", **axes, caption=caption)
         blocks.append(write_chart(chart, run.folder / file, title=title))
     note = f"{cell_note(declaration)}, at the last checkpoint"
     blocks.append(
-        _points_table(summaries, note, "curves.parquet", lambda p, n: p.last_text(n, metric))
+        _points_table(summaries, note, CURVES_FILE, lambda p, label: p.last_text(label, metric))
     )
-    if declaration.drawn != "share":  # of which the worst run says nothing
+    if declaration.drawn != "share":  # the worst run of a share says nothing
         note = f"{declaration.title}: 90 % quantile and worst run, at the last checkpoint"
         blocks.append(
-            _points_table(
-                summaries, note, "values.parquet",
-                lambda point, label: str(point.tails.get(label, {}).get(metric, "")),
-            )
-        )  # fmt: skip
+            _points_table(summaries, note, VALUES_FILE, lambda p, label: p.tail_text(label, metric))
+        )
     return Section(file, capitalize(declaration.title), blocks)
 
 
 def _points_table(
-    summaries: Summaries, note: str, file: str, cell: Callable[[Summary, str], str]
+    summaries: Summaries, note: str, file: str, cell_text: Callable[[Summary, str], str]
 ) -> Table:
-    """Return a table with a row for each of the first points; the file has those of all."""
+    """Return a table with a row for each of the first 200 points, and a cell for each policy.
+
+    `file` has the numbers of all points; `cell_text` makes the text of a cell from a point and a
+    label.
+    """
     rows = [
-        [*point.names.values(), *(cell(point, label) for label in summaries.labels)]
+        [*point.names.values(), *(cell_text(point, label) for label in summaries.labels)]
         for point in summaries.points[:_MOST_ROWS]
     ]
     if len(summaries.points) > _MOST_ROWS:

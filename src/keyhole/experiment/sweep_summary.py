@@ -19,9 +19,9 @@ from keyhole.results.estimate import Estimate, Tail
 from keyhole.text_formatting import count_text
 
 MOST_PANELS: Final = 12
-"""More panels cannot be distinguished on a page."""
-_SHORT: Final = 20  # characters of a value that is its own short name
-_LONG: Final = 30  # of a label that is one
+"""The most panels that a chart has."""
+_LONGEST_VALUE: Final = 20  # characters: a longer value is not its own short name
+_LONGEST_LABEL: Final = 30  # characters: a longer label is no short name
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Summary:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The policies."""
+        """The labels of the policies."""
         return tuple(self.estimates_by_policy)
 
     def metric(self, name: str) -> Metric:
@@ -50,7 +50,7 @@ class Summary:
         return self.metrics[name]
 
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
-        """Return the mean with its interval by checkpoint."""
+        """Return a policy's mean with its interval at each checkpoint."""
         return self.estimates_by_policy[policy][metric]
 
     def last(self, policy: str, metric: str) -> Estimate | None:
@@ -62,13 +62,17 @@ class Summary:
         mean = self.last(policy, metric)
         return "" if mean is None else mean.plus_minus()
 
+    def tail_text(self, policy: str, metric: str) -> str:
+        """Return the bad runs as text; empty if the point lacks the policy or metric."""
+        return str(self.tails.get(policy, {}).get(metric, ""))
+
 
 @dataclass(frozen=True)
 class Summaries:
-    """The summaries of all points of a sweep, in order, and of the panels drawn over the rounds.
+    """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    The points of a panel differ in policies only, and no label has different values at two of them.
-    A panel is named by the other varied entries.
+    A panel has the policies of points that differ only in policies, if a label has the same values
+    at all of them. The names of a panel are those of the other varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -87,8 +91,8 @@ class Summaries:
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.metrics.items()}
-        # Panels need the curves of some points, which are read again: those of all may not fit into
-        # memory.
+        # Panels need all checkpoints of some points, which are read again for that: those of all
+        # points may not fit into memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
         def summarize_whole(point: Summary) -> Summary:
@@ -110,31 +114,31 @@ def group_points(
 ) -> list[tuple[Names, list[Summary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
 
-    A group has at most `limit` policies.
+    A group has at most `limit` labels.
     """
-    # One entry of a policy after the other is tried: panels are merged over its values if each of
-    # them still has few curves, and one for each label.
+    # One varied entry of policies after the other is tried: points that differ in it are put
+    # together if the points of each group can still share a panel.
     merged: tuple[str, ...] = ()
     for name in points[0].names:
-        groups = _group_points(points, (*merged, name))
+        groups = _group_without(points, (*merged, name))
         if name.startswith("policy") and all(_can_share_panel(group, limit) for _, group in groups):
             merged += (name,)
-    return _group_points(points, merged)
+    return _group_without(points, merged)
 
 
-def _group_points(
-    points: Sequence[Summary], without: Sequence[str]
+def _group_without(
+    points: Sequence[Summary], entries: Sequence[str]
 ) -> list[tuple[Names, list[Summary]]]:
-    """Group points by their values of all entries but some."""
+    """Group points by their values of all varied entries except these."""
     groups: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
     for point in points:
-        other_names = {name: text for name, text in point.names.items() if name not in without}
+        other_names = {name: text for name, text in point.names.items() if name not in entries}
         groups.setdefault(tuple(other_names.values()), (other_names, []))[1].append(point)
     return list(groups.values())
 
 
 def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
-    """Return whether points fit into one panel: no label has two curves, and there are few."""
+    """Return whether points can share a panel: one curve a label, and at most `limit` labels."""
     digests: dict[str, bytes] = {}
     for point in points:
         for label, digest in point.digests.items():
@@ -148,8 +152,8 @@ def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
 
 
 def _first_points_of_labels(points: Sequence[Summary]) -> list[Summary]:
-    """Return the points at which a label appears first."""
-    # In reverse, so that the first point of a label overwrites the later ones.
+    """Return the points that are the first with some label."""
+    # In reverse order, the first point of a label overwrites the later ones.
     first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first_ids.values()]
 
@@ -166,7 +170,7 @@ T = TypeVar("T")
 
 
 def pick_evenly(items: Sequence[T], count: int) -> list[T]:
-    """Return at most `count` elements, evenly spread, including the first and the last."""
+    """Return at most `count` elements, evenly spread from the first to the last."""
     positions = np.linspace(0, len(items) - 1, min(count, len(items))).round().astype(int)
     return [items[position] for position in positions]
 
@@ -204,7 +208,7 @@ def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> s
 
 
 def _last_components(names: Sequence[str]) -> dict[str, str]:
-    """Return the last component of each name, or the whole name where that would be ambiguous."""
+    """Return the last component of each name, or the whole name if the component is ambiguous."""
     last = {name: name.rpartition(".")[2] for name in names}
     counts = Counter(last.values())
     policies = {name.partition(".")[0] for name in names if name.startswith("policy[")}
@@ -217,12 +221,12 @@ def _last_components(names: Sequence[str]) -> dict[str, str]:
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
     numbers = [f"{entry} {i}" for i in range(1, len(values) + 1)]
     names = [_value_name(value) or number for value, number in zip(values, numbers, strict=True)]
-    # Classes of one name may be from different files, and labels of tables may be equal.
+    # Names may be equal: two files may have a class of one name, and two tables one label.
     return names if len(set(names)) == len(names) else numbers
 
 
 def _value_name(value: Any) -> str:
-    """Return a value as text, or the label of a policy's table; empty if it is too long."""
+    """Return a value as text, or the label of a policy's table; empty if long, or for a list."""
     if isinstance(value, list):
         return ""
     if isinstance(value, dict):  # the table of a policy
@@ -233,7 +237,7 @@ def _value_name(value: Any) -> str:
             label = class_name.rpartition(":")[2]
             if text:
                 label += f"({text})"
-        return label if isinstance(label, str) and len(label) <= _LONG else ""
+        return label if isinstance(label, str) and len(label) <= _LONGEST_LABEL else ""
     return f"{value}" if _is_short(value) else ""
 
 
@@ -250,39 +254,36 @@ def list_shortened_values(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str,
 
 def _is_short(value: Any) -> bool:
     """Return whether a value is its own short name."""
-    return not isinstance(value, list | dict) and len(f"{value}") <= _SHORT
+    return not isinstance(value, list | dict) and len(f"{value}") <= _LONGEST_VALUE
 
 
 def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
-    """Return the summary of a point, at all checkpoints or at the last one alone."""
+    """Return the summary of a point, at all checkpoints if `whole`, else only at the last one."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
-    metrics = [name for name, metric in all_metrics.items() if not metric.detail]
-    # Of all checkpoints, though only the last one may be kept: points whose curves of a policy are
-    # equal can share a panel.
+    metrics = {name: metric for name, metric in all_metrics.items() if not metric.detail}
+    # Digests are of all checkpoints, since points can share a panel if their whole curves of a
+    # policy are equal.
     digests = {label: _digest_curves(curves, label, metrics) for label in curves.labels}
     if not whole:
-        last = {
+        last_values = {
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
             for label in curves.labels
         }
-        kept_metrics = [all_metrics[name] for name in metrics]
-        curves = Curves(curves.checkpoints[-1:], kept_metrics, last, arms=curves.arms)
+        last_round = curves.checkpoints[-1:]
+        curves = Curves(last_round, list(metrics.values()), last_values, arms=curves.arms)
     return Summary(
         names,
         curves.checkpoints,
         curves.arms,
         curves.replications,
-        {name: all_metrics[name] for name in metrics},
-        {
-            label: {name: curves.estimates(label, name) for name in metrics}
-            for label in curves.labels
-        },
-        {label: {name: curves.tail(label, name) for name in metrics} for label in curves.labels},
+        metrics,
+        {label: {m: curves.estimates(label, m) for m in metrics} for label in curves.labels},
+        {label: {m: curves.tail(label, m) for m in metrics} for label in curves.labels},
         digests,
     )
 
 
-def _digest_curves(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+def _digest_curves(curves: Curves, label: str, metrics: Iterable[str]) -> bytes:
     """Return a digest of a policy's values at all checkpoints."""
     values = (curves.values(label, name).tobytes() for name in metrics)
     return hashlib.blake2b(b"".join(values)).digest()
@@ -291,13 +292,13 @@ def _digest_curves(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
 def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:
     """Return the leaders by the first metric at the last checkpoint, for each problem compared.
 
-    Points that differ in policies alone are compared with each other.
+    Policies are compared with each other over points that differ only in policies.
     """
     metric = next(iter(summaries.metrics.values()))
     leaders = []
     for names, points in group_points(summaries.points):
-        last = [(label, p.last(label, metric.name)) for p in points for label in p.labels]
-        means = {label: mean for label, mean in last if mean is not None}
+        pairs = [(label, p.last(label, metric.name)) for p in points for label in p.labels]
+        means = {label: mean for label, mean in pairs if mean is not None}
         if means:
             leaders.append(find_leaders(means, metric, names))
     return leaders
@@ -335,9 +336,9 @@ def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> s
 
 def explain_best(summaries: Summaries) -> str:
     """Return the sentence that says when a policy of a sweep is best; empty for one policy."""
-    metric = next(iter(summaries.metrics.values()))
     if len(summaries.labels) == 1:
         return ""
+    metric = next(iter(summaries.metrics.values()))
     return (
         f"The best of {count_text(len(summaries.labels), 'policy')} has the {metric.best} "
         f"{metric.title} in the end, and a 95 % interval that overlaps no other."
@@ -345,7 +346,7 @@ def explain_best(summaries: Summaries) -> str:
 
 
 def _describe_outcome(leaders: Leaders) -> str:
-    """Return who is best at a point, as a clause."""
+    """Return a clause on which policy is best at a point."""
     if not leaders.has_intervals:
         return "one replication has no interval"
     return f"{leaders.best} is best" if leaders.best else "intervals overlap"

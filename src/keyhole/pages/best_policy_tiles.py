@@ -10,26 +10,23 @@ from keyhole.pages.policy_colours import line_styles
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """A tile: its text, the label of the policy that gives its colour, and a smaller note.
-
-    A tile without a label has no colour.
-    """
+    """A tile: its text, and a note in smaller type."""
 
     text: str
-    label: str = ""
+    label: str = ""  # of the policy that gives the tile its colour; empty for no colour
     note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TileTable:
-    """A table of tiles, with a legend of their colours where the texts are not the labels.
+    """A table of tiles, with a legend of the colours unless each tile's text is its label.
 
     Parameters
     ----------
     rows, columns : sequence of str
-        Their headings; a heading may be empty where there is only one.
+        The headings of the rows and of the columns; an only one may be empty.
     cells : mapping
-        The tile by row and column; a missing one leaves its place empty.
+        The tiles by row and column; a cell without a tile is empty.
     caption : str
         What the table shows.
     """
@@ -42,7 +39,7 @@ class TileTable:
 
     @cached_property
     def colours(self) -> dict[str, int]:
-        """The numbers of the colours by label."""
+        """The number of each label's colour."""
         labels = dict.fromkeys(tile.label for tile in self.cells.values() if tile.label)
         return {label: style.colour for label, style in line_styles(list(labels)).items()}
 

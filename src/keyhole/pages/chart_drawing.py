@@ -4,13 +4,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from keyhole.pages import chart_paths
-from keyhole.pages.chart_paths import UNITS
+from keyhole.pages.chart_paths import UNITS, Indices
 from keyhole.pages.chart_plot import LABEL, Plot, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
@@ -22,11 +22,12 @@ _EPSILON: Final = 1e-9
 def place_labels(
     centres: Sequence[float], *, size: float, length: float, farthest: float
 ) -> list[float | None]:
-    """Return the centre of each label, as near as possible to the wanted one.
+    """Return the centre of each label, near the wanted one, such that labels do not overlap.
 
-    Labels are placed in their order, each at the nearest free place; one without a free place
-    within `farthest` gets None. Then the places are exchanged so that labels stand in the order of
-    the wanted centres, which brings none of them further away than the furthest was.
+    Labels are placed one after the other, each at the free place that is nearest to its wanted
+    centre. A label gets None if no place within `farthest` is free. Then the places are exchanged
+    so that labels stand in the order of their wanted centres. This does not increase the largest
+    distance between a label and its wanted centre.
 
     Parameters
     ----------
@@ -35,66 +36,66 @@ def place_labels(
     size : float
         The height of a label.
     length : float
-        All labels lie within 0 and `length`.
+        The height of the plot; labels lie between 0 and `length`.
     farthest : float
-        The largest distance between the wanted centre and the label's.
+        The largest distance of a label from its wanted centre.
 
     Examples
     --------
     >>> place_labels([50, 50, 52], size=10, length=100, farthest=10)
     [40.0, 50, 60.0]
     """
-    placed: list[float] = []
+    occupied: list[float] = []
     positions: list[float | None] = []
     for centre in centres:
         # The nearest free place is the wanted one, an end, or next to a label.
         candidates = [centre, size / 2, length - size / 2]
         candidates += [
-            neighbour + direction * size for neighbour in placed for direction in (-1.0, 1.0)
+            neighbour + direction * size for neighbour in occupied for direction in (-1.0, 1.0)
         ]
         free = [
             position
             for position in candidates
             if size / 2 <= position <= length - size / 2
             and abs(position - centre) <= farthest
-            and all(abs(position - neighbour) >= size - _EPSILON for neighbour in placed)
+            and all(abs(position - neighbour) >= size - _EPSILON for neighbour in occupied)
         ]
         nearest = min(free, key=lambda position: abs(position - centre), default=None)
         positions.append(nearest)
         if nearest is not None:
-            placed.append(nearest)
+            occupied.append(nearest)
     # In the order of the wanted centres, lines from labels to their curves do not cross.
-    placed_numbers = [number for number, position in enumerate(positions) if position is not None]
-    upwards = sorted(placed_numbers, key=lambda number: (centres[number], number))
-    for number, position in zip(upwards, sorted(placed), strict=True):
-        positions[number] = position
+    placed_indices = [index for index, position in enumerate(positions) if position is not None]
+    ascending = sorted(placed_indices, key=lambda index: (centres[index], index))
+    for index, position in zip(ascending, sorted(occupied), strict=True):
+        positions[index] = position
     return positions
 
 
-# So many points of a line, a band and its numbers are kept: 11 curves make less than 60 kB.
-_POINTS: Final = 120
-_PANEL_POINTS: Final = 60
+# At most about this many points of a curve are kept: the HTML of 11 curves is less than 60 kB.
+_MOST_POINTS: Final = 120
+_MOST_PANEL_POINTS: Final = 60
 
-_FARTHEST: Final = 2.5 * LABEL
-_MOST_NAMED: Final = 12  # where the author says nothing
-_REACHES_EDGE: Final = 0.985
+_FARTHEST: Final = 2.5 * LABEL  # pixels from a name to the end of its curve
+_MOST_NAMED: Final = 12  # curves, if the chart does not say which ones to name
+_REACHES_EDGE: Final = 0.985  # of the width: a curve that ends here needs no extension
 
-# How many kinds of dashes the style sheet has: for lines of one colour, and for print.
+# How many patterns of dashes the style sheet has: for lines of one colour, and for print.
 _DASHES: Final = 5
 _PRINT_DASHES: Final = 10
 
 
 class Name(NamedTuple):
-    """A name in a drawing: the text, the whole name, and its place in per cent from the top."""
+    """A name in a drawing."""
 
-    text: str
+    text: str  # the name, shortened if it is long
     whole: str
-    place: float
+    place: float  # in per cent from the top
 
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """A curve: its paths, its look, and its name where it has one."""
+    """A curve as it is drawn: its paths, its look, and its name if it has one."""
 
     curve: Curve
     style: LineStyle
@@ -103,11 +104,11 @@ class DrawnLine:
     band: str = ""
     whiskers: str = ""
     name: Name | None = None
-    leader: str = ""  # from the end of the curve to the name, in a box of 10 x 100
-    extension: str = ""  # from the end of the curve to the edge
-    is_coloured: bool = False  # else it is grey, and has no name
-    rank: int = 0  # among the coloured ones: its dashes in print
-    is_overlaid: bool = False  # a line that is drawn later covers it
+    leader: str = ""  # path from the end of the curve to the name, in a box of 10 x 100
+    extension: str = ""  # path from the end of the curve to the edge
+    is_coloured: bool = False  # otherwise it is grey, and has no name
+    rank: int = 0  # its number among the coloured lines, which gives its dashes in print
+    is_overlaid: bool = False  # it is drawn with gaps, since another line has the same path
 
     @property
     def is_drawn(self) -> bool:
@@ -116,7 +117,7 @@ class DrawnLine:
 
     @property
     def classes(self) -> str:
-        """The classes of its look in the style sheet."""
+        """The CSS classes that give its look."""
         dashes = f"d{self.style.dashes % _DASHES} p{self.rank % _PRINT_DASHES}"
         coloured = " coloured" * self.is_coloured
         overlaid = " overlaid" * self.is_overlaid
@@ -126,22 +127,21 @@ class DrawnLine:
 def draw_lines(
     curves: Sequence[Curve], plot: Plot, styles: Mapping[str, LineStyle], named: Sequence[str]
 ) -> list[DrawnLine]:
-    """Return the lines of curves; those in `named`, by default the first, have colours and names.
+    """Return the lines of curves; those in `named`, by default the first 12, are in colour.
 
-    A panel has no names, since the grid around it has a legend.
+    They are also named, except in a panel: it is too small, and the grid around it has a legend.
     """
     lines = [_draw_line(curve, plot, styles[curve.label]) for curve in curves]
-    drawn = [line.curve.label for line in lines if line.is_drawn]
-    order = [label for label in named if label in drawn] if named else drawn[:_MOST_NAMED]
-    # Panels are too small for names: the grid around them has one legend.
+    labels = [line.curve.label for line in lines if line.is_drawn]
+    coloured = [label for label in named if label in labels] if named else labels[:_MOST_NAMED]
     if plot.is_panel:
         lines = [
-            replace(line, is_coloured=line.curve.label in order, rank=line.style.position)
+            replace(line, is_coloured=line.curve.label in coloured, rank=line.style.position)
             for line in lines
         ]
     else:
-        lines = _name_lines(lines, plot, order)
-    return [_draw_band(line, plot) for line in _mark_overlaid(lines)]
+        lines = _name_lines(lines, plot, coloured)
+    return [_add_band(line, plot) for line in _mark_overlaid(lines)]
 
 
 def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
@@ -152,15 +152,18 @@ def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
     return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.units))
 
 
-def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) -> list[DrawnLine]:
-    """Return the lines, with names of those in `order` for which there is room."""
+def _name_lines(lines: Sequence[DrawnLine], plot: Plot, labels: Sequence[str]) -> list[DrawnLine]:
+    """Return the lines; those with these labels are coloured and named while there is space.
+
+    `labels` begins with the most important one.
+    """
     by_label = {line.curve.label: line for line in lines}
-    ends = [_end(by_label[label].curve, plot) for label in order]
-    # A curve that leaves the plot is named at the border where it leaves.
+    ends = [_last_point(by_label[label].curve, plot) for label in labels]
+    # A curve that ends outside the plot is named at the nearer border.
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), end, position in zip(order, ends, centres, positions, strict=True):
+    for label, (across, _), end, position in zip(labels, ends, centres, positions, strict=True):
         if position is None:
             continue
         percent = plot.percent(position)
@@ -177,7 +180,7 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, order: Sequence[str]) ->
     return list(by_label.values())
 
 
-def _end(curve: Curve, plot: Plot) -> tuple[float, float]:
+def _last_point(curve: Curve, plot: Plot) -> tuple[float, float]:
     """Return where the last drawn point of a curve lies, as fractions of the plot."""
     across, up = plot.points(curve)
     last = int(np.flatnonzero(~np.isnan(across + up))[-1])
@@ -185,9 +188,9 @@ def _end(curve: Curve, plot: Plot) -> tuple[float, float]:
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of coloured ones with the same path, all but the last are marked.
+    """Return the lines; of the coloured lines with one path, all but the last are overlaid.
 
-    Marked lines are drawn with gaps, through which the last one is seen.
+    Overlaid lines are drawn with gaps, through which the last one shows if it is drawn below.
     """
     last = {line.path: line for line in lines if line.is_coloured and line.path}
     return [
@@ -196,16 +199,15 @@ def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
     ]
 
 
-def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
-    """Return a line with the band and the whiskers of its interval, if it has a colour."""
-    curve = line.curve
-    # The script draws the bands of grey curves on touch.
-    if curve.low is None or curve.high is None or not line.is_coloured:
+def _add_band(line: DrawnLine, plot: Plot) -> DrawnLine:
+    """Return a line with the band and the whiskers of its interval, if it is coloured."""
+    # The script draws the band of a grey curve when the reader touches the curve.
+    if not line.is_coloured:
         return line
-    across, _ = plot.points(curve)
-    low, high = map(plot.y.fractions, plot.interval(curve))
+    across, _ = plot.points(line.curve)
+    low, high = map(plot.y.fractions, plot.interval(line.curve))
     points = chart_paths.thin_band(across, low, high, _point_count(plot))
-    band = chart_paths.band_path(*points, plot.units, steps=curve.steps)
+    band = chart_paths.band_path(*points, plot.units, steps=line.curve.steps)
     whiskers = chart_paths.whiskers_path(*points, plot.units)
     return replace(line, band=band, whiskers=whiskers)
 
@@ -213,15 +215,18 @@ def _draw_band(line: DrawnLine, plot: Plot) -> DrawnLine:
 class DrawnReference(NamedTuple):
     """A horizontal line with its name."""
 
-    place: float | None  # in per cent from the top; None beyond the axis
+    place: float | None  # in per cent from the top; None if it lies beyond the axis
     name: Name
 
 
 def draw_references(
     references: Sequence[ReferenceLine], plot: Plot, unit: str
 ) -> list[DrawnReference]:
-    """Return the lines; one beyond the axis is a name at its end, with its value and an arrow."""
-    # A value without a logarithm lies below every logarithmic axis.
+    """Return the lines for whose names there is space.
+
+    Of a line beyond the axis only the name is drawn, at that end, with its value and an arrow.
+    """
+    # A logarithmic axis has no place for 0 and for negative values: they lie below it.
     heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)
     texts = []
     for line, up in zip(references, heights, strict=True):
@@ -261,20 +266,21 @@ def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[PlacedRing]:
 
 
 _DIGITS: Final = 6  # of a number without an interval
-_DIGITS_OF_INTERVAL: Final = 2
+_DIGITS_OF_INTERVAL: Final = 2  # of half its width: a mean and its interval are rounded alike
 _LARGEST_WHOLE: Final = 1e15
 
 
 def chart_json(chart: LineChart, plot: Plot) -> str:
     """Return the numbers of the curves as JSON that may stand within HTML.
 
-    Places that several curves share are listed once.
+    Places that several curves share, as they mostly do, are listed once.
     """
     positions: list[list[float | None]] = []
     curves = []
-    for curve in map(partial(_spread_curve, plot=plot), chart.curves):
-        x = list(map(_round_number, curve.x))
-        # Curves of a chart mostly have the same places, which are then written once.
+    for curve in chart.curves:
+        # Curves of the same places keep the same points.
+        kept = chart_paths.spread_points(plot.points(curve)[0], _point_count(plot))
+        x = list(map(_round_number, np.asarray(curve.x, np.float64)[kept].tolist()))
         if x not in positions:
             positions.append(x)
         label, note = map(escape_controls, (curve.label, curve.note))
@@ -283,31 +289,18 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
             entry["steps"] = True
         if shift := plot.shifts.get(curve.label):
             entry["shift"] = round(shift, 4)
-        curves.append(entry | _numbers(curve, plot.y))
-    axes = {"x": _axis(chart.x, plot.x), "y": _axis(chart.y, plot.y)}
+        curves.append(entry | _curve_numbers(curve, kept, plot.y))
+    axes = {"x": _axis_entry(chart.x, plot.x), "y": _axis_entry(chart.y, plot.y)}
     content = axes | {"places": positions, "curves": curves}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # no "</script>" within
 
 
 def _point_count(plot: Plot) -> int:
-    return _PANEL_POINTS if plot.is_panel else _POINTS
+    return _MOST_PANEL_POINTS if plot.is_panel else _MOST_POINTS
 
 
-def _spread_curve(curve: Curve, plot: Plot) -> Curve:
-    """Return a curve with points that are spread evenly, the same for curves of the same places."""
-    kept = chart_paths.spread_points(plot.points(curve)[0], _point_count(plot))
-
-    def keep(values: Sequence[float]) -> list[float]:
-        return [float(values[index]) for index in kept]
-
-    spread = replace(curve, x=keep(curve.x), y=keep(curve.y))
-    if curve.low is None or curve.high is None:
-        return spread
-    return replace(spread, low=keep(curve.low), high=keep(curve.high))
-
-
-def _axis(axis: Axis, scale: Scale) -> dict[str, Any]:
+def _axis_entry(axis: Axis, scale: Scale) -> dict[str, Any]:
     return {
         "title": axis.title,
         "unit": axis.unit,
@@ -317,26 +310,30 @@ def _axis(axis: Axis, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _numbers(curve: Curve, scale: Scale) -> dict[str, list[float | None]]:
-    """Return the means of a curve, and the ends of their intervals, if any."""
-    y = np.asarray(curve.y, np.float64)
+def _curve_numbers(curve: Curve, kept: Indices, scale: Scale) -> dict[str, list[float | None]]:
+    """Return the means of a curve at these points, and the ends of their intervals, if any."""
+    y = np.asarray(curve.y, np.float64)[kept]
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
     means = np.where(np.isnan(scale.fractions(y)), np.nan, y).tolist()
     if curve.low is None or curve.high is None:
         return {"y": list(map(_round_number, means))}
-    # An interval that is open below is as precise as its upper half.
+    low, high = (np.asarray(end, np.float64)[kept].tolist() for end in (curve.low, curve.high))
+    # Of an interval that is open below, the upper half gives the precision.
     half_widths = [
         above - mean if math.isinf(below) else (above - below) / 2
-        for mean, below, above in zip(means, curve.low, curve.high, strict=True)
+        for mean, below, above in zip(means, low, high, strict=True)
     ]
     return {
         name: list(map(_round_number, numbers, half_widths))
-        for name, numbers in (("y", means), ("low", curve.low), ("high", curve.high))
+        for name, numbers in (("y", means), ("low", low), ("high", high))
     }
 
 
 def _round_number(value: float, precision: float = math.nan) -> float | None:
-    """Return a number rounded to two digits of its precision, else to six; None if unknown."""
+    """Return a number rounded to two digits of `precision`; None if it is not finite.
+
+    If the precision is unknown, the number itself keeps six digits.
+    """
     if not math.isfinite(value):
         return None
     if value != int(value):
@@ -349,6 +346,7 @@ def _round_number(value: float, precision: float = math.nan) -> float | None:
 
 
 _PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
+_HIGH_PLOT: Final = 240  # pixels; a lower plot has fewer ticks
 
 
 @dataclass(frozen=True)
@@ -363,13 +361,16 @@ class Drawing:
 
     @cached_property
     def x_ticks(self) -> Sequence[Tick]:
-        """The ticks of the horizontal axis."""
-        return self.plot.x_ticks()
+        """The ticks of the horizontal axis, at whole numbers if all points are."""
+        if len(self.plot.places) == 1:
+            position = float(self.plot.places[0])
+            return [Tick(self.plot.x.percent(position), format_number(position))]
+        return self.plot.x.ticks(4 if self.plot.is_panel else 6, whole=self.plot.has_whole_x)
 
     @cached_property
     def y_ticks(self) -> Sequence[Tick]:
         """The ticks of the vertical axis."""
-        return self.plot.y_ticks()
+        return self.plot.y.ticks(6 if self.plot.height >= _HIGH_PLOT else 5)
 
     @property
     def view_box(self) -> str:
@@ -383,7 +384,7 @@ class Drawing:
 
     @property
     def grey(self) -> list[str]:
-        """The labels of the curves that have no name at their end."""
+        """The labels of the grey curves."""
         return [line.curve.label for line in self.lines if line.is_drawn and not line.is_coloured]
 
     @property
@@ -398,7 +399,7 @@ class Drawing:
 
     @property
     def tail_characters(self) -> float:
-        """The characters of the last label of the horizontal axis that lie beyond its end."""
+        """How many characters of the horizontal axis's last label lie beyond the axis."""
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]
@@ -426,8 +427,8 @@ def draw_chart(
 ) -> Drawing:
     """Return the drawing of a chart.
 
-    As a panel of a grid, whose labels are `among`, its curves have no names at their ends, since
-    the grid has a legend.
+    With `among`, the labels of all curves of a grid, the chart is a panel of that grid: names
+    stand in the grid's legend, and not at the ends of curves.
     """
     plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
     styles = line_styles([*(among or chart.among), *chart.labels], chart.by_position)

@@ -7,28 +7,30 @@ import numpy.typing as npt
 
 from keyhole.pages.chart_plot import Floats
 
+Indices = npt.NDArray[np.intp]
+
 UNITS: Final = 1800
-"""Width of a drawing in its own units, half a pixel of a wide screen each."""
+"""The width of a drawing in its own units; on a wide screen a unit is half a pixel."""
 
-_REACH: Final = 4.0  # lines outside the drawing end this many of its sizes away
+_REACH: Final = 4.0  # lines that leave the drawing end at this many times its width or height
 
 
-def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
+def thin_line(x: Floats, y: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points that keep the look of a line.
 
-    The width is divided into equal columns. Of each, the highest and the lowest point stay, and a
-    gap. The first and the last point stay.
+    The width is divided into equal columns. Each column keeps its highest point, its lowest point
+    and its first gap. The first and the last point of the line are kept, too.
     """
     if len(x) <= point_count:
         return np.arange(len(x))
-    # A column keeps two points, its lowest and its highest: a peak between others stays visible.
-    column = _pixel_columns(x, point_count // 2)
+    # Half as many columns, since each keeps two points, so that a narrow peak stays visible.
+    columns = _column_numbers(x, point_count // 2)
     # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
-    ascending = np.lexsort((y, column))
-    descending = np.lexsort((-y, column))
-    column_starts = np.flatnonzero(np.diff(column[ascending], prepend=-1))
+    ascending = np.lexsort((y, columns))
+    descending = np.lexsort((-y, columns))
+    column_starts = np.flatnonzero(np.diff(columns[ascending], prepend=-1))
     gaps = np.flatnonzero(np.isnan(y))
-    first_gaps = gaps[np.unique(column[gaps], return_index=True)[1]]
+    first_gaps = gaps[np.unique(columns[gaps], return_index=True)[1]]
     ends = np.array([0, len(x) - 1])
     extremes = [ascending[column_starts], descending[column_starts]]
     return np.unique(np.concatenate([*extremes, first_gaps, ends]))
@@ -37,10 +39,10 @@ def thin_line(x: Floats, y: Floats, point_count: int) -> npt.NDArray[np.intp]:
 def thin_band(
     x: Floats, low: Floats, high: Floats, point_count: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return at most about `point_count` points of a band that contains the whole band."""
+    """Return a band of at most about `point_count` points that covers the whole band."""
     if len(x) <= point_count:
         return x, low, high
-    column_starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count), prepend=-1))
+    column_starts = np.flatnonzero(np.diff(_column_numbers(x, point_count), prepend=-1))
     # fmin and fmax ignore NaN.
     return (
         np.concatenate([x[:1], x[column_starts][1:-1], x[-1:]]),
@@ -49,16 +51,16 @@ def thin_band(
     )
 
 
-def spread_points(x: Floats, point_count: int) -> npt.NDArray[np.intp]:
+def spread_points(x: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
     if len(x) <= point_count:
         return np.arange(len(x))
-    column_starts = np.flatnonzero(np.diff(_pixel_columns(x, point_count - 1), prepend=-1))
+    column_starts = np.flatnonzero(np.diff(_column_numbers(x, point_count - 1), prepend=-1))
     return np.unique(np.append(column_starts, len(x) - 1))
 
 
-def _pixel_columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
-    """Return the number of each point's column; points that are not drawn have one, too."""
+def _column_numbers(x: Floats, count: int) -> Indices:
+    """Return which of `count` equal columns each point lies in; NaN is in the first."""
     low = np.nanmin(x, initial=np.inf)
     high = np.nanmax(x, initial=-np.inf)
     if not low < high:
@@ -68,16 +70,16 @@ def _pixel_columns(x: Floats, count: int) -> npt.NDArray[np.intp]:
 
 
 def line_path(x: Floats, y: Floats, height: int, *, steps: bool = False) -> str:
-    """Return the path of a line through points given as fractions; NaN breaks it.
+    """Return the path of a line through points, which are fractions; NaN breaks the line.
 
-    `height` is in the drawing's units. A point without neighbours is in `dots_path`.
+    `height` is in the drawing's units. `dots_path` draws the points without neighbours.
 
     Examples
     --------
     >>> line_path(np.array([0, 0.5, 1]), np.array([0, 1, 0.5]), 100)
     'M0 100l900-100 900 50'
     """
-    across, down = _pixels(x, y, height)
+    across, down = _convert_to_units(x, y, height)
     return "".join(
         _segment_path(_line_corners(across[start:end], down[start:end], steps))
         for start, end in _ranges_without_nan(x + y)
@@ -93,15 +95,15 @@ def dots_path(x: Floats, y: Floats, height: int) -> str:
     >>> dots_path(np.array([0, 0.5, 1]), np.array([0, np.nan, 0.5]), 100)
     'M0 100h.01M1800 50h.01'
     """
-    across, down = _pixels(x, y, height)
-    alone = [start for start, end in _ranges_without_nan(x + y) if end - start == 1]
-    return "".join(f"M{across[point]} {down[point]}h.01" for point in alone)
+    across, down = _convert_to_units(x, y, height)
+    isolated = [start for start, end in _ranges_without_nan(x + y) if end - start == 1]
+    return "".join(f"M{across[point]} {down[point]}h.01" for point in isolated)
 
 
 def band_path(x: Floats, low: Floats, high: Floats, height: int, *, steps: bool = False) -> str:
-    """Return the closed path of a band, one for each part without a gap."""
-    across, upper = _pixels(x, high, height)
-    _, lower = _pixels(x, low, height)
+    """Return the path of a band: a closed outline of each part without a gap."""
+    across, upper = _convert_to_units(x, high, height)
+    _, lower = _convert_to_units(x, low, height)
     outlines = []
     for start, end in _ranges_without_nan(x + low + high):
         if end - start > 1:
@@ -113,21 +115,23 @@ def band_path(x: Floats, low: Floats, high: Floats, height: int, *, steps: bool 
 
 def whiskers_path(x: Floats, low: Floats, high: Floats, height: int) -> str:
     """Return the path of the intervals without neighbours: a vertical line each."""
-    across, upper = _pixels(x, high, height)
-    _, lower = _pixels(x, low, height)
-    alone = [start for start, end in _ranges_without_nan(x + low + high) if end - start == 1]
-    return "".join(f"M{across[point]} {upper[point]}V{lower[point]}" for point in alone)
+    across, upper = _convert_to_units(x, high, height)
+    _, lower = _convert_to_units(x, low, height)
+    isolated = [start for start, end in _ranges_without_nan(x + low + high) if end - start == 1]
+    return "".join(f"M{across[point]} {upper[point]}V{lower[point]}" for point in isolated)
 
 
-def _pixels(x: Floats, y: Floats, height: int) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
-    """Return places from the left and from the top in the drawing's units."""
+def _convert_to_units(
+    x: Floats, y: Floats, height: int
+) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
+    """Return the distances of points from the left and from the top, in the drawing's units."""
     across = np.nan_to_num(np.clip(x, -_REACH, _REACH) * UNITS)
     down = np.nan_to_num((1 - np.clip(y, -_REACH, _REACH)) * height)
     return np.rint(across).astype(np.int_), np.rint(down).astype(np.int_)
 
 
 def _ranges_without_nan(values: Floats) -> list[tuple[int, int]]:
-    """Return the ranges of indices without NaN."""
+    """Return the ranges of indices without NaN: the first index, and the one after the last."""
     edges = np.diff(np.concatenate([[0], ~np.isnan(values), [0]]).astype(np.int8))
     return list(
         zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True)
@@ -137,7 +141,7 @@ def _ranges_without_nan(values: Floats) -> list[tuple[int, int]]:
 def _line_corners(
     across: npt.NDArray[np.int_], down: npt.NDArray[np.int_], steps: bool
 ) -> npt.NDArray[np.int_]:
-    """Return the points of a line; with steps, each height holds until the next point."""
+    """Return the corners of a line; with steps, each height holds until the next point."""
     if steps:
         across = np.repeat(across, 2)[1:]
         down = np.repeat(down, 2)[:-1]
@@ -146,7 +150,7 @@ def _line_corners(
 
 def _segment_path(corners: npt.NDArray[np.int_]) -> str:
     """Return the path of a line without gaps."""
-    # Differences of whole numbers: the path is short, and errors do not add up.
+    # Differences are short to write; since they are whole numbers, errors do not add up.
     moves = np.diff(corners, axis=0).tolist()
     # A minus sign separates numbers as well as a space does.
     text = " ".join(f"{dx} {dy}" for dx, dy in moves if dx or dy).replace(" -", "-")

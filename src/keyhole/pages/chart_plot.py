@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -15,13 +15,13 @@ from keyhole.pages.line_chart import Curve, LineChart, Ring
 ScaleName = Literal["linear", "log"]
 Floats = npt.NDArray[np.float64]
 
-# Numbers in between are written with all their digits; beyond, people write 2e12 as well.
+# Between these sizes, numbers are written out; others are written as powers of ten, such as 2e12.
 _PLAIN_FROM: Final = 1e-5
 _PLAIN_BELOW: Final = 1e12
-_LARGEST: Final = 1e150  # ticks beyond would overflow
-_EQUAL: Final = 1e-12
-_MARGIN: Final = 0.04
-_SHOWN_INTERVALS: Final = 0.95  # the widest, of the first rounds, would squeeze the curves
+_LARGEST: Final = 1e150  # of the numbers on an axis: with larger ones, ticks would overflow
+_EQUAL: Final = 1e-12  # relative difference of ends that count as equal
+_MARGIN: Final = 0.04  # of the range, at either end
+_SHOWN_INTERVALS: Final = 0.95  # of all: the widest, of the first rounds, would squeeze the curves
 _TICK_STEPS: Final = (1, 2, 2.5, 5, 10)
 _FEWEST_LOG_TICKS: Final = 3
 _MOST_LOG_TICKS: Final = 7
@@ -64,7 +64,7 @@ class Scale:
         return np.asarray(self.low * (self.high / self.low) ** positions)
 
     def ticks(self, tick_count: int = 6, *, whole: bool = False) -> list[Tick]:
-        """Return about `tick_count` ticks at most within the axis; if `whole`, at whole numbers."""
+        """Return at most about `tick_count` ticks within the axis; if `whole`, at whole numbers."""
         values = self.tick_values(tick_count, whole=whole)
         texts = self.tick_texts(values)
         return [Tick(self.percent(v), text) for v, text in zip(values, texts, strict=True)]
@@ -83,7 +83,10 @@ class Scale:
         return [float(v) for v in values if -slack <= self.fractions([v])[0] <= 1 + slack]
 
     def _log_ticks(self) -> Sequence[float] | None:
-        """Return powers of ten, or also 2 and 5 times these; None where there are too few."""
+        """Return the powers of ten on the axis, and if they are few also 2 and 5 times these.
+
+        Return None if there are too few of both.
+        """
         for factors in ((1.0,), (1.0, 2.0, 5.0)):
             tick_values = LogLocator(subs=factors, numticks=_MOST_LOG_TICKS).tick_values(
                 self.low, self.high
@@ -107,7 +110,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     step = abs(values[1] - values[0])
     largest = max(abs(value) for value in values)
     if largest >= _PLAIN_BELOW or step < _PLAIN_FROM:
-        # Rounding errors make a number such as 1e-17 of the tick at 0.
+        # Rounding errors turn the tick at 0 into a number such as 1e-17.
         return [format_number(value if abs(value) > step / 2 else 0.0) for value in values]
     # Steps have at most two digits, such as 25.
     decimals = max(0, 1 - math.floor(math.log10(step) + 1e-9))
@@ -115,7 +118,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     while decimals and all(text.endswith("0") for text in texts):
         texts = [text[:-1].removesuffix(".") for text in texts]
         decimals -= 1
-    return ["0" if not float(text.replace(",", "")) else text.rstrip() for text in texts]
+    return [text if float(text.replace(",", "")) else "0" for text in texts]
 
 
 def format_number(value: float) -> str:
@@ -151,22 +154,21 @@ def fit_scale(
 ) -> Scale:
     """Return the scale that shows all values, and all intervals but the widest few.
 
-    A linear axis of values from 0 on does not begin below 0; a logarithmic one begins at half of
-    the least value at the lowest. Ends that are given are kept. Without anything to show it goes
-    from 0 to 1, or from 1 to 10.
+    If neither values nor intervals are negative, a linear scale does not begin below 0. Intervals
+    extend a logarithmic scale to half of the smallest value at the lowest. `low` and `high` are
+    its ends where they are given. Without anything to show, a linear scale goes from 0 to 1, a
+    logarithmic one from 1 to 10.
     """
     is_log = name == "log"
-    smallest, largest = _range(values, is_log)
+    smallest, largest = _value_range(values, is_log)
     if not smallest <= largest:
-        # Nothing can be drawn: the ends that are given determine the axis; else it is arbitrary.
+        # Nothing can be drawn: the ends that are given determine the scale; else it is arbitrary.
         arbitrary = [1, 10] if is_log else [0, 1]
         fixed = [end for end in (low, high) if end is not None] or arbitrary
         smallest = min(fixed)
         largest = max(fixed)
     lowest, highest = _interval_range(intervals, is_log)
-    # Where nothing is negative, no margin begins below 0. On a logarithmic axis, intervals reach no
-    # further down than half of the least value.
-    floor = -math.inf
+    floor = -math.inf  # intervals reach no lower, nor does the margin of a linear scale
     if is_log:
         floor = smallest / 2
     elif min(smallest, lowest) >= 0:
@@ -205,18 +207,21 @@ def _fix_ends(
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
-    """Return the range that shows the last interval of each curve, and 95 of 100 of all."""
-    ends_shown = [math.inf, -math.inf]
-    for end_index, choose in enumerate((min, max)):
-        ends = [interval[end_index] for interval in intervals]
-        ends = [end[_is_drawable(end, is_log)] for end in ends]
-        ends = [end for end in ends if end.size]
-        if ends:
-            sorted_ends = np.sort(np.concatenate(ends))
-            skipped = int((1 - _SHOWN_INTERVALS) * sorted_ends.size)
-            usual = sorted_ends[[skipped, -1 - skipped][end_index]]
-            ends_shown[end_index] = float(choose(usual, *(end[-1] for end in ends)))
-    return ends_shown[0], ends_shown[1]
+    """Return a range with the last interval of each curve, and 95 % of all lower and upper ends."""
+    lows = [low[_is_drawable(low, is_log)] for low, _ in intervals]
+    highs = [high[_is_drawable(high, is_log)] for _, high in intervals]
+    return _lowest_shown(lows), -_lowest_shown([-ends for ends in highs])
+
+
+def _lowest_shown(ends: Iterable[Floats]) -> float:
+    """Return the smallest of each curve's last end, and of all ends without the lowest 5 %."""
+    ends_by_curve = [curve_ends for curve_ends in ends if curve_ends.size]
+    if not ends_by_curve:
+        return math.inf
+    ascending = np.sort(np.concatenate(ends_by_curve))
+    skipped_count = int((1 - _SHOWN_INTERVALS) * ascending.size)
+    last_ends = [curve_ends[-1] for curve_ends in ends_by_curve]
+    return float(min(ascending[skipped_count], *last_ends))
 
 
 def _is_drawable(values: Floats, is_log: bool) -> npt.NDArray[np.bool_]:
@@ -225,40 +230,46 @@ def _is_drawable(values: Floats, is_log: bool) -> npt.NDArray[np.bool_]:
     return is_drawable & (values >= 1 / _LARGEST) if is_log else is_drawable
 
 
-def _range(values: Iterable[Floats], is_log: bool) -> tuple[float, float]:
+def _value_range(values: Iterable[Floats], is_log: bool) -> tuple[float, float]:
     """Return the smallest and the largest number that has a place on an axis."""
-    usable = np.concatenate(
+    drawable = np.concatenate(
         [np.empty(0), *(array[_is_drawable(array, is_log)] for array in values)]
     )
-    return float(usable.min(initial=math.inf)), float(usable.max(initial=-math.inf))
+    return float(drawable.min(initial=math.inf)), float(drawable.max(initial=-math.inf))
 
 
 LABEL: Final = 17
 """Height of a label in pixels."""
 
 _UNITS_A_PIXEL: Final = 2
-_HIGH_PLOT: Final = 240  # lower ones have fewer ticks
-_FAR: Final = 1.0  # reference lines further outside, in units of the range, are only named
-_WIDEST_SHIFT: Final = 0.08
+_FAR: Final = 1.0  # times the range: a reference line further outside does not extend the axis
+_WIDEST_SHIFT: Final = 0.08  # of the width
 
 
 @dataclass(frozen=True)
 class Plot:
     """The rectangle in which curves are drawn.
 
-    `shifts` has the distances by which curves of a single place stand beside it, so that their
-    intervals do not cover one another.
+    Attributes
+    ----------
+    x, y : Scale
+        The scales of the axes.
+    height : int
+        The height in pixels.
+    is_panel : bool
+        Whether it is one of the small plots of a grid.
+    shifts : mapping of str to float
+        By label, how far beside its place a curve is drawn, as a fraction of the width.
+    places : ndarray
+        The distinct values of `x` of all points, ascending.
     """
 
     x: Scale
     y: Scale
     height: int
-    """In pixels."""
-    is_panel: bool = False
-    """Whether it is small, one of several."""
-    shifts: Mapping[str, float] = field(default_factory=dict)
-    places: Floats = field(default_factory=lambda: np.empty(0))
-    """The different places of all points, ascending."""
+    is_panel: bool
+    shifts: Mapping[str, float]
+    places: Floats
 
     @classmethod
     def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
@@ -266,14 +277,15 @@ class Plot:
         xs = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
         positions = np.unique(xs[np.isfinite(xs)])
         count = len(chart.curves)
-        # Curves that have one common place would cover each other, and so stand side by side.
-        step = min(_WIDEST_SHIFT, 0.8 / max(count, 1))
-        shifts = {
-            curve.label: (number - (count - 1) / 2) * step
-            for number, curve in enumerate(chart.curves)
-        }
-        curve_shifts = shifts if len(positions) == 1 and count > 1 else {}
-        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, curve_shifts, positions)
+        shifts = {}
+        # Intervals at a single common place would cover each other, and so stand side by side.
+        if len(positions) == 1 and count > 1:
+            step = min(_WIDEST_SHIFT, 0.8 / count)
+            shifts = {
+                curve.label: (number - (count - 1) / 2) * step
+                for number, curve in enumerate(chart.curves)
+            }
+        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shifts, positions)
 
     @cached_property
     def units(self) -> int:
@@ -286,9 +298,9 @@ class Plot:
         return across, self.y.fractions(curve.y)
 
     def interval(self, curve: Curve) -> tuple[Floats, Floats]:
-        """Return both ends of the interval of a curve, NaN where it has none or no point.
+        """Return the ends of the intervals of a curve; NaN where it has no interval or no point.
 
-        A lower end without a place, minus infinity or one without a logarithm, is that of the axis.
+        A lower end at minus infinity, or on a logarithmic axis at 0 or below, is that of the axis.
         """
         if curve.low is None or curve.high is None:
             missing = np.full(len(curve.x), np.nan)
@@ -305,19 +317,8 @@ class Plot:
         """Whether all points are at whole numbers."""
         return self.places.size > 0 and bool((self.places == np.rint(self.places)).all())
 
-    def x_ticks(self) -> Sequence[Tick]:
-        """Return the ticks of the horizontal axis; at whole numbers where all places are."""
-        if len(self.places) == 1:
-            position = float(self.places[0])
-            return [Tick(self.x.percent(position), format_number(position))]
-        return self.x.ticks(4 if self.is_panel else 6, whole=self.has_whole_x)
-
-    def y_ticks(self) -> Sequence[Tick]:
-        """Return the ticks of the vertical axis."""
-        return self.y.ticks(6 if self.height >= _HIGH_PLOT else 5)
-
     def percent(self, pixels: float) -> float:
-        """Return the per cent of the plot's height that so many pixels are."""
+        """Return a vertical distance in pixels as per cent of the plot's height."""
         return round(pixels / self.height * 100, 2)
 
 
@@ -333,6 +334,7 @@ def _x_scale(chart: LineChart) -> Scale:
 
 
 def _y_scale(chart: LineChart) -> Scale:
+    """Return the vertical scale, with the reference lines that are not far from the curves."""
     axis = chart.y
     shapes: list[Curve | Ring] = [*chart.curves, *chart.rings]
     values = [_as_array(shape.y) for shape in shapes]
@@ -341,17 +343,7 @@ def _y_scale(chart: LineChart) -> Scale:
         for curve in chart.curves
         if curve.low is not None and curve.high is not None
     ]
-
-    def fit() -> Scale:
-        return fit_scale(axis.scale, values, low=axis.low, high=axis.high, intervals=intervals)
-
-    scale = fit()
-    near = [
-        line.value
-        for line in chart.references
-        if -_FAR <= scale.fractions([line.value])[0] <= 1 + _FAR
-    ]
-    if near:
-        values.append(np.array(near, np.float64))
-        scale = fit()
-    return scale
+    fit = partial(fit_scale, axis.scale, low=axis.low, high=axis.high, intervals=intervals)
+    references = np.array([line.value for line in chart.references], np.float64)
+    positions = fit(values).fractions(references)
+    return fit([*values, references[(positions >= -_FAR) & (positions <= 1 + _FAR)]])

@@ -1,4 +1,4 @@
-"""Files of figures, SVG, PNG and PDF, which are equal for equal results."""
+"""Figures as SVG, PNG and PDF files, which are equal for equal results."""
 
 import io
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ from keyhole.validate import escape_controls
 # Figures contain no dates and no random ids, so that equal results make equal files. Text stays
 # text, which can be searched and edited.
 _SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "none", "pdf.fonttype": 42}
-# By kind: the metadata fields for title and caption, and those that would hold a date or a version.
+# By type of file: the metadata fields for title and caption, and those left out since they would
+# hold a date or a version.
 _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
     "svg": ("Title", "Description", ("Date", "Creator")),
     "png": ("Title", "Description", ("Software",)),
@@ -24,35 +25,35 @@ _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
 }
 
 FIGURE_KINDS: Final = tuple(_METADATA)
-"""The kinds of files that a figure is written to."""
+"""The types of files that a figure is written to."""
 
 
 def blank_figure(width: float = 8.2, height: float = 4.6) -> Figure:
     """Return an empty figure of this size in inches, without a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    # A canvas of its own: pyplot would keep every figure in memory until it is closed.
+    # Not a figure of pyplot, which would keep it in memory until it is closed.
     FigureCanvasAgg(figure)
     return figure
 
 
 def figure_bytes(figure: Figure, file_type: str, *, title: str = "", caption: str = "") -> bytes:
     """Return a figure as an ``svg``, ``png`` or ``pdf`` file with title and caption as metadata."""
-    sink = io.BytesIO()
+    file = io.BytesIO()
     for text in figure.findobj(Text):
         text.set_text(escape_controls(text.get_text(), "\n"))
     title, caption = map(escape_controls, (title, caption))
-    for_title, for_caption, left_out = _METADATA[file_type]
-    metadata = {for_title: title, for_caption: caption} | dict.fromkeys(left_out)
+    title_field, caption_field, omitted_fields = _METADATA[file_type]
+    metadata = {title_field: title, caption_field: caption} | dict.fromkeys(omitted_fields)
     with mpl.rc_context(_SETTINGS):
-        figure.savefig(sink, format=file_type, dpi=150, metadata=metadata)
-    return sink.getvalue()
+        figure.savefig(file, format=file_type, dpi=150, metadata=metadata)
+    return file.getvalue()
 
 
 def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> list[Path]:
-    """Write a figure to files of each kind, whose names begin with `path`; return them."""
+    """Write a figure to a file of each type, `path` with a suffix; return the files."""
     files = {file_type: path.with_name(f"{path.name}.{file_type}") for file_type in _METADATA}
-    # The layout is computed once and then removed: it takes as long as drawing, and savefig would
-    # compute it for each kind again.
+    # The layout is computed once and then removed, since savefig would compute it again for each
+    # file, which takes as long as drawing.
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):

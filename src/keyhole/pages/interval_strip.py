@@ -1,4 +1,4 @@
-"""A small drawing of a number with its interval, against the range that a statement claims."""
+"""A small drawing of a number with its interval, on the range that a statement claims."""
 
 import math
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ _MARGIN: Final = 8.0  # pixels at either end
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalStrip:
-    """A number with its interval, in a strip of 110 x 16 pixels with the claimed range shaded.
+    """A number and its interval, in a strip of 110 x 16 pixels with the claimed range shaded.
 
-    An end that is infinite reaches the border. `alt` says the same in words; `captions` are lines
-    of text below it.
+    Infinite ends lie at the border. `alt` describes the strip in words; `captions` are lines of
+    text below it.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class IntervalStrip:
 
     @property
     def limits(self) -> list[float]:
-        """The places of the limits, in pixels from the left."""
+        """The places of the claimed range's finite ends, in pixels from the left."""
         return [self.pixel(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
 
     @property
@@ -63,7 +63,7 @@ class IntervalStrip:
         """Return the place of a number, in pixels from the left."""
         if math.isinf(number):
             return 0.0 if number < 0 else float(_WIDTH)
-        # The strip spans all of its finite numbers: value, interval and limits are all visible.
+        # The strip spans all finite numbers, so that value, interval and limits are visible.
         numbers = (self.value, self.low, self.high, self.at_least, self.at_most)
         finite = [end for end in numbers if math.isfinite(end)]
         low = min(finite)

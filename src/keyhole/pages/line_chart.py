@@ -1,4 +1,4 @@
-"""Interactive line charts, which are complete without a script, and grids of them."""
+"""Line charts, which are interactive if the browser runs scripts, and grids of them."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from keyhole.pages.chart_plot import ScaleName
 
 _PANEL_HEIGHT: Final = 170
-_MOST_CHARACTERS: Final = 22  # of a name in a legend; the whole name is in its tooltip
+_MOST_CHARACTERS: Final = 22  # of a name at the end of a curve; its tooltip has the whole name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """An axis: its title, its scale, and its ends where the data should not determine them.
+    """An axis: its title, its scale, and its ends if the data should not determine them.
 
-    `unit` is shown with every number and in the title.
+    `unit` is shown in the heading and with numbers.
     """
 
     title: str
@@ -34,16 +34,16 @@ class Axis:
 
     @property
     def heading(self) -> str:
-        """The title with the unit."""
+        """The title with the unit, if there is one."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A curve with its 95 % interval, in ascending `x`; NaN breaks the line.
+    """A curve with its 95 % intervals, in ascending `x`; NaN breaks the line.
 
-    With `steps`, a value holds until the next `x`. `note` is shown with each of its numbers. A
-    bound looks unlike curves of policies in figures.
+    With `steps`, a value holds until the next `x`. The tooltips of its points end with `note`. In
+    figures, a curve with `is_bound` is dashed and black.
     """
 
     label: str
@@ -66,7 +66,7 @@ class ReferenceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Ring:
-    """A circle around a point, with its name."""
+    """A circle around a point, and the name of the point."""
 
     x: float
     y: float
@@ -75,7 +75,7 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class LineChart:
-    """A chart of curves, with values on touch, and curves that can be hidden.
+    """A chart of curves that shows the values of the point touched, and whose curves can be hidden.
 
     Parameters
     ----------
@@ -90,19 +90,21 @@ class LineChart:
     caption, title : str
         Texts below and above the chart.
     named : sequence of str
-        Labels in the order of their weight: these curves are coloured, and named at their ends
-        while names fit; all others are grey. By default the curves' order.
-    references, rings
-        Lines and points that are marked.
+        Labels, the most important first: these curves are coloured and named at their ends if
+        there is space; all others are grey. By default the first 12 curves that have a point.
+    references : sequence of ReferenceLine
+        Horizontal lines that mark values.
+    rings : sequence of Ring
+        Circles that mark points.
     files : sequence of str
         Files of the figure, which are linked below it.
     height : int
         Height of the plot in pixels.
     among : sequence of str
-        Labels of all curves that may stand in other charts beside this one, so that each looks
-        the same in all; by default those of this chart.
+        Labels of the curves in this chart and those beside it, so that a curve looks the same in
+        all; by default only those of this chart.
     by_position : bool
-        Whether the position of a curve gives its colour; by default the policy that it names.
+        Whether the position of a curve gives its colour; by default its label gives it.
 
     Examples
     --------
@@ -131,7 +133,7 @@ class LineChart:
     template: ClassVar[str] = "pages/templates/line_chart.html.j2"
 
     def __post_init__(self) -> None:
-        """Refuse labels that are ambiguous."""
+        """Refuse two curves with the same label."""
         if self.curves:
             check_distinct("labels of curves", self.labels)
 
@@ -150,7 +152,7 @@ class LineChart:
 
 @dataclass(frozen=True)
 class ChartGrid:
-    """Several small charts with one legend, whose switches hide a curve in all of them."""
+    """Several small charts with one legend, which also hides and shows a curve in all of them."""
 
     charts: Sequence[LineChart]
     caption: str = ""
@@ -174,7 +176,7 @@ class ChartGrid:
 
     @cached_property
     def legend(self) -> "list[DrawnLine]":
-        """A line of each label, for the legend: a coloured one where there is one."""
+        """A line of each label, for the legend; a coloured one if there is one."""
         lines: dict[str, DrawnLine] = {}
         for line in (line for drawing in self.drawings for line in drawing.lines):
             earlier = lines.get(line.curve.label)
@@ -184,7 +186,7 @@ class ChartGrid:
 
 
 def shorten_label(label: str) -> str:
-    """Return a label with at most 22 characters.
+    """Return a label, cut to at most 22 characters.
 
     Examples
     --------

@@ -28,26 +28,26 @@ _REFERENCE: Final[Any] = {"color": "black", "linewidth": 1.0, "linestyle": (0, (
 _RING: Final[Any] = {"color": "black", "marker": "o", "markersize": 12.0, "fillstyle": "none"}
 _PANEL: Final[Any] = {"markersize": 3.0, "linewidth": 1.1}
 _OPACITY: Final = 0.15  # of bands
-_MARGIN: Final = 0.05  # of an axis at whose end there are points, so that markers are whole
-_END: Final = 0.02
-# How many ticks an axis has at most, and how many letters are as wide as the axis of `x`.
+_MARGIN: Final = 0.05  # of an axis, at an end with points, so that their markers are not cut
+_NEAR_END: Final = 0.02  # of an axis: a point so near to an end is at that end
+# The most ticks of an axis, and the most letters of the labels of the horizontal axis together.
 _TICKS: Final = 7, 48
 _PANEL_TICKS: Final = 6, 26
-_MARKS_A_CURVE: Final = 10
+_MARKERS_A_CURVE: Final = 10
 _RIGHT_HALF: Final = 0.55  # from here on, the name of a ring stands at its left
-_SMALL: Final = 8.0  # points
+_SMALL_TEXT: Final = 8.0  # points
 
 # Of a figure of panels: sizes in inches, and letters on a line.
 _COLUMNS: Final = 4
 _WIDTH: Final = 8.2
-_HEIGHT: Final = 1.9
-_ONE_HEIGHT: Final = 3.4
+_PANEL_HEIGHT: Final = 1.9
+_WIDE_PANEL_HEIGHT: Final = 3.4  # of panels in a single column
 _PANEL_TEXT: Final = 7.5  # points
-_TITLE: Final = 0.13  # the height of a further line of a title
+_TITLE_LINE: Final = 0.13  # the height of each line of a title after the first
 _TITLE_LETTERS: Final = 116  # on a line that spans all columns
 _LETTERS_AN_INCH: Final = 15
-_TIE: Final = "\0=\0"  # stands for " = " while lines are broken: of equal length, without spaces
-_LEGEND: Final = 0.2  # the height of a line
+_TIE: Final = "\0=\0"  # replaces " = " while lines are broken: as long, but without spaces
+_LEGEND_LINE: Final = 0.2  # the height of a line
 _LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
 _SAMPLE_LETTERS: Final = 10
 
@@ -55,13 +55,16 @@ ChartType = TypeVar("ChartType", bound=LineChart | ChartGrid)
 
 
 def write_chart(chart: ChartType, path: Path, *, title: str) -> ChartType:
-    """Write a chart to figure files whose names begin with `path`; return it with their names."""
+    """Write a chart to a figure file of each type; return the chart with the files' names.
+
+    `path` is the path of the files without their suffix.
+    """
     files = figure_files.write_figure(chart_figure(chart), path, title=title, caption=chart.caption)
     return replace(chart, files=[file.name for file in files])
 
 
 def chart_figure(chart: LineChart | ChartGrid) -> Figure:
-    """Return the figure of a chart, or that of a grid, with one legend above its panels."""
+    """Return the figure of a chart, or of a grid: its panels with one legend above them."""
     if isinstance(chart, ChartGrid):
         return _grid_figure(chart)
     figure = figure_files.blank_figure(*figure_size(chart.labels))
@@ -70,7 +73,7 @@ def chart_figure(chart: LineChart | ChartGrid) -> Figure:
 
 
 def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
-    """Draw a chart on axes, by default those of a new figure of pyplot; return them.
+    """Draw a chart on axes, by default those of a new figure of pyplot; return the axes.
 
     The legend has the curves in the order of their last values, the highest first.
     """
@@ -80,22 +83,27 @@ def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
         axes = plt.subplots(figsize=figure_size(chart.labels), layout="constrained")[1]
     lines = _draw_chart(chart, axes)
     axes.yaxis.label.set_text(wrap_label(axes.get_ylabel()))
-    last = {curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf) for curve in chart.curves}
-    order = sorted(lines, key=lambda label: -last[label].sum())
-    add_legend(axes, [lines[label] for label in order], order)
+    # A curve without points has no last value: its sum is 0.
+    last_values = {curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf) for curve in chart.curves}
+    labels = sorted(lines, key=lambda label: -last_values[label].sum())
+    add_legend(axes, [lines[label] for label in labels], labels)
     return axes
 
 
 def _draw_chart(
-    chart: LineChart, axes: Axes, *, among: Sequence[str] = (), **look: float
+    chart: LineChart, axes: Axes, *, among: Sequence[str] = (), **panel_style: float
 ) -> dict[str, Line2D]:
-    """Draw a chart without a legend; return the lines by label."""
+    """Draw a chart without a legend; return the lines by label.
+
+    A chart is a panel of a grid if it has `among`, the labels of all curves of the grid.
+    """
     plot = Plot.of(chart, height=chart.height, is_panel=bool(among))
     styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)
+    # Axes on which the user has drawn before keep what they show.
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
     for number, curve in enumerate(chart.curves):
-        style = styles[curve.label] | look
+        style = styles[curve.label] | panel_style
         if curve.is_bound:
             style |= _REFERENCE | {"marker": "_"}
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
@@ -113,41 +121,46 @@ def _draw_chart(
 
 
 def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -> Line2D:
-    """Draw a curve with its band, and with bars where points have no neighbours."""
+    """Draw a curve with its band, and an interval as a bar where a point has no neighbours.
+
+    `number` is that of the curve in its chart.
+    """
     x = np.asarray(curve.x, np.float64)
     y = np.asarray(curve.y, np.float64)
     if curve.label in plot.shifts:
         x = plot.x.values(plot.points(curve)[0])
     is_drawn = ~np.isnan(plot.y.fractions(y))
-    is_alone = is_drawn & ~np.append(False, is_drawn[:-1]) & ~np.append(is_drawn[1:], False)
+    is_isolated = is_drawn & ~np.append(False, is_drawn[:-1]) & ~np.append(is_drawn[1:], False)
     (line,) = axes.plot(
         x, np.where(is_drawn, y, np.nan), label=curve.label,
         drawstyle="steps-post" if curve.steps else "default",
-        markevery=_marker_points(number, is_alone), **style,
+        markevery=_marker_points(number, is_isolated), **style,
     )  # fmt: skip
     low, high = plot.interval(curve)
     if not np.isnan(low + high).all():
         step: Any = "post" if curve.steps else None
         colour = style["color"]
         axes.fill_between(x, low, high, step=step, color=colour, alpha=_OPACITY, linewidth=0)
-        if is_alone.any():
-            axes.vlines(x[is_alone], low[is_alone], high[is_alone], color=colour, linewidth=0.9)
+        if is_isolated.any():
+            bars = x[is_isolated], low[is_isolated], high[is_isolated]
+            axes.vlines(*bars, color=colour, linewidth=0.9)
     return line
 
 
-def _marker_points(number: int, is_alone: npt.NDArray[np.bool_]) -> list[int]:
+def _marker_points(number: int, is_isolated: npt.NDArray[np.bool_]) -> list[int]:
     """Return the points of a curve that get a marker: some ten, and those without neighbours.
 
-    Markers of different curves are shifted, so that those of close curves do not overlap.
+    They differ between curves, so that the markers of close curves do not overlap.
     """
-    step = max(1, len(is_alone) // _MARKS_A_CURVE)
-    return sorted({*range(number % step, len(is_alone), step), *np.flatnonzero(is_alone).tolist()})
+    point_count = len(is_isolated)
+    step = max(1, point_count // _MARKERS_A_CURVE)
+    return sorted({*range(number % step, point_count, step), *np.flatnonzero(is_isolated).tolist()})
 
 
 def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
     """Draw reference lines and rings, with their names."""
     background = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.0}
-    text: Any = {"fontsize": _SMALL, "parse_math": False, "bbox": background}
+    text: Any = {"fontsize": _SMALL_TEXT, "parse_math": False, "bbox": background}
     for line in chart.references:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
@@ -164,12 +177,12 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
 
 
 class _PageLocator(Locator):
-    """The ticks that pages have, of the part of the axis that is shown."""
+    """A locator that places ticks as pages do, on the part of the axis that is shown."""
 
     def __init__(self, name: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
         self._name = name
         self._most_ticks = tick_count
-        self._letters = letters
+        self._most_letters = letters
         self._whole = whole
 
     def __call__(self) -> list[float]:
@@ -182,13 +195,13 @@ class _PageLocator(Locator):
         scale = Scale(low, high, self._name)
         for tick_count in range(self._most_ticks, 1, -1):
             values = scale.tick_values(tick_count, whole=self._whole)
-            if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._letters:
+            if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._most_letters:
                 break
         return values
 
 
 class _PageFormatter(Formatter):
-    """The numbers at ticks as pages write them."""
+    """A formatter that writes the numbers at ticks as pages do."""
 
     def __init__(self, scale: Scale) -> None:
         self._scale = scale
@@ -208,8 +221,8 @@ def _scale_with_margin(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
     positions = np.concatenate(
         [np.empty(0), *(plot.points(curve)[axis_index] for curve in chart.curves)]
     )
-    first = -_MARGIN if np.nanmin(positions, initial=0.5) < _END else 0.0
-    last = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _END else 1.0
+    first = -_MARGIN if np.nanmin(positions, initial=0.5) < _NEAR_END else 0.0
+    last = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _NEAR_END else 1.0
     low, high = scale.values([first, last]).tolist()
     return Scale(low, high, scale.name)
 
@@ -217,7 +230,7 @@ def _scale_with_margin(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
 def _set_axis(
     axes: Axes, name: str, axis: Axis, scale: Scale, locator: Locator, earlier_ends: Sequence[float]
 ) -> None:
-    """Set scale, title, ticks and ends of an axis, which keeps what is in `earlier_ends`."""
+    """Set scale, title, ticks and ends of an axis, such that it contains `earlier_ends`."""
     ends = [scale.low, scale.high, *earlier_ends]
     axes.set(**{f"{name}scale": scale.name, f"{name}lim": (min(ends), max(ends))})
     drawn_axis = getattr(axes, f"{name}axis")
@@ -233,10 +246,10 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     rows = math.ceil(len(grid.charts) / columns)
     entry_letters = max(len(label) for label in grid.labels) + _SAMPLE_LETTERS
     legend_columns = max(1, min(len(grid.labels), _LEGEND_LETTERS // entry_letters))
-    legend_height = _LEGEND * (1 + math.ceil(len(grid.labels) / legend_columns))
+    legend_height = _LEGEND_LINE * (1 + math.ceil(len(grid.labels) / legend_columns))
     titles = [_wrap(chart.title, _TITLE_LETTERS // columns) for chart in grid.charts]
-    title_height = _TITLE * max(title.count("\n") for title in titles)
-    height = (_HEIGHT if columns > 1 else _ONE_HEIGHT) + title_height
+    title_height = _TITLE_LINE * max(title.count("\n") for title in titles)
+    height = (_PANEL_HEIGHT if columns > 1 else _WIDE_PANEL_HEIGHT) + title_height
     figure = figure_files.blank_figure(_WIDTH, height * rows + legend_height)
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
     headings = [chart.y.heading for chart in grid.charts]
@@ -250,20 +263,21 @@ def _grid_figure(grid: ChartGrid) -> Figure:
         axes.yaxis.label.set_fontsize(_PANEL_TEXT)
     for axes in all_axes[len(grid.charts) :]:
         axes.remove()
-    for axis in {chart.y for chart in grid.charts}:  # margins, too, are equal where axes are
+    for axis in {chart.y for chart in grid.charts}:  # panels with equal axes have equal margins
         pairs = zip(figure.axes, grid.charts, strict=True)
         same_axes = [axes for axes, chart in pairs if chart.y == axis]
         ends = [end for axes in same_axes for end in axes.get_ylim()]
         for axes in same_axes:
             axes.set_ylim(min(ends), max(ends))
-    # One axis label for all panels, since a long one would run into that of the next row. It is
-    # centred on the panels, which end below the legend and above the other label.
-    middle = (height * rows + _LEGEND) / (height * rows + legend_height) / 2
+    # The panels share one label of their vertical axes: a long label of a panel would run into that
+    # of the next row. It is centred on the panels, which lie between the legend and the label of
+    # the horizontal axes.
+    middle = (height * rows + _LEGEND_LINE) / (height * rows + legend_height) / 2
     text_style: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
     heading = _wrap(shared_heading, int(_LETTERS_AN_INCH * height * rows))
     figure.supylabel(heading, y=middle, multialignment="center", **text_style)
     figure.supxlabel(grid.charts[0].x.heading, **text_style)
-    # Made by hand, since a panel need not have the lines of all policies.
+    # The lines of the legend are made here, since no panel need have lines of all policies.
     styles = matplotlib_styles(grid.labels)
     handles = [Line2D([], [], label=label, **style | _PANEL) for label, style in styles.items()]
     legend = figure.legend(
@@ -276,6 +290,6 @@ def _grid_figure(grid: ChartGrid) -> Figure:
 
 
 def _wrap(text: str, letters: int) -> str:
-    """Wrap a text to lines of about so many letters, but never at " = "."""
+    """Break a text into lines of at most about this many letters, but not at " = "."""
     lines = wrap(text.replace(" = ", _TIE), letters, break_on_hyphens=False)
     return "\n".join(lines).replace(_TIE, " = ")

@@ -1,4 +1,4 @@
-"""HTML that notebooks show below a cell: a line, a picture and tables, without scripts."""
+"""HTML without scripts that notebooks show below a cell; and tables as text."""
 
 import base64
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def notebook_html(tables: Sequence[Table], picture: str = "", line: str = "") -> str:
-    """Return the HTML of a line of text, a picture (see `chart_html`), and tables below it."""
+    """Return the HTML of a line of text, a picture (see `chart_html`) and tables, in this order."""
     text = f"<p>{escape_html(line)}</p>" if line else ""
     return "\n".join(filter(None, [text, picture, *(table.html() for table in tables)]))
 
 
 def chart_html(chart: "LineChart") -> str:
-    """Return a chart as an image that needs no further file; "" without Matplotlib."""
+    """Return the HTML of a chart as an image that needs no file; "" without Matplotlib."""
     if not has_extra("plots"):
         return ""
     from keyhole.pages.figure_files import figure_bytes
@@ -29,9 +29,9 @@ def chart_html(chart: "LineChart") -> str:
 
 
 def image_html(svg: bytes, alt: str) -> str:
-    """Return an SVG as an image, of which a page needs no further file."""
-    # An image by itself: the ids of a figure's parts would be ambiguous on a page that has several,
-    # and its styles would reach other parts of the page.
+    """Return the HTML of an SVG as an image that needs no file."""
+    # The SVG is not an element of the page: its ids would be ambiguous beside those of other
+    # figures, and its styles would reach other parts of the page.
     data = base64.b64encode(svg).decode()
     size = "max-width: 100%; background: white"
     return f'<img alt="{escape_html(alt)}" style="{size}" src="data:image/svg+xml;base64,{data}">'

@@ -1,4 +1,4 @@
-"""A self-contained HTML page: the answer and a picture first, details folded below; its tables."""
+"""Self-contained HTML pages: the answer and a figure first, details folded below; and tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Table:
     """A table whose first column names the rows.
 
-    On a page, a script sorts it by a column and copies it; it is complete without the script.
+    On a page, readers can sort it by a column and copy it if their browser runs scripts.
     """
 
     caption: str
@@ -33,8 +33,8 @@ class Table:
         return render_template(self.template, block=self)
 
 
-_SPACE: Final = "\N{NO-BREAK SPACE}"
-# A number or its logarithm with its interval or ± half of it; a p-value; a round.
+# Texts that stay on one line: a number or its logarithm with its interval or with ± half of it; a
+# p-value; a round, such as T = 100; a logarithm; 95 %.
 _UNBROKEN: Final = re.compile(
     r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
 )
@@ -48,16 +48,16 @@ def keep_intervals_together(text: str) -> str:
     >>> keep_intervals_together("a minus b: 1.0 [0.5, 1.5], p = 0.01").split(" ")
     ['a', 'minus', 'b:', '1.0\xa0[0.5,\xa01.5],', 'p\xa0=\xa00.01']
     """
-    return _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text)
+    return _UNBROKEN.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
 
 
 def _print_value(value: Any) -> Any:
-    """Return what a template prints of a value, before it is escaped as HTML."""
+    """Return what a template prints for a value: HTML as it is, or a text, which it escapes."""
     return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Render a template, given by its path in the package."""
+    """Return the text of a template, which is given by its path in the package."""
     return _templates().get_template(template).render(values)
 
 
@@ -74,11 +74,8 @@ def _templates() -> Environment:
     return environment
 
 
-_PAGE: Final = "pages/templates/page.html.j2"
-
-
 class PageBlock(Protocol):
-    """A piece of a page; its template receives it as `block`."""
+    """A piece of a page, such as a table or a chart; its template receives it as `block`."""
 
     template: ClassVar[str]
 
@@ -87,7 +84,7 @@ class PageBlock(Protocol):
 class Answer:
     """The answer to the question of a page in one line, with a `note` in smaller type below it.
 
-    `mark` is a word or two that the line begins with, in the colour of `status`.
+    The line begins with `mark`, a word or two in the colour of `status`.
     """
 
     text: str
@@ -124,15 +121,15 @@ class Section:
     blocks: Sequence[PageBlock] = ()
     sections: Sequence[Section] = ()
     note: str = ""
-    is_open: bool = False  # at first
+    is_open: bool = False  # whether the blocks are unfolded at first
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """The content of a page, in the order in which a reader sees it.
 
-    The first screen has the title, the `answer`, and two columns, which stand below each other on
-    a phone: the `figures` on the left, and the blocks `beside` them on the right.
+    The first screen has the title, the `answer`, and two columns: the `figures` on the left, and
+    the blocks `beside` them on the right. On a phone the columns stand below each other.
     """
 
     title: str
@@ -144,7 +141,7 @@ class Page:
 
 def page_html(page: Page) -> str:
     """Return a page as HTML."""
-    return render_template(_PAGE, page=page)
+    return render_template("pages/templates/page.html.j2", page=page)
 
 
 def write_page(path: Path, page: Page) -> Path:

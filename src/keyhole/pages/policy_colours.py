@@ -1,4 +1,4 @@
-"""Colours and line styles of policies, equal on all pages and in all figures, and legends."""
+"""Colours and line styles of policies, the same on all pages and in all figures; legends."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#00000
 Readers with any colour vision can distinguish them.
 """
 
-# Two constants of a hash, found by a search: with them no two built-in policies of a setting have
-# the same colour if the setting has at most seven; of those with up to fourteen, at most two have.
-# Nor have labels of the figures in the documentation, which name policies as papers do. Tests say
-# so when a new policy breaks this: it gets a colour of its own, so that others keep theirs. The
-# order of the colours gives `Uniform`, to which others are compared, the black.
+# Two constants of a hash, found by a search. With them, built-in policies of a setting have
+# different colours if there are at most seven; of up to fourteen, at most two have the same. Labels
+# of a figure in the documentation, which names policies as papers do, have different colours, too.
+# A test fails if a new policy breaks this: choose a colour for it here, so that others keep theirs.
+# In this order of the colours `Uniform`, to which others are compared, is black.
 _START: Final = 7356
 _MULTIPLIER: Final = 3_871_776_092
 _CHOSEN: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6}
@@ -41,13 +41,12 @@ class LineStyle:
     """The look of a line: the numbers of its colour, of its dashes, and of its marker."""
 
     colour: int
-    dashes: int
-    """How many lines before it have its colour."""
-    position: int
+    dashes: int  # how many earlier lines of the figure have its colour
+    position: int  # how many earlier lines the figure has, which gives the marker
 
 
 def leading_identifier(label: str) -> str:
-    """Return the name that a label begins with, or the label if it begins with none.
+    """Return the identifier that a label begins with, or the whole label if there is none.
 
     Examples
     --------
@@ -80,8 +79,8 @@ def _colour_number(identifier: str) -> int:
 def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, LineStyle]:
     """Return the style of each line of a figure, by label.
 
-    Where all lines are of one policy, or of numbered arms, their positions determine the colours;
-    with `by_position` in all figures.
+    If all labels begin with one name, as those of variants of a policy or of numbered arms do, or
+    with `by_position`, the positions of the lines determine their colours.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, L
     [0, 1]
     """
     identifiers = {label: leading_identifier(label) for label in labels}
-    # The name of a policy gives its colour, which cannot tell variants of one policy apart.
+    # Variants of one policy would all have its colour.
     is_one_policy = len(identifiers) > 1 and len(set(identifiers.values())) == 1
     goes_by_position = by_position or is_one_policy
     lines_before: Counter[int] = Counter()
@@ -112,15 +111,15 @@ _STYLES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 
 MOST_STYLES: Final = len(_MARKERS)
-"""More curves cannot be distinguished."""
+"""The most curves of a figure that can be distinguished."""
 
 _AXES_HEIGHT: Final = 3.1  # inches, with the labels of the axes
-_AXES_SHARE: Final = 0.775  # of the width of a figure, before the layout is computed
+_AXES_SHARE: Final = 0.775  # of a figure's width is that of its axes until the layout is computed
 _LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
 _LETTER: Final = 0.6  # mean width of a letter, in units of the font size
 _SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units
 _POINTS_AN_INCH: Final = 72.0
-_LABEL_LETTERS: Final = 34  # that fit along the y axis
+_LABEL_LETTERS: Final = 34  # letters that fit along the y axis
 _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
 
@@ -146,14 +145,14 @@ def matplotlib_styles(
 
 def figure_size(labels: Sequence[str]) -> tuple[float, float]:
     """Return width and height in inches of a figure with a legend of these labels."""
-    texts = [_wrap(label, FIGURE_WIDTH, _FONT_SIZE) for label in labels]
+    texts = [_wrap_in_legend(label, FIGURE_WIDTH, _FONT_SIZE) for label in labels]
     rows = math.ceil(len(texts) / _count_columns(texts, FIGURE_WIDTH, _FONT_SIZE))
     lines = rows + sum(text.count("\n") for text in texts)
     return FIGURE_WIDTH, _AXES_HEIGHT + _LINE_HEIGHT * lines
 
 
-def _wrap(label: str, inches: float, size: float) -> str:
-    """Break a label that is wider than the figure."""
+def _wrap_in_legend(label: str, inches: float, size: float) -> str:
+    """Break a label that would be wider than a legend of this width, in a font of `size` points."""
     letters = int(inches * _POINTS_AN_INCH / size / _LETTER - _SAMPLE / _LETTER)
     if len(label) <= letters:
         return label
@@ -161,11 +160,11 @@ def _wrap(label: str, inches: float, size: float) -> str:
 
 
 def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
-    """Return how many of the labels fit side by side."""
+    """Return how many columns a legend of these labels has, with a font of `size` points."""
     letters = max((len(line) for label in labels for line in label.splitlines()), default=0)
     column_width = (letters * _LETTER + _SAMPLE) * size
     columns = max(1, min(len(labels), int(inches * _POINTS_AN_INCH / column_width)))
-    # Rows of equal length: four labels of which three would fit are two and two.
+    # Rows are equally long: if three of four labels fit side by side, there are two rows of two.
     return math.ceil(len(labels) / math.ceil(len(labels) / columns)) if labels else 1
 
 
@@ -186,8 +185,8 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     figure = axes.get_figure()
     assert figure is not None
     inches = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
-    texts = [_wrap(escape_controls(label), inches, size) for label in labels]
-    # Ticks, their labels and the label of the axis are as high as some three lines.
+    texts = [_wrap_in_legend(escape_controls(label), inches, size) for label in labels]
+    # The ticks, their labels and the label of the axis need the height of some three lines.
     below = ScaledTranslation(0, -3.6 * size / _POINTS_AN_INCH, figure.dpi_scale_trans)
     legend = axes.legend(
         handles,

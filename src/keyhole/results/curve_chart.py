@@ -1,4 +1,4 @@
-"""Charts of a metric, such as the reward lost, over the rounds, by policy."""
+"""Charts of a metric over the rounds, with a curve for each policy."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ class CurveSet(Protocol):
         """Return a metric by its name."""
 
     def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
-        """Return the mean with its interval by checkpoint."""
+        """Return a policy's mean with its interval at each checkpoint."""
 
 
 def curve_chart(
@@ -53,40 +53,39 @@ def curve_chart(
 ) -> LineChart:
     """Return the chart of a metric over the checkpoints, with its 95 % intervals.
 
-    Means are drawn on the scale that the metric declares, or on `y`. On a logarithmic scale, means
-    that are not positive are left out (see `count_nonpositive`); if none is positive, the scale is
-    linear. `anchor` is the id of the chart on a page; `named` are the policies whose names matter
-    most; `more` are further curves, such as bounds, on the same scale.
+    Means are drawn on the scale `y`, by default as the metric declares. On a logarithmic scale,
+    means that are not positive are left out (see `count_nonpositive`); if none is positive, the
+    scale is linear. `anchor` is the id of the chart on a page; `named` are the labels of the
+    policies to name, the most important first; `more` are further curves, such as bounds, whose
+    numbers are drawn as they are.
     """
     check_choice("x", x, _SCALES)
     scale: Scale = y or "linear"
     check_choice("y", scale, _SCALES)
-    arms = arms_divisor(curves, metric, y)
+    arms = _arms_divisor(curves, metric, y)
     metric_description = curves.metric(metric)
     means = np.array([n.value for label in curves.labels for n in curves.estimates(label, metric)])
     smallest_mean = float(means[means > 0].min(initial=np.inf))
-    # No mean has a logarithm: the axis is linear, whatever was asked for.
+    # No mean has a logarithm: the scale is linear, even with `y="log"`.
     if np.isinf(smallest_mean):
         arms = None
         scale = "linear"
     is_logarithm = arms is not None or scale == "log"
-    lines = [_curve(curves, label, metric, arms, is_logarithm) for label in curves.labels]
+    policy_curves = [_curve(curves, label, metric, arms, is_logarithm) for label in curves.labels]
     low = None
-    if is_logarithm:  # half of the least mean, as far as intervals are shown
+    if is_logarithm:  # intervals are shown down to half of the smallest mean
         low = smallest_mean / 2 if arms is None else float(np.log(smallest_mean / 2 / arms))
     elif metric_description.drawn != "mean":  # an axis that begins above 0 hides linear growth
-        low = float(np.nanmin(np.array([[line.y, line.low] for line in lines]), initial=0.0))
+        ends = np.array([[curve.y, curve.low] for curve in policy_curves])
+        low = float(np.nanmin(ends, initial=0.0))
+    axis_title = metric_description.title
+    if arms is not None:
+        axis_title = f"ln({axis_title} / arms)"
     return LineChart(
         id=anchor,
         x=Axis(title="round", scale=x),
-        y=Axis(
-            title=metric_description.title
-            if arms is None
-            else f"ln({metric_description.title} / arms)",
-            scale=scale,
-            low=low,
-        ),
-        curves=[*lines, *more],
+        y=Axis(title=axis_title, scale=scale, low=low),
+        curves=[*policy_curves, *more],
         alt=describe_curves(curves, metric),
         caption=caption,
         title=title,
@@ -99,7 +98,7 @@ def _curve(
 ) -> Curve:
     """Return the curve of a policy, with NaN where nothing is drawn.
 
-    A lower end is minus infinity where it has no logarithm: it is drawn to the end of the axis.
+    A lower end without a logarithm is minus infinity: the interval reaches the end of the axis.
     """
     estimates = curves.estimates(label, metric)
     curve = estimates_curve(label, zip(curves.checkpoints, estimates, strict=True))
@@ -115,39 +114,44 @@ def _curve(
 
 
 def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]]) -> Curve:
-    """Return the curve through estimates, broken where there is none."""
+    """Return the curve through points of `x` and an estimate; it is broken where that is None."""
     no_estimate = Estimate(math.nan, math.nan, 0)
-    known_points = [(float(x), estimate or no_estimate) for x, estimate in points]
-    # One replication alone has an infinite interval: nothing to draw.
-    bars = [mean if math.isfinite(mean.half_width) else no_estimate for _, mean in known_points]
+    pairs = [(float(x), estimate or no_estimate) for x, estimate in points]
+    # The infinite interval of a single replication is not drawn.
+    finite = [mean if math.isfinite(mean.half_width) else no_estimate for _, mean in pairs]
     return Curve(
         label=label,
-        x=[x for x, _ in known_points],
-        y=[mean.value for _, mean in known_points],
-        low=[bar.low for bar in bars],
-        high=[bar.high for bar in bars],
+        x=[x for x, _ in pairs],
+        y=[mean.value for _, mean in pairs],
+        low=[mean.low for mean in finite],
+        high=[mean.high for mean in finite],
     )
 
 
-def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
+def is_drawn_as_logarithm(curves: CurveSet, metric: str, y: Scale | None) -> bool:
+    """Return whether a metric is drawn on a logarithmic scale, provided that a mean is positive."""
+    return y == "log" or _arms_divisor(curves, metric, y) is not None
+
+
+def _arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     """Return the number of arms if the metric is drawn as ln(mean / arms), else None.
 
-    It is None if an axis `y` is given, or if the number of arms is unknown.
+    It is also None if the scale `y` is given, or if the number of arms is unknown.
     """
     drawn = curves.metric(metric).drawn
     return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
 
 
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
-    """Count the checkpoints at which each policy's mean is not positive, if there are any.
+    """Count by policy the checkpoints at which its mean is not positive.
 
-    The result is empty if no mean is positive: then no logarithm is drawn.
+    The result has only policies with such checkpoints. It is empty if no mean is positive, since
+    then the axis is linear and leaves nothing out.
     """
     counts = {
         label: sum(number.value <= 0 for number in curves.estimates(label, metric))
         for label in curves.labels
     }
-    # Without any positive mean the axis is linear, whatever was asked for, and leaves nothing out.
     if all(count == len(curves.checkpoints) for count in counts.values()):
         return {}
     return {label: count for label, count in counts.items() if count}
@@ -155,14 +159,14 @@ def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
 
 def describe_curves(curves: CurveSet, metric: str) -> str:
     """Return the alternative text of a figure, for screen readers: the last means, in order."""
-    last = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
-    order = sorted(last, key=lambda label: -last[label].value)
-    last_means = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
+    last_means = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
+    labels = sorted(last_means, key=lambda label: -last_means[label].value)
+    listed = ", ".join(f"{label} {last_means[label].plus_minus()}" for label in labels)
     first_round = curves.checkpoints[0]
     last_round = curves.checkpoints[-1]
     return (
         f"{curves.metric(metric).title} over the rounds {first_round:,} to {last_round:,}. At the "
-        f"end, from the highest: {last_means}."
+        f"end, from the highest: {listed}."
     )
 
 
@@ -174,13 +178,12 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     curves : Curves
         The results.
     metric : str
-        Which metric.
+        The name of the metric.
     y : {"linear", "log"}, optional
-        The axis of means; by default as the metric is drawn.
+        The scale of means; by default as the metric declares.
     """
     text = interval_caption(curves.replications)
-    is_logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
-    if is_logarithm and (omitted := count_nonpositive(curves, metric)):
+    if is_drawn_as_logarithm(curves, metric, y) and (omitted := count_nonpositive(curves, metric)):
         listed = ", ".join(f"{label} ({count})" for label, count in omitted.items())
         text += (
             " Left out, because a mean that is not above 0 has no logarithm (number of "
@@ -190,7 +193,7 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
 
 
 def interval_caption(replications: int) -> str:
-    """Return the caption of a figure of means."""
+    """Return the caption of a figure of means over this number of replications."""
     if replications == 1:
         return "One replication, which has no interval."
     return f"Mean over {replications:,} replications, with its 95 % interval."

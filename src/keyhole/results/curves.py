@@ -119,7 +119,7 @@ class Curves:
         return Table(caption, ["policy", *(self.metric(m).title for m in shown_metrics)], rows)
 
     def _shown_metrics(self) -> list[str]:
-        """Return the metrics without details; all if there are no others."""
+        """Return the names of the metrics that are not details; all names if all are details."""
         return [m for m in self.metrics if not self.metric(m).detail] or list(self.metrics)
 
     def metric(self, name: str) -> Metric:
@@ -141,9 +141,9 @@ class Curves:
         return self._values[self._label(policy)][:, self.metrics.index(metric), :]
 
     def _label(self, policy: str | Policy) -> str:
-        """Return the label of a policy that is given as in `values`."""
+        """Return the label of a policy, which is given as in `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
-        # "LSA" is refused where it fits two labels, such as LSA(alpha=1) and LSA(alpha=2).
+        # "LSA" is refused if it fits two labels, such as LSA(alpha=1) and LSA(alpha=2).
         matches = [label for label in self.labels if label.partition("(")[0] == name]
         if len(matches) == 1:
             return matches[0]
@@ -164,21 +164,25 @@ class Curves:
     def estimates(self, policy: str | Policy, metric: str) -> list[Estimate]:
         """Return a metric's mean with its 95 % interval, checkpoint by checkpoint.
 
-        The interval is Student's t; of a metric that is 0 or 1, it is the exact one of a share.
+        The interval is Student's t; for a metric that is 0 or 1 in each replication it is the exact
+        interval of a share.
         """
         estimate = share_estimate if self.metric(metric).drawn == "share" else mean_estimate
         return [estimate(row) for row in self.values(policy, metric)]
 
     def tail(self, policy: str | Policy, metric: str) -> Tail:
-        """Return the 90 % quantile and the worst run of a metric at the last checkpoint."""
+        """Return the 90 % quantile and the worst run of a metric at the last checkpoint.
+
+        Runs are ordered from the best to the worst.
+        """
         lower = self.metric(metric).better == "lower"
         return tail_of_runs(self.values(policy, metric)[-1], lower_is_better=lower)
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> PairedDifference:
         """Return the paired difference, a minus b, of two policies at a checkpoint.
 
-        Both policies share common random numbers, so its interval is narrower than that of the
-        difference of two independent means.
+        Both policies have common random numbers, so the interval of the difference is mostly
+        narrower than with independent ones.
         """
         if round not in self.checkpoints:
             listed = ", ".join(map(str, self.checkpoints))
@@ -190,8 +194,8 @@ class Curves:
         """Return the summary as an Arrow table.
 
         Its columns are `policy`, `round`, `metric`, `mean`, `std_error` and `replications`, with
-        one row for each policy, metric and checkpoint. Type checkers know it where `pyarrow-stubs`
-        is installed.
+        one row for each policy, metric and checkpoint. Type checkers know the type of the table if
+        `pyarrow-stubs` is installed.
         """
         require_extra("files", "Curves.to_arrow()")
         import pyarrow as pa
@@ -218,14 +222,14 @@ class Curves:
     def to_latex(self, *, metrics: Sequence[str] | None = None, caption: str = "") -> str:
         r"""Return a table for LaTeX: the means at the last checkpoint with their 95 % intervals.
 
-        In bold are, of each metric, the best mean and those that are not significantly worse:
-        paired two-sided t-tests at the level of 5 %, adjusted for their number (Holm). It needs
-        ``\usepackage{booktabs}``, and here keyhole[scipy].
+        For each metric, the best mean is in bold, and so are those that are not significantly
+        worse in paired two-sided t-tests at the level of 5 %, adjusted for their number (Holm). The
+        document needs ``\usepackage{booktabs}``; the method needs keyhole[scipy].
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            Which ones, a column each; by default those that are shown elsewhere.
+            The names of the metrics, a column each; by default those that `print` shows.
         caption : str, optional
             The beginning of the caption, such as the name of the problem.
 
@@ -259,7 +263,7 @@ class Curves:
         return latex_table(f"{title} {note}", table.head, table.rows, bold)
 
     def _best_labels(self, metric: str) -> set[str]:
-        """Return the policy with the best mean, and those that are not significantly worse."""
+        """Return the labels of the best policy and of those not significantly worse."""
         last_values = {label: self.values(label, metric)[-1] for label in self.labels}
         means = {label: float(values.mean()) for label, values in last_values.items()}
         best = self.metric(metric).rank(means)[0]
@@ -280,14 +284,14 @@ class Curves:
         Parameters
         ----------
         metric : str, optional
-            Which one; by default the first.
+            The name of the metric; by default the first.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         x : {"linear", "log"}, default "linear"
-            The axis of rounds.
+            The scale of rounds.
         y : {"linear", "log"}, optional
-            The axis of means; by default as the metric is drawn (`keyhole.Metric`). Means that are
-            not positive are left out of a logarithmic axis.
+            The scale of means; by default as the metric declares (`keyhole.Metric`). Means that are
+            not positive are left out of a logarithmic scale.
         """
         metric = check_choice("metric", metric or self.metrics[0], self.metrics)
         require_extra("plots", "Curves.plot()")

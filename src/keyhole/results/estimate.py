@@ -23,7 +23,7 @@ _EPSILON: Final = 2.0**-52
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """Return the quantile of a beta distribution, with `probability` in [1e-6, 0.999].
 
-    Newton's method on `beta_cdf`, kept within an interval that is halved where a step leaves it.
+    Newton's method on `beta_cdf`; a step that would leave the interval of the quantile halves it.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
             return x
         low, high = (low, x) if excess > 0.0 else (x, high)
         density = math.exp(log_beta_weight(x, a, b)) / (x * (1.0 - x))
-        new = x - excess / density if density > 0.0 else low
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        if abs(new - x) <= 2.0 * _EPSILON * x:
-            return new
-        x = new
+        next_x = x - excess / density if density > 0.0 else low
+        if not low < next_x < high:
+            next_x = 0.5 * (low + high)
+        if abs(next_x - x) <= 2.0 * _EPSILON * x:
+            return next_x
+        x = next_x
     return x
 
 
@@ -57,7 +57,7 @@ def student_t_quantile(probability: float, freedom: int) -> float:
     >>> round(student_t_quantile(0.975, 1), 9), round(student_t_quantile(0.975, 30), 9)
     (12.706204736, 2.042272456)
     """
-    # The square of t, as a share of itself and the degrees of freedom, has a beta distribution.
+    # t^2 / (t^2 + freedom) has the beta distribution with the parameters 1/2 and freedom / 2.
     share = beta_quantile(2.0 * probability - 1.0, 0.5, 0.5 * freedom)
     return math.sqrt(freedom * share / (1.0 - share))
 
@@ -80,8 +80,8 @@ class Estimate:
     value: float
     error: float  # its standard error; infinite for one replication
     replications: int
-    # For a share of the replications: in how many the metric is 1. The interval is then that of
-    # Clopper and Pearson, else Student's t.
+    # Of a share, the number of replications in which the metric is 1. The interval of a share is
+    # that of Clopper and Pearson, any other is Student's t.
     count: int | None = None
 
     @property
@@ -107,13 +107,13 @@ class Estimate:
         return t_half_width(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
-        """Return the two-sided p-value against the nearest end of a range; 1 inside of it."""
+        """Return the two-sided p-value against the nearer end of a range; 1 within the range."""
         distance = max(low - self.value, self.value - high)
         if not distance > 0.0 or math.isinf(self.error):
             return 1.0
         if self.count is not None:
             return self._share_p_value(low, high)
-        # All replications have this value: no chance is left to explain the distance.
+        # All replications have the same value: chance does not explain the distance.
         if self.error == 0.0:
             return 0.0
         require_extra("scipy", "a p-value")
@@ -127,11 +127,11 @@ class Estimate:
 
         if not (low <= 1.0 and high >= 0.0):  # no share lies in the range
             return 0.0
-        below = self.value < low
+        is_below = self.value < low
         count = self.count or 0
         n = self.replications
-        # The tails that Clopper and Pearson's interval inverts, so that test and interval agree.
-        tail = bdtr(count, n, low) if below else bdtrc(count - 1, n, high)
+        # Clopper and Pearson's interval inverts these tails, so that test and interval agree.
+        tail = bdtr(count, n, low) if is_below else bdtrc(count - 1, n, high)
         return min(1.0, 2.0 * float(tail))
 
     def __str__(self) -> str:
@@ -139,15 +139,13 @@ class Estimate:
         return _format_interval(self.value, self.low, self.high, self.half_width)
 
     def plus_minus(self) -> str:
-        """Return the estimate for a table: ± half of the interval, or the whole one of a share."""
+        """Return the estimate for a table: ± half its interval, or the whole one of a share."""
         if self.count is not None or self.half_width == 0.0:
             return str(self)
         if not math.isfinite(self.half_width):
             return f"{format_estimate(self.value)} ± n/a"
-        value, half_width = (
-            format_estimate(x, self.half_width) for x in (self.value, self.half_width)
-        )
-        return f"{value} ± {half_width}"
+        value = format_estimate(self.value, self.half_width)
+        return f"{value} ± {format_estimate(self.half_width, self.half_width)}"
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,8 @@ class PairedDifference:
     difference : float
         Mean of `a` minus mean of `b`; in the metric's unit.
     low, high : float
-        Its 95 % confidence interval (Student's t over replications); infinite for one replication.
+        The ends of the 95 % confidence interval (Student's t over replications); infinite for one
+        replication.
     p_value : float
         The p-value of the two-sided paired t-test that the means are equal.
     replications : int
@@ -193,22 +192,22 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class Tail:
-    """The bad runs among replications: the quantile that a tenth of them reach, and the worst."""
+    """The bad runs among replications: the value at which the worst tenth begins, and the worst."""
 
     quantile: float
     worst: float
 
     def __str__(self) -> str:
-        """Return both, with four digits."""
+        """Return both values, with four digits."""
         return ", ".join(self.cells())
 
     def cells(self) -> list[str]:
-        """Return both as texts, for a table."""
+        """Return both values as texts, for a table."""
         return [_four_digits(self.quantile), _four_digits(self.worst)]
 
 
 def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
-    """Return the 90 % quantile and the worst of some replications.
+    """Return the 90 % quantile of some replications, from the best to the worst, and the worst.
 
     Examples
     --------
@@ -217,7 +216,7 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     >>> print(tail_of_runs(np.arange(100.0), lower_is_better=False))
     9, 0
     """
-    # A value of a run, not one between two: of counts, say, readers look for the run itself.
+    # The quantile is the value of a run, not one between two runs, so that readers find that run.
     sign = 1.0 if lower_is_better else -1.0
     ordered = np.sort(sign * values)
     rank = min(len(ordered) - 1, math.floor(_TAIL_QUANTILE * len(ordered)))
@@ -232,7 +231,7 @@ def t_half_width(replications: int) -> float:
     """Return half of the 95 % interval of a mean in standard errors (Student's t)."""
     if replications <= 1:
         return math.inf
-    if not has_extra("scipy"):  # where it is installed, earlier results keep their last digits
+    if not has_extra("scipy"):  # with SciPy, results keep the last digits of earlier versions
         return student_t_quantile(1.0 - _TAIL_PROBABILITY, replications - 1)
     from scipy.special import stdtrit
 
@@ -256,21 +255,21 @@ def exact_interval(count: int, runs: int) -> tuple[float, float]:
 def mean_estimate(values: FloatArray) -> Estimate:
     """Estimate a mean from its replications.
 
-    Values that differ by rounding errors only count as equal.
+    Values that differ only by rounding errors count as equal.
     """
     n = len(values)
     lowest = float(values.min())
     highest = float(values.max())
     if n == 1:
         return Estimate(lowest, math.inf, n)
-    # Otherwise the standard error would be made of rounding errors, and any difference significant.
+    # Otherwise rounding errors would be the standard error, and make any difference significant.
     if highest - lowest <= _ROUNDING * max(abs(lowest), abs(highest)):
         return Estimate(float(values[0]), 0.0, n)
     return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), n)
 
 
 def share_estimate(values: FloatArray) -> Estimate:
-    """Estimate the mean of values 0 or 1, with its exact interval."""
+    """Estimate the mean of values that are 0 or 1, with its exact interval."""
     n = len(values)
     count = int(values.sum())
     share = count / n
@@ -283,7 +282,7 @@ def summarized_estimate(
     """Return the estimate of a mean or a share from a summary of its replications."""
     if is_share:
         return Estimate(mean, std_error, replications, round(mean * replications))
-    # As in `mean_estimate`, a spread of rounding errors only counts as none.
+    # As in `mean_estimate`, a spread that is only due to rounding errors counts as none.
     is_constant = std_error * math.sqrt(replications) <= _ROUNDING * abs(mean)
     return Estimate(mean, 0.0 if is_constant else std_error, replications)
 
@@ -291,25 +290,25 @@ def summarized_estimate(
 def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
     """Return the mean difference of two paired samples.
 
-    Pairs that differ by rounding errors only count as equal.
+    Pairs that differ only by rounding errors count as equal.
     """
-    gap = a - b
-    gap = np.where(np.abs(gap) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, gap)
-    number = mean_estimate(gap)
-    p_value = number.p_value(0.0, 0.0)
-    return PairedDifference(number.value, number.low, number.high, p_value, number.replications)
+    differences = a - b
+    is_equal = np.abs(differences) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b))
+    mean = mean_estimate(np.where(is_equal, 0.0, differences))
+    p_value = mean.p_value(0.0, 0.0)
+    return PairedDifference(mean.value, mean.low, mean.high, p_value, mean.replications)
 
 
 def format_estimate(value: float, half_width: float = 0.0) -> str:
-    """Return a number rounded to two significant digits of its half-width.
+    """Return a number rounded to two significant digits of half the width of its interval.
 
-    `half_width` is that of the interval, 0 if the number is exact.
+    `half_width` is 0 if the number is exact.
     """
     if math.isnan(value):
         return "n/a"
     size = abs(value)
     if _ROUNDING * size < half_width < _EXPONENTS_FROM and size < _EXPONENTS_FROM:
-        # The decimal place of the second significant digit of the half-width.
+        # The decimal place of the second significant digit of `half_width`.
         decimals = 1 - math.floor(math.log10(half_width))
         number = round(value, decimals) + 0.0  # -0.0 becomes 0.0
         return f"{number:,.{max(0, decimals)}f}" if decimals <= _MOST_DECIMALS else f"{value:.3g}"
@@ -322,7 +321,7 @@ def format_estimate(value: float, half_width: float = 0.0) -> str:
 
 
 def _format_interval(value: float, low: float, high: float, half_width: float) -> str:
-    """Return a number with its interval, rounded to the precision of the half-width."""
+    """Return a number with its interval, rounded to two significant digits of `half_width`."""
     if not math.isfinite(half_width):
         return f"{format_estimate(value)} (one replication: no interval)"
     if half_width == 0.0:

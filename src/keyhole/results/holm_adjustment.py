@@ -14,8 +14,9 @@ LEVEL: Final = 0.05
 def holm(p_values: Sequence[float]) -> FloatArray:
     """Return p-values adjusted for multiple testing.
 
-    Rejecting those below 5 % has a family-wise error rate of at most 5 %, under any dependence:
-    Holm (1979), "A simple sequentially rejective multiple test procedure".
+    Rejecting the hypotheses with adjusted p-values below 5 % has a family-wise error rate of at
+    most 5 %, under any dependence: Holm (1979), "A simple sequentially rejective multiple test
+    procedure".
 
     Examples
     --------
@@ -24,8 +25,9 @@ def holm(p_values: Sequence[float]) -> FloatArray:
     """
     raw_p_values = np.asarray(p_values, dtype=float)
     order = np.argsort(raw_p_values)
-    # The k-th smallest of m p-values is multiplied by m - k + 1 (Bonferroni for those that are
-    # left). The running maximum keeps the order: no p-value is rejected after one that is not.
+    # The k-th smallest of m p-values is multiplied by m - k + 1: Bonferroni's adjustment for the
+    # tests that remain. The running maximum keeps the order: after a hypothesis that is not
+    # rejected, none with a larger p-value is.
     scaled = raw_p_values[order] * np.arange(len(raw_p_values), 0, -1)
     adjusted = np.empty(len(raw_p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)

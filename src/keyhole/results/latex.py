@@ -5,11 +5,11 @@ from typing import Final
 
 from keyhole.validate import escape_controls
 
-_LONGEST_CELL: Final = 50  # characters, above which the text of a cell goes over several lines
+_LONGEST_CELL: Final = 50  # characters: a longer text is broken into lines
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-        "[": "{[}",  # else the option of the line break before, at the beginning of a row
+        "[": "{[}",  # at the beginning of a row it would be an option of the line break before it
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
@@ -23,7 +23,7 @@ _ESCAPES: Final = str.maketrans(
 
 
 def escape_latex(text: str) -> str:
-    r"""Return a text as LaTeX prints it.
+    r"""Return the LaTeX source that prints a text.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def latex_table(
     rows: Sequence[Sequence[str]],
     bold: Collection[tuple[int, int]] = (),
 ) -> str:
-    r"""Return a table, to be put into a document with ``\usepackage{booktabs}``.
+    r"""Return a table for a LaTeX document with ``\usepackage{booktabs}``.
 
     Parameters
     ----------
     caption : str
-        Its title.
+        The caption of the table.
     head, rows : sequences of str
-        The names of the columns, and the cells of each row.
+        The headings of the columns, and the cells of each row.
     bold : collection of (row, column), optional
         Cells to print in bold type, counted from 0.
 
@@ -72,7 +72,7 @@ def latex_table(
             for j, cell in enumerate(row)
         ]
         lines.append(" & ".join(cells) + r" \\")
-    # A column of sentences is as wide as half a line, and they go on in the next one.
+    # A column with a long text is as wide as half a line, and breaks texts into lines.
     columns = "".join(
         r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
         for cells in zip(head, *rows, strict=True)

@@ -2,7 +2,7 @@
 (() => {
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-  // As `format_number` writes numbers.
+  // Writes a number as `format_number` does.
   function format(value, unit) {
     if (value === null || value === undefined) return "unknown";
     const size = Math.abs(value);
@@ -95,7 +95,7 @@
       for (const curve of this.visible) {
         const index = this.pointAt(curve, left);
         const point = curve.points[index];
-        // Curves that end far from here are further away.
+        // A curve that ends to the left or right of here is further away; a step holds until the next one.
         const away = curve.steps ? 0 : Math.abs(point.left - left) * box.width;
         const distance = Math.hypot((point.up - up) * box.height, away);
         if (!best || distance < best.distance - 1e-9) best = { distance, curve, index };
@@ -117,7 +117,7 @@
       if (event.key !== "ArrowUp" && event.key !== "ArrowDown")
         return this.show(curve, clamp(index + move, 0, curve.points.length - 1));
       const left = curve.points[index].left;
-      const height = one => (one === curve ? one.points[index] : one.points[this.pointAt(one, left)]).up;
+      const height = other => other.points[other === curve ? index : this.pointAt(other, left)].up;
       const order = this.visible.sort((a, b) => height(a) - height(b));
       const next = order[clamp(order.indexOf(curve) + move, 0, order.length - 1)];
       this.show(next, next === curve ? index : this.pointAt(next, left));
@@ -167,7 +167,7 @@
       }));
     }
 
-    // Beside the point, within the window.
+    // Places the tooltip beside the point, within the window.
     placeTooltip(left, up) {
       const box = this.pointer.getBoundingClientRect();
       const { offsetWidth: width, offsetHeight: height } = this.tooltip;
@@ -176,7 +176,7 @@
       let x = left > .5 ? at - width - 14 : at + 14;
       x = clamp(x, 4 - box.left, Math.max(window - width - 4 - box.left, 4 - box.left));
       let y = (1 - up) * box.height - height / 2;
-      // Where there is no room beside the point, above or below it.
+      // If there is no room beside the point, the tooltip is above or below it.
       if (x < at + 6 && x + width > at - 6) y += (height / 2 + 18) * (up > .5 ? 1 : -1);
       this.tooltip.style.left = `${x}px`;
       this.tooltip.style.top = `${y}px`;
@@ -187,7 +187,7 @@
       return point.low === null ? 0 : this.y(point.low);
     }
 
-    // Curves without a name have their band only while they are touched.
+    // Grey curves have their band only while they are touched.
     drawBand(curve) {
       if (!curve.group || curve.group.querySelector(".band") || !curve.low) return;
       const box = curve.group.ownerSVGElement.viewBox.baseVal;
@@ -212,7 +212,7 @@
     }
 
     setVisible(label, isVisible) {
-      for (const curve of this.curves.filter(one => one.label === label)) {
+      for (const curve of this.curves.filter(each => each.label === label)) {
         curve.isOff = !isVisible;
         for (const part of curve.parts) part.classList.toggle("off", !isVisible);
         if (this.current?.[0] === curve) this.close();

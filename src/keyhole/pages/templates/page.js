@@ -1,4 +1,4 @@
-// Folded parts open where a link leads; tables are sorted by their headings and copied.
+// Opens the folded parts that a link leads into; sorts tables by their headings, and copies them.
 (() => {
   function openTarget() {
     let id = location.hash.slice(1);
@@ -8,7 +8,7 @@
       if (part.tagName === "DETAILS") part.open = true;
     target?.scrollIntoView();
   }
-  // Once, although the script runs again when a page of the service has news: the reader stays where they are.
+  // Only once, so that the reader stays where they are: the script runs again when a page of the service has news.
   if (!window.keyholePage) {
     window.keyholePage = true;
     addEventListener("hashchange", openTarget);
@@ -31,8 +31,8 @@
   // The first number of a cell such as "1,234 [1,100, 1,300]", or its text, such as a date.
   function sortKey(cell) {
     const text = (cell?.textContent ?? "").trim().replace(/\u2212/g, "-");
-    const found = text.replace(/,(?=\d{3})/g, "").match(/^(?:ln )?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![-:.\d])/);
-    return found ? Number(found[1]) : text;
+    const match = text.replace(/,(?=\d{3})/g, "").match(/^(?:ln )?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![-:.\d])/);
+    return match ? Number(match[1]) : text;
   }
 
   function compare(a, b) {
@@ -41,8 +41,8 @@
     // Numbers within texts as decimals: "APT(.05)" before "APT(.1)", "means 2" before "means 10".
     const [left, right] = [a, b].map(text => String(text).split(/(\d*\.?\d+)/));
     for (let i = 0; i < Math.min(left.length, right.length); i++) {
-      const found = i % 2 ? left[i] - right[i] : left[i].localeCompare(right[i]);
-      if (found) return found;
+      const order = i % 2 ? left[i] - right[i] : left[i].localeCompare(right[i]);
+      if (order) return order;
     }
     return left.length - right.length;
   }
@@ -57,12 +57,12 @@
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        const way = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        const direction = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
         const keyed = [...body.rows].map(row => [sortKey(row.cells[column]), row]);
-        keyed.sort(([a], [b]) => (a === "" || b === "" ? compare(a, b) : way * compare(a, b)));
+        keyed.sort(([a], [b]) => (a === "" || b === "" ? compare(a, b) : direction * compare(a, b)));
         body.replaceChildren(...keyed.map(([, row]) => row));
         for (const other of heads) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
+        head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
       });
     });
   }
