@@ -156,6 +156,11 @@ def test_identical_curves_are_both_seen():
     assert first.name.place != copy.name.place
 
 
+def test_of_identical_curves_the_one_without_gaps_is_drawn_first():
+    block = chart(curve(), curve("copy"), named=["copy", "LSA"])
+    assert [line.is_overlaid for line in block.drawing.bottom_up] == [False, True]
+
+
 def test_one_checkpoint_shows_points_with_intervals():
     block = chart(Curve(label="A", x=[1000], y=[0.5], low=[0.1], high=[0.9]), curve("B", [NAN] * 3))
     line = block.drawing.lines[0]

@@ -188,13 +188,14 @@ def _last_point(curve: Curve, plot: Plot) -> tuple[float, float]:
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of the coloured lines with one path, all but the last are overlaid.
+    """Return the lines; of the coloured lines with one path, all but the lowest are overlaid.
 
-    Overlaid lines are drawn with gaps, through which the last one shows if it is drawn below.
+    Overlaid lines are drawn with gaps, through which the lowest one shows.
     """
-    last = {line.path: line for line in lines if line.is_coloured and line.path}
+    by_rank = sorted(lines, key=lambda line: line.rank)
+    lowest = {line.path: line for line in by_rank if line.is_coloured and line.path}
     return [
-        replace(line, is_overlaid=line.is_coloured and last.get(line.path, line) is not line)
+        replace(line, is_overlaid=line.is_coloured and lowest.get(line.path, line) is not line)
         for line in lines
     ]
 
