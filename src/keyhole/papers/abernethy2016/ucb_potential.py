@@ -17,7 +17,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.claims.statistics import Finding, Result
-from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName
+from keyhole.papers.field_types import MetricName, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB

@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.claims.statistics import Finding, Result
-from keyhole.papers.entry_names import ProblemName
+from keyhole.papers.field_types import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.simulation_plan import Plan

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import MOST_SHOWN, Comparison, Finding, Results, Rounds
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 
 

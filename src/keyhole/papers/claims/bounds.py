@@ -10,7 +10,7 @@ from keyhole.delayed.bounds import regret_bound
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Finding, Result, Results, Rounds
-from keyhole.papers.entry_names import PolicyName, ProblemName
+from keyhole.papers.field_types import PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound

@@ -1,4 +1,4 @@
-"""Claims: the fields that all have, and the class of each kind, made from its judgement."""
+"""Claims: the fields that all claims have, and the class of each kind, made from its judgement."""
 
 import inspect
 import math
@@ -7,55 +7,49 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, create_model, model_validator
+from pydantic import create_model, model_validator
 
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import Cell, Finding, Result
-from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName, ShortText, problems_in
+from keyhole.papers.field_types import MetricName, PolicyName, ProblemName, ShortText, TableModel
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
 
 Judgement = Callable[..., Finding]
-"""A function that judges the claims of a kind. Its parameters are fields of the claim."""
+"""A function that judges the claims of a kind; its parameters are fields of the claim."""
 
 AnyClaim = Any
-"""A claim of some kind: its own fields are those of its judgement, known at run time alone."""
+"""A claim of some kind, whose fields are known only at run time: its judgement defines them."""
 
 _MOST_LISTED: Final = 4
-_MOST_RUNS: Final = 1e9  # replications; larger estimates are not reported
+_MOST_RUNS: Final = 1e9  # larger estimates of the replications needed are not reported
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
 
-class Claim(BaseModel):
-    """A statement that results can support or contradict; `claim_class` makes the class of a kind.
+class Claim(TableModel):
+    """A statement that results can support or contradict.
 
-    A claim holds, does not hold, or is undecided for lack of replications. A difference whose 95 %
-    interval, over common random numbers, contains zero counts for neither.
+    `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided
+    for lack of replications: a difference whose 95 % interval, over common random numbers, contains
+    zero neither supports nor contradicts it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    text: str  # the claim; where it is quoted, in the words of its source
-    # the claim in few plain words, for first screens; empty where the text has few
+    text: str  # the claim; a quoted claim in the words of its source
+    # the claim in few plain words, for first screens; empty where the text has few words
     short: ShortText = ""
-    source: str
+    source: str  # the place of the claim in the paper
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
     # the ids of claims in which other entries judge the same statement on the same set-up
     same_as: tuple[str, ...] = ()
-    reading: str = ""  # how words that leave it open were translated into numbers
+    reading: str = ""  # how words that are not exact were translated into numbers
     metric: MetricName  # in a file by default the entry's first
     id: str = ""  # the entry's name and the claim's position, from 1; set when a file is read
 
     judgement: ClassVar[Judgement]
     refuse: ClassVar[Callable[[AnyClaim, Plan], None]]
     judged_by: ClassVar[str]  # the kind, as verdicts name it: "estimate: mean"
-
-    @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The keys of all problems that its fields name."""
-        return tuple(problems_in(self))
 
     @property
     def named_cells(self) -> list[Cell]:
@@ -217,7 +211,7 @@ def require_negative_control(claim: AnyClaim) -> None:
 
 
 @cache
-def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
+def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     """Return the class of the claims that a function judges.
 
     Parameters

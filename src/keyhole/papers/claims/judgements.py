@@ -11,7 +11,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.claims.statistics import Cells, Finding, Policies, Results
-from keyhole.papers.entry_names import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import PairedDifference, compare, mean_estimate

@@ -14,12 +14,12 @@ from keyhole.files import read_toml
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.better_policy import not_better, ordering
 from keyhole.papers.claims.bounds import above_bound, below_bound
-from keyhole.papers.claims.claim import Claim, Judgement, claim_class
+from keyhole.papers.claims.claim import Claim, Judgement, make_claim_class
 from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
 from keyhole.papers.claims.quantity_in_range import QUANTITIES
 from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
-from keyhole.papers.entry_names import PlansOf, refuse_unknown
+from keyhole.papers.field_types import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
@@ -32,9 +32,9 @@ _FUNCTIONS: Final[dict[str, Judgement]] = {
     for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
 }
 KINDS: Final[dict[str, type[Claim]]] = {
-    **{name: claim_class(judgement, kind=name) for name, judgement in _FUNCTIONS.items()},
+    **{name: make_claim_class(judgement, kind=name) for name, judgement in _FUNCTIONS.items()},
     **{
-        f"estimate: {quantity}": claim_class(judgement, kind="estimate", of=quantity)
+        f"estimate: {quantity}": make_claim_class(judgement, kind="estimate", of=quantity)
         for quantity, judgement in QUANTITIES.items()
     },
 }
@@ -69,7 +69,7 @@ def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
     functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
     judgement = getattr(module, check_choice(f"{where}: the function", name, functions))
     try:
-        return claim_class(judgement, kind="computed", by=str(by))
+        return make_claim_class(judgement, kind="computed", by=str(by))
     except (NameError, TypeError, ValueError, PydanticSchemaGenerationError) as error:
         text = str(error).partition("\n")[0]
         raise ValueError(f"{where}: {by!r} cannot judge a claim: {text}") from error
@@ -105,7 +105,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
-    refuse_unknown(where, claim, claim.problem_keys, problems, plans_of)
+    refuse_unknown(where, claim, problems, plans_of)
     for i, claim_id in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], FILES)
     for problem in claim.problem_keys:

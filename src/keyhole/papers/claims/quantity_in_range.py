@@ -12,7 +12,7 @@ from keyhole.papers.claims import statistics
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results, Rounds
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, mean_estimate, share_estimate

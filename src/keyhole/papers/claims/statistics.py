@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number, Status
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, PairedDifference, format_estimate, mean_estimate

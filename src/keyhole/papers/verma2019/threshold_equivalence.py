@@ -11,7 +11,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.claims.statistics import Finding, Result
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
