@@ -179,27 +179,27 @@ def different_best(
     than all others in both places. All comparisons are adjusted together (Holm).
     """
     pairs = list(combinations(policies, 2))
+    moments = (here, there)
     unadjusted = []
-    for place in (here, there):
-        rounds = [(*pair, place.round) for pair in pairs]
-        unadjusted += statistics.comparisons(results[place.problem].curves, metric, rounds)
-    # Both places are adjusted together, since the claim is about all these comparisons at once.
+    for moment in moments:
+        rounds = [(*pair, moment.round) for pair in pairs]
+        unadjusted += statistics.comparisons(results[moment.problem].curves, metric, rounds)
+    # All comparisons are adjusted together, since the claim is about all of them at once.
     cases = statistics.adjust_together(unadjusted)
-    wins = set()  # each a place, the better policy, and the worse one
+    wins = set()  # each a moment, the better policy, and the worse one
     differences = []
-    for place, case in zip([here] * len(pairs) + [there] * len(pairs), cases, strict=True):
+    for moment, case in zip([here] * len(pairs) + [there] * len(pairs), cases, strict=True):
         if case.is_better:
-            wins.add((place, case.policy, case.other))
+            wins.add((moment, case.policy, case.other))
         if case.is_worse:
-            wins.add((place, case.other, case.policy))
-        name = case.name(results[place.problem].title)
+            wins.add((moment, case.other, case.policy))
+        name = case.name(results[moment.problem].title)
         differences.append(statistics.number_of(name, case.gap))
     best_here = results[here.problem].best_of(policies, metric, here.round)
     best_there = results[there.problem].best_of(policies, metric, there.round)
     needed_wins = {(here, best_here, best_there), (there, best_there, best_here)}
     is_same_best = any(
-        {(place, policy, rival) for place in (here, there) for rival in policies if rival != policy}
-        <= wins
+        all(rival == policy or (m, policy, rival) in wins for m in moments for rival in policies)
         for policy in policies
     )
     best_word = results[here.problem].curves.metric(metric).best

@@ -24,8 +24,7 @@ from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
 _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
-"""How kinds and quantities of version 0.2.0 are written now."""
-
+"""What to write in place of kinds and quantities of version 0.2.0."""
 
 _FUNCTIONS: Final[dict[str, Judgement]] = {
     judgement.__name__.replace("_", "-"): judgement
@@ -42,10 +41,10 @@ KINDS: Final[dict[str, type[Claim]]] = {
 
 
 def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[Claim]:
-    """Return the class of the claim that a table gives; `where` begins messages.
+    """Return the class of the claim in a table; `where` begins error messages.
 
-    The kind "computed" names a function, by = "module:function", or "file.py:function" with a file
-    in the folder, if there is one.
+    A claim of the kind "computed" names its judgement: by = "module:function", or
+    "file.py:function" with a file of `folder`, by default the current folder.
     """
     names = {*_FUNCTIONS, "estimate", "computed"}
     class_name = check_choice(f"{where}.kind", table.get("kind"), sorted(names))
@@ -57,6 +56,7 @@ def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[
 
 
 def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
+    """Return the class of the claims that the function `by` judges; refuse an unsuitable one."""
     source, _, name = str(by).rpartition(":")
     if not (source and name.isidentifier()):
         raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
@@ -78,10 +78,11 @@ def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
-    """Parse the claims of an entry; return each with its position, for error messages.
+    """Parse the tables of an entry's claims; return each claim with its position, for errors.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
-    defaults of claims that do not give their own; files of functions are relative to `folder`.
+    defaults of claims that do not give their own. `entry` is the entry's name, and `folder` has the
+    files of functions.
     """
     claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):
@@ -94,7 +95,7 @@ def read_claims(
             raise ValueError(f"{where}: {former_kind!r} is now written {replacement}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
-        # Ids count claims after this expansion: each problem's claim has an id of its own.
+        # Ids count claims after this expansion, so that the claim about each problem has its own.
         for problem_table in _tables_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parse_claim(where, cls, problem_table, defaults)))
@@ -109,7 +110,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     for i, claim_id in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], FILES)
     for problem in claim.problem_keys:
-        # At every scale, each of which has its own checkpoints.
+        # Each scale has its own checkpoints.
         for plan in plans_of(problem).values():
             try:
                 claim.check(plan)
@@ -118,7 +119,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
 
 
 def _tables_by_problem(where: str, table: TomlTable) -> Iterator[TomlTable]:
-    """Yield a table once for each of its problems."""
+    """Yield a table once for each of its `problems`, or as it is if it has none."""
     if "problems" not in table:
         yield table
         return
@@ -132,10 +133,11 @@ def _tables_by_problem(where: str, table: TomlTable) -> Iterator[TomlTable]:
 
 
 def _parse_claim(where: str, cls: type[Claim], table: TomlTable, defaults: TomlTable) -> Claim:
+    """Return the claim of a table; `where` begins error messages."""
     for name in table:
         check_choice(f"{where}: each field", name, cls.model_fields.keys() - {"id"})
     try:
-        # The table comes last: what a claim says itself replaces what its entry says.
+        # The table comes last, so that its fields replace the defaults of the entry.
         return cls.model_validate(defaults | table)
     except ValidationError as error:
         raise ValueError(f"{where}: {error_message(error)}") from None
