@@ -217,7 +217,7 @@ def figure_gallery(
     """
     tiles = []
     for outcome in outcomes:
-        answer, _ = entry_answer(outcome, all_verdicts, "")
+        answer = entry_answer(outcome, all_verdicts)
         folder = f"entries/{outcome.entry.name}"
         figures = entry_figures(outcome)
         tiles.append(

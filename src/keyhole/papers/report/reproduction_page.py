@@ -87,8 +87,9 @@ class _EntryView:
         self.left = problems[_MOST_PANELS:]
 
     def answer(self) -> Sequence[PageBlock]:
-        """Return the answer in one line, and the small line below it."""
-        return judged_entry.entry_answer(self.outcome, self.verdicts, self.index_link)
+        """Return the answer, and the small line below it."""
+        line = judged_entry.entry_line(self.outcome, self.verdicts, self.index_link)
+        return [judged_entry.entry_answer(self.outcome, self.verdicts), line]
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
