@@ -116,6 +116,7 @@ def reproduce(
     """
     entry = Entry.find(name)
     check_choice("scale", scale, SCALES)
+    check_cluster_address(on, threads)
     marker = _entry_marker(entry, scale)
     return _reproduce([entry], scale, Path(out), marker, threads, progress, on)
 
@@ -129,7 +130,15 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     entries = [Entry.load("tao2019-setup1"), Entry.load("crowd-labels").with_problems("bluebirds")]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
     marker = _make_marker(title, entries, "paper", "keyhole demo")
-    return _reproduce(entries, "paper", Path(out), marker, threads, progress, renew=True)
+    check_cluster_address(THREADS, threads)
+    folder = Path(out)
+    # A demo that an older version wrote keeps its folder, but not its marker and stale runs.
+    if is_reproduction(folder) and _read_marker(folder).get("command") == marker["command"]:
+        for entry in entries:
+            for key in entry.problems:
+                _remove_stale_run(folder / key, entry.spec(key, "paper"))
+        _write_marker(folder / MARKER, marker)
+    return _reproduce(entries, "paper", folder, marker, threads, progress)
 
 
 def report_again(out: str | Path) -> Reproduction:
@@ -169,18 +178,12 @@ def _reproduce(
     threads: int | None,
     progress: bool,
     on: str | Executor = THREADS,
-    *,
-    renew: bool = False,
 ) -> Reproduction:
-    """Run entries into one folder, judge their claims, and write one report.
-
-    With `renew`, runs in the folder that other code wrote are replaced.
-    """
-    check_cluster_address(on, threads)
-    _check_marker(folder, marker, renew=renew)
+    """Run entries into one folder, judge their claims, and write one report."""
+    _check_marker(folder, marker)
     runs = [(entry, folder, marker["command"]) for entry in entries]
     markers = {folder / MARKER: marker}
-    outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on, renew=renew))
+    outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on))
     if progress:
         print_step("drawing the report")
     return Reproduction(marker["title"], _write_report(folder, outcomes), outcomes)
@@ -194,8 +197,6 @@ def _run_entries(
     threads: int | None,
     progress: bool,
     on: str | Executor,
-    *,
-    renew: bool = False,
 ) -> Iterator[JudgedEntry]:
     """Write the marker files, then run entries and yield each with its verdicts.
 
@@ -212,9 +213,6 @@ def _run_entries(
     with cluster_if_runs_missing(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
-        if renew:
-            for run_folder, spec in specs.items():
-                _remove_stale_run(run_folder, spec)
         # The cache has all specs at once, so that runs which differ only in their checkpoints share
         # one simulation at the checkpoints of all.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
@@ -283,20 +281,16 @@ def _entry_marker(entry: Entry, scale: str) -> Marker:
     return _make_marker(title, [entry], scale, entry.command(scale))
 
 
-def _check_marker(folder: Path, marker: Marker, *, renew: bool = False) -> None:
+def _check_marker(folder: Path, marker: Marker) -> None:
     """Refuse a folder that holds anything other than the reproduction of a marker."""
-    if files.has_content(folder):
-        saved = _read_marker(folder, marker["parts"])
-        # With `renew` the entries may differ, as in a new version, but not the command.
-        if saved != marker and not (renew and saved.get("command") == marker["command"]):
-            raise ValueError(f"{folder} holds another reproduction; choose another folder")
+    if files.has_content(folder) and _read_marker(folder, marker["parts"]) != marker:
+        raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
 def _write_marker(file: Path, marker: Marker) -> None:
     """Write a marker file into its folder, without temporary files of interrupted writes."""
-    if files.has_content(file.parent):
-        files.remove_drafts(file.parent)
     file.parent.mkdir(parents=True, exist_ok=True)
+    files.remove_drafts(file.parent)
     files.write_atomically(file, (json.dumps(marker, indent=2) + "\n").encode())
 
 
@@ -336,11 +330,10 @@ def _load_marker(file: Path, format_name: str) -> Marker | None:
     """Return a marker file's content, or None if it is missing, damaged or of another format."""
     try:
         content: Marker = json.loads(files.read_saved_file(file))
-        is_ours = content["format"] == format_name
+        if content["format"] != format_name:
+            return None
         version = int(content["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
-        return None
-    if not is_ours:
         return None
     files.refuse_newer(file.parent, version, _VERSION)
     return content

@@ -12,6 +12,7 @@ from pydantic import create_model, model_validator
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import Cell, Finding, Result
+from keyhole.papers.entry_files import TomlTable
 from keyhole.papers.field_types import MetricName, PolicyName, ProblemName, ShortText, TableModel
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
@@ -118,12 +119,10 @@ class Claim(TableModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _complete_all_cells(cls, table: Any) -> Any:
+    def _complete_all_cells(cls, table: TomlTable) -> TomlTable:
         """Give cells without a problem or a policy those of the claim."""
-        if not isinstance(table, dict):
-            return table
         # This comes before validation, which refuses a cell without a problem or a policy.
-        common = {name: table[name] for name in ("problem", "policy") if name in table}
+        common: TomlTable = {name: table[name] for name in ("problem", "policy") if name in table}
         cells = {name for name, field in cls.model_fields.items() if _has_cells(field.annotation)}
         return table | {
             name: _complete_cells(table[name], common) for name in table if name in cells
@@ -301,7 +300,10 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         unclear_ends = [end for end in ends if number.low < end < number.high]
         if not unclear_ends or not math.isfinite(number.high - number.low):
             continue
-        needed = max(_replications_to_clear(number, end, replications) for end in unclear_ends)
+        distance = min(abs(number.value - end) for end in unclear_ends)
+        # Intervals of shares and ratios are not symmetric: the wider half counts.
+        reach = max(number.high - number.value, number.value - number.low)
+        needed = replications * (reach / distance) ** 2 if distance > 0 else math.inf
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
     if not (inside or beyond) or (needs_some and len(inside + beyond) > 1):
@@ -311,11 +313,3 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     if not replications < needed_runs <= _MOST_RUNS:
         return None
     return math.ceil(needed_runs - 1e-6)  # 50.00000001 is 50
-
-
-def _replications_to_clear(number: Number, end: float, replications: int) -> float:
-    """Return how many replications would make the number's interval exclude an end of its range."""
-    distance = abs(number.value - end)
-    # Intervals of shares and ratios are not symmetric: the wider half counts.
-    reach = max(number.high - number.value, number.value - number.low)
-    return replications * (reach / distance) ** 2 if distance > 0 else math.inf

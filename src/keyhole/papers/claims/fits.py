@@ -55,23 +55,19 @@ def linear_fit(
         status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", (slope,))
     p_values = holm([gap.p_value for gap in line.gaps])
-    is_straight = True
-    is_bent = False
     claimed = "a rising slope alone"
     if r_squared is not None:
-        is_straight = line.r_squared.low >= r_squared
-        is_bent = line.r_squared.high < r_squared and min(p_values) < LEVEL
         claimed = f"at least {r_squared:g}"
-    share = statistics.number_of(
-        "R squared", line.r_squared, *statistics.ends_or_infinite(r_squared, None)
-    )
+    least_share, _ = statistics.ends_or_infinite(r_squared, None)
+    is_bent = line.r_squared.high < least_share and min(p_values) < LEVEL
+    share = statistics.number_of("R squared", line.r_squared, least_share)
     share = replace(share, high=min(1.0, share.high))
     names = [f"{results[key].title} off the line by" for key in x]
     off_line = statistics.numbers_of(names, line.gaps)
     furthest = int(np.argmin(p_values))
     return Finding(
         statistics.decide(
-            supported=line.slope.low > 0 and is_straight,
+            supported=line.slope.low > 0 and line.r_squared.low >= least_share,
             contradicted=line.slope.high < 0 or is_bent,
         ),
         f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "

@@ -178,17 +178,17 @@ def different_best(
     better than the other where it is best. It does not hold if one policy is significantly better
     than all others in both places. All comparisons are adjusted together (Holm).
     """
-    pairs = list(combinations(policies, 2))
     moments = (here, there)
     unadjusted = []
     for moment in moments:
-        rounds = [(*pair, moment.round) for pair in pairs]
-        unadjusted += statistics.comparisons(results[moment.problem].curves, metric, rounds)
+        pairs = [(*pair, moment.round) for pair in combinations(policies, 2)]
+        unadjusted += statistics.comparisons(results[moment.problem].curves, metric, pairs)
     # All comparisons are adjusted together, since the claim is about all of them at once.
     cases = statistics.adjust_together(unadjusted)
     wins = set()  # each a moment, the better policy, and the worse one
     differences = []
-    for moment, case in zip([here] * len(pairs) + [there] * len(pairs), cases, strict=True):
+    case_moments = [moment for moment in moments for _ in pairs]
+    for moment, case in zip(case_moments, cases, strict=True):
         if case.is_better:
             wins.add((moment, case.policy, case.other))
         if case.is_worse:

@@ -105,15 +105,15 @@ def shared_verdicts(
     """
     shared = []
     for id in verdict.same_as:
-        entry = id.partition("/")[0]
+        name = id.partition("/")[0]
         if id in all_verdicts:
-            address = f"#{id}" if entry in on_page else f"../{entry}/report.html#{id}"
+            address = f"#{id}" if name in on_page else f"../{name}/report.html#{id}"
             judged = all_verdicts[id]
             shared.append(SharedVerdict(id, judged.replications, judged.status, address))
         else:
-            replications = Entry.load(entry).scales[scale].replications
-            command = f"keyhole reproduce {entry} --scale {scale}"
-            shared.append(SharedVerdict(id, replications, command=command))
+            entry = Entry.load(name)
+            replications = entry.scales[scale].replications
+            shared.append(SharedVerdict(id, replications, command=entry.command(scale)))
     return sorted(shared, key=lambda other: -other.replications)
 
 

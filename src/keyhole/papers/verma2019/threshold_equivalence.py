@@ -39,11 +39,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
     0.5833
     """
     valid_threshold = check_number("threshold", threshold, _THRESHOLD)
-    return min(
-        1.0,
-        check_number("resource", resource, Range(gt=0))
-        / count_funded_arms(valid_threshold, arms, resource),
-    )
+    valid_resource = check_number("resource", resource, Range(gt=0))
+    return min(1.0, valid_resource / count_funded_arms(valid_threshold, arms, resource))
 
 
 def allocation_equivalent(
@@ -133,8 +130,8 @@ def check_best_allocation(claim: AnyClaim, plan: Plan) -> None:
 
 
 def _leads_to_best_allocation(problem: Any, estimates: FloatArray) -> bool:
-    return all(
-        map(allocation_reaches_threshold, estimates, problem.thresholds)
-    ) and allocation_equivalent(
-        problem.mean_losses, problem.thresholds, estimates, problem.resource
-    )
+    """Return whether no estimate is too low, and all are equivalent to the thresholds."""
+    if not all(map(allocation_reaches_threshold, estimates, problem.thresholds)):
+        return False
+    means = problem.mean_losses
+    return allocation_equivalent(means, problem.thresholds, estimates, problem.resource)
