@@ -99,9 +99,9 @@ def shared_verdicts(
     scale : str
         The scale at which other entries are run, or would be run.
     all_verdicts : mapping of str to Verdict
-        By id, all verdicts of this page and of the pages beside it.
+        All verdicts of this page and of the pages beside it, by id.
     on_page : collection of str
-        The entries of this page.
+        The names of the entries of this page.
     """
     shared = []
     for id in verdict.same_as:
