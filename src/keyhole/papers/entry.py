@@ -228,8 +228,6 @@ class Entry(TableModel):
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
-    # all metrics that the file names, to record even those that are recorded on request alone
-    named_metrics: Annotated[list[str], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
 
     @property
@@ -298,11 +296,7 @@ class Entry(TableModel):
             entry = cls.model_validate({"name": name} | table)
             placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
             claims = [claim for _, claim in placed_claims]
-            metrics = dict.fromkeys(entry.metrics)
-            for model in (*entry.parameter_figures, *entry.published, *claims):
-                metrics |= dict.fromkeys(model.metric_names)
-            update = {"claims": claims, "named_metrics": list(metrics)}
-            return entry.model_copy(update=update), placed_claims
+            return entry.model_copy(update={"claims": claims}), placed_claims
         except ValidationError as error:
             raise ValueError(f"{path.name}: {error_message(error)}") from None
         except ValueError as error:
@@ -375,7 +369,7 @@ class Entry(TableModel):
         if setting not in setting_registry.setting_names():
             return False  # the spec refuses the setting with its own message
         metrics = setting_registry.find_setting(setting).metrics
-        names = {name.partition("[")[0] for name in self.named_metrics}
+        names = {name.partition("[")[0] for name in self.metric_names}
         return any(metrics[name].detail for name in names & metrics.keys())
 
     def _policies_of(self, problem: str) -> list[TomlTable]:

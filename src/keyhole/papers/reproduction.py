@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -73,17 +74,13 @@ class Reproduction:
 
 def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Return a text for each origin: how many claims hold, are open, and do not hold."""
-    papers, on_our_setups, own_checks = split_by_origin(verdicts)
-    groups = (
-        (papers, "claim", "of the papers"),
-        (on_our_setups, "claim", "of the papers on set-ups of ours"),
-        (own_checks, "check", "of Keyhole's own"),
-    )
-    return tuple(
-        f"{count_text(len(group), noun)} {whose}: {counts(group)}"
-        for group, noun, whose in groups
-        if group
-    )
+    papers, on_ours, own_checks = split_by_origin(verdicts)
+    groups = {
+        f"{count_text(len(papers), 'claim')} of the papers": papers,
+        f"{count_text(len(on_ours), 'claim')} of the papers on set-ups of ours": on_ours,
+        f"{count_text(len(own_checks), 'check')} of Keyhole's own": own_checks,
+    }
+    return tuple(f"{number}: {counts(group)}" for number, group in groups.items() if group)
 
 
 def reproduce(
@@ -157,12 +154,13 @@ def _open_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
     return _judge_entry(entry, scale, {key: open_run(folder / key) for key in entry.problems})
 
 
-def _open_if_finished(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
-    """Return an entry with its verdicts, or None if some run in the folder is not finished."""
-    try:
-        return _open_entry(entry, scale, folder)
-    except (FileNotFoundError, ValueError):
-        return None
+def _open_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
+    """Return by name the entries whose runs in ``folder/NAME`` are all finished, with verdicts."""
+    finished = {}
+    for entry in entries:
+        with suppress(FileNotFoundError, ValueError):
+            finished[entry.name] = _open_entry(entry, scale, folder / entry.name)
+    return finished
 
 
 def is_reproduction(folder: str | Path) -> bool:
@@ -242,15 +240,13 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
 
     In a batch, it shows the verdicts of other finished entries on the same statements.
     """
-    entries_beside = list[JudgedEntry]()
+    beside = dict[str, JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.
     if (folder.parent.parent / BATCH_MARKER).is_file():
         related = {name for outcome in outcomes for name in outcome.related_entries}
-        for name in sorted(related - {outcome.entry.name for outcome in outcomes}):
-            finished = _open_if_finished(Entry.load(name), outcomes[0].scale, folder.parent / name)
-            if finished is not None:
-                entries_beside.append(finished)
-    return write_reproduction(folder, outcomes, verdicts_by_id(entries_beside))
+        names = sorted(related - {outcome.entry.name for outcome in outcomes})
+        beside = _open_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
+    return write_reproduction(folder, outcomes, verdicts_by_id(beside.values()))
 
 
 def _judge_entry(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
@@ -416,12 +412,8 @@ def reproduce_all(
         _check_marker(entry_folder, marker)
         markers[entry_folder / MARKER] = marker
     # The index also shows entries that earlier calls ran into this folder.
-    outcomes = {
-        entry.name: outcome
-        for entry in entries
-        if entry not in selection
-        and (outcome := _open_if_finished(entry, scale, folders[entry.name]))
-    }
+    others = [entry for entry in entries if entry not in selection]
+    outcomes = _open_finished(others, scale, folder / "entries")
     for outcome in _run_entries(runs, scale, markers, folder, threads, progress, on):
         name = outcome.entry.name
         outcomes[name] = outcome

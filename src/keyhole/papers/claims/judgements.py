@@ -241,7 +241,9 @@ def growing_lead(
     for rival in others:
         logs = list[FloatArray]()
         for key in x:
-            labels = statistics.order_for_ratio(results[key], metric, rival, policy)
+            labels = [policy, rival]  # numerator and denominator of a ratio that should rise
+            if results[key].curves.metric(metric).better == "lower":
+                labels.reverse()
             values = [results[key].values(label, metric, round) for label in labels]
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")

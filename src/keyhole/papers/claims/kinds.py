@@ -1,7 +1,7 @@
 """Kinds of claims, by name, and the parser of the claims in an entry's file."""
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -96,7 +96,7 @@ def read_claims(
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
         # Ids count claims after this expansion, so that the claim about each problem has its own.
-        for problem_table in _tables_by_problem(where, table):
+        for problem_table in _split_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parse_claim(where, cls, problem_table, defaults)))
     return claims
@@ -118,18 +118,16 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
                 raise ValueError(f"{where}: {error}") from error
 
 
-def _tables_by_problem(where: str, table: TomlTable) -> Iterator[TomlTable]:
-    """Yield a table once for each of its `problems`, or as it is if it has none."""
+def _split_by_problem(where: str, table: TomlTable) -> list[TomlTable]:
+    """Return a table for each of the `problems` of a table, or only the table if it has none."""
     if "problems" not in table:
-        yield table
-        return
+        return [table]
     if "problem" in table:
         raise ValueError(f"{where}: problem must be left out where problems is given")
     if not isinstance(table["problems"], list) or not table["problems"]:
         raise ValueError(f"{where}.problems must be a list of keys, got {table['problems']!r}")
     common = {name: value for name, value in table.items() if name != "problems"}
-    for problem in table["problems"]:
-        yield common | {"problem": problem}
+    return [common | {"problem": problem} for problem in table["problems"]]
 
 
 def _parse_claim(where: str, cls: type[Claim], table: TomlTable, defaults: TomlTable) -> Claim:

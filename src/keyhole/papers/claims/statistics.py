@@ -63,15 +63,6 @@ class Result:
         return self.curves.metric(metric).rank(means)[0]
 
 
-def order_for_ratio(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:
-    """Return the policies in the numerator and denominator that make a large ratio good.
-
-    The ratio of their means is the larger, the better `policy` is than `rival`.
-    """
-    is_lower_better = result.curves.metric(metric).better == "lower"
-    return (rival, policy) if is_lower_better else (policy, rival)
-
-
 Results = Mapping[str, Result]
 """The measurements on each problem, by its key."""
 
@@ -277,10 +268,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
         return None
     squares_a, squares_a_without_each = _squared_deviations(a)
     squares_b, squares_b_without_each = _squared_deviations(b)
-    if not (
-        (squares_a_without_each > _ROUNDING_SHARE * (a**2).sum())
-        & (squares_b_without_each > _ROUNDING_SHARE * (b**2).sum())
-    ).all():
+    if 0.0 in squares_a_without_each or 0.0 in squares_b_without_each:
         return None
     # The distribution of logarithms is closest to a symmetric one.
     log_ratios = np.log(squares_a_without_each / squares_b_without_each) / 2
@@ -289,11 +277,16 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
 
 
 def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
-    """Return the sum of squared deviations of all replications, and the sums without each one."""
+    """Return the sum of squared deviations of all replications, and the sums without each one.
+
+    A sum without one replication is 0 if it may be made of rounding errors.
+    """
     n = len(values)
     deviations = (values - values.mean()) ** 2
     total = float(deviations.sum())
-    return total, total - deviations * n / (n - 1)
+    without_each = total - deviations * n / (n - 1)
+    is_measured = without_each > _ROUNDING_SHARE * (values**2).sum()
+    return total, np.where(is_measured, without_each, 0.0)
 
 
 _MOST_NUMBERS: Final = 50

@@ -120,14 +120,13 @@ def claim_rows_block(
     heading: str, rows: Sequence[ClaimRow], most: int
 ) -> judged_entry.TemplateBlock:
     """Return a block with a heading and rows; more than `most` are sorted, and the last folded."""
-    ordered = list(rows)
     if len(rows) > most:
-        ordered.sort(key=lambda row: _WORST_FIRST.index(row.status))
+        rows = sorted(rows, key=lambda row: _WORST_FIRST.index(row.status))
     return judged_entry.TemplateBlock(
         "claim_rows",
         heading=heading,
-        shown=ordered[:most],
-        folded=ordered[most:],
+        shown=rows[:most],
+        folded=rows[most:],
         counts=counts,
         format_number=format_verdict_number,
         verbs=VERBS,
