@@ -19,7 +19,7 @@ from keyhole.experiment import Spec, setting_registry
 from keyhole.pages.page import Table
 from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
-from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
+from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.claims.statistics import one_for_each
 from keyhole.papers.entry_files import FILES, TomlTable
@@ -86,8 +86,7 @@ class ParameterFigure(TableModel):
         points = []
         for x, key in sorted((x, key) for key, x in self.x.items()):
             plan = plans[key]
-            policy = plan.policies[self._bounded_policy(plan)]
-            bound = BOUNDS[self.bound or ""](plan.problem, policy, plan.horizon, plan.horizon)
+            bound = plan_bound(self.bound or "", self._bounded_policy(plan), plan, plan.horizon)
             points.append((x, bound))
         return points
 
@@ -217,7 +216,7 @@ class Entry(TableModel):
     question: Question = ""  # its answer is yes if the claims hold
     source: str
     setup: Setup = "ours"  # the set-up of the claims that give none themselves
-    about: str = ""
+    about: str = ""  # a description for the report
     seed: int = 1  # of all its runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
     ratio_to: str | None = None  # a policy, relative to whose mean the report also shows means
@@ -304,7 +303,7 @@ class Entry(TableModel):
 
     def _check(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
-        # To make a problem takes seconds (data, knapsacks), and many claims are about the same.
+        # A problem may take seconds to make (data, knapsacks), and many claims are about the same.
         plans_of = cache(self._plans)
         for problem in self.problems:
             plans_of(problem)

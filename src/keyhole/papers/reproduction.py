@@ -129,7 +129,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     marker = _make_marker(title, entries, "paper", "keyhole demo")
     check_cluster_address(THREADS, threads)
     folder = Path(out)
-    # A demo that an older version wrote keeps its folder, but not its marker and stale runs.
+    # In the folder of an older version's demo, the marker and the stale runs are replaced.
     if is_reproduction(folder) and _read_marker(folder).get("command") == marker["command"]:
         for entry in entries:
             for key in entry.problems:

@@ -85,7 +85,7 @@ class Verdict:
 
     text: str  # the claim
     short: str = ""  # the same in few words; empty where the text has few words
-    source: str  # the place of the claim in the paper
+    source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on
     status: Status

@@ -113,8 +113,7 @@ def potential_lemma(
             statistics.judge_ranges([(excess, -np.inf, 0.0)]),
             f"regret {regret}, bound {bound}; difference {excess}",
             (
-                statistics.number_of("regret", regret),
-                statistics.number_of("bound", bound),
+                *statistics.numbers_of(["regret", "bound"], [regret, bound]),
                 statistics.number_of("difference", excess, at_most=0.0),
             ),
         )

@@ -86,7 +86,7 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
     # read, since the error would otherwise come after hours of simulation.
     for t in rounds:
         try:
-            value = BOUNDS[name](plan.problem, plan.policies[policy], t, plan.horizon)
+            value = plan_bound(name, policy, plan, t)
         except ValueError as error:
             raise ValueError(f"bound {name!r} {statistics.format_round(t)}: {error}") from error
         if not math.isfinite(value):
@@ -95,8 +95,13 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
             )
 
 
+def plan_bound(name: str, policy: str, plan: Plan, round: int) -> float:
+    """Return the value of a policy's bound at a round, given the plan of the experiment."""
+    return BOUNDS[name](plan.problem, plan.policies[policy], round, plan.horizon)
+
+
 def bound_of(name: str, policy: str, result: Result, round: int) -> float:
-    """Return the value of a policy's bound at a checkpoint."""
+    """Return the value of a policy's bound at a checkpoint, given the result on the problem."""
     horizon = result.curves.checkpoints[-1]
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 

@@ -25,6 +25,7 @@ AnyClaim = Any
 
 _MOST_LISTED: Final = 4
 _MOST_RUNS: Final = 1e9  # larger estimates of the replications needed are not reported
+# fields that are the ends of a range
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
 
@@ -39,7 +40,7 @@ class Claim(TableModel):
     text: str  # the claim; a quoted claim in the words of its source
     # the claim in few plain words, for first screens; empty where the text has few words
     short: ShortText = ""
-    source: str  # the place of the claim in the paper
+    source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
     # the ids of claims in which other entries judge the same statement on the same set-up
@@ -71,8 +72,7 @@ class Claim(TableModel):
 
         The judgement is called with fields of the claim, some of which may be replaced.
         """
-        claimed_policy = getattr(self, "policy", None)
-        values = dict(self) | {"claimed_policy": claimed_policy} | replaced_arguments
+        values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
         names = inspect.signature(self.judgement).parameters.keys() - {"results"}
 
         def explain(error: BaseException) -> ValueError:
@@ -233,7 +233,7 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
             )
         hint = Any if parameter.annotation is none else parameter.annotation
         fields[name] = hint, ... if parameter.default is none else parameter.default
-    # A comparison with other policies needs no negative control: the others are controls.
+    # A claim that compares a policy with `others` needs no negative control.
     is_controlled = "policy" in fields and "others" not in fields
     if any(_has_cells(hint) for hint, _ in fields.values()):
         fields["problem"] = ProblemName | None, None
@@ -245,7 +245,7 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     cls.refuse = staticmethod(refuse)
     label = names.get("of") or names.get("by", "")
     if label.startswith("keyhole."):
-        label = judgement.__name__  # unique among Keyhole's own functions
+        label = judgement.__name__  # Keyhole's own functions are named without their module
     cls.judged_by = ": ".join(filter(None, [names["kind"], label]))
     return cls
 

@@ -171,7 +171,7 @@ class Comparison:
     def number(self, *, is_policy_better: bool) -> Number:
         """Return the `Number` of the difference, in the range that is claimed of it.
 
-        The claim is that `policy` is better if `is_policy_better`, else that it is not.
+        `is_policy_better` says whether the claim is that `policy` is better, or that it is not.
         """
         if is_policy_better == self.is_higher_better:
             return number_of(self.name(), self.gap, at_least=0.0)

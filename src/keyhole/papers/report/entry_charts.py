@@ -11,7 +11,7 @@ from keyhole.pages import figure_files
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.pages.matplotlib_chart import write_chart
-from keyhole.papers.claims import BOUNDS
+from keyhole.papers.claims.bounds import plan_bound
 from keyhole.papers.claims.statistics import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
@@ -147,8 +147,7 @@ def bounds_of(
     # The key is the name, since several claims may be about the same bound.
     for name, claim in {f"{claim.bound} of {claim.policy}": claim for claim in claims}.items():
         rounds = list(claim.rounds or plan.checkpoints)
-        policy = plan.policies[claim.policy or ""]
-        values = [BOUNDS[claim.bound](plan.problem, policy, t, plan.horizon) for t in rounds]
+        values = [plan_bound(claim.bound, claim.policy or "", plan, t) for t in rounds]
         bounds[name] = rounds, values
     return bounds
 
