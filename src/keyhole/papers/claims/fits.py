@@ -1,4 +1,4 @@
-"""Judgements of claims that a mean is a straight line in a number, or grows as a power of it."""
+"""Judgements of claims that a mean lies on a straight line, or grows as a power of a number."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -177,7 +177,7 @@ def power(
     problem: ProblemName | None = None, rounds: list[Checkpoint] | None = None,
     x: dict[ProblemName, float] | None = None, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
-    r"""Judge whether a metric grows as a power of T, or of a number of problems, in a range.
+    r"""Judge whether a metric grows as a power of T or of a number x, with an exponent in a range.
 
     The points are either three `rounds` T of a `problem`, or three different numbers above 0 that
     `x` gives to problems; their metric is taken at the checkpoint `round`, by default the last.
@@ -241,7 +241,7 @@ def power(
 
 
 def check_power(claim: AnyClaim, plan: Plan) -> None:
-    """Require either three rounds of a problem, or three different numbers of problems."""
+    """Require either three rounds of a problem, or problems with three different numbers."""
     if len({claim.problem is None, claim.rounds is None, claim.x is not None}) > 1:
         raise ValueError("either problem and rounds must be given, or x")
     points = _sorted_points(claim.rounds, claim.x)
@@ -251,7 +251,7 @@ def check_power(claim: AnyClaim, plan: Plan) -> None:
 
 
 def _sorted_points(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
-    """Return the distinct rounds, or numbers of problems, in rising order."""
+    """Return the distinct rounds, or the distinct numbers of the problems, in rising order."""
     return sorted(map(float, set(rounds or (x or {}).values())))
 
 

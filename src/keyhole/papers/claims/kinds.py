@@ -26,12 +26,12 @@ from keyhole.validate import check_choice
 _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
 """What to write in place of kinds and quantities of version 0.2.0."""
 
-_FUNCTIONS: Final[dict[str, Judgement]] = {
+_JUDGEMENTS: Final[dict[str, Judgement]] = {
     judgement.__name__.replace("_", "-"): judgement
     for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
 }
 KINDS: Final[dict[str, type[Claim]]] = {
-    **{name: make_claim_class(judgement, kind=name) for name, judgement in _FUNCTIONS.items()},
+    **{name: make_claim_class(judgement, kind=name) for name, judgement in _JUDGEMENTS.items()},
     **{
         f"estimate: {quantity}": make_claim_class(judgement, kind="estimate", of=quantity)
         for quantity, judgement in QUANTITIES.items()
@@ -46,13 +46,13 @@ def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[
     A claim of the kind "computed" names its judgement: by = "module:function", or
     "file.py:function" with a file of `folder`, by default the current folder.
     """
-    names = {*_FUNCTIONS, "estimate", "computed"}
-    class_name = check_choice(f"{where}.kind", table.get("kind"), sorted(names))
-    if class_name == "computed":
+    kind_names = {*_JUDGEMENTS, "estimate", "computed"}
+    kind_name = check_choice(f"{where}.kind", table.get("kind"), sorted(kind_names))
+    if kind_name == "computed":
         return _computed_class(f"{where}.by", table.get("by"), folder)
-    if class_name == "estimate":
-        class_name += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
-    return KINDS[class_name]
+    if kind_name == "estimate":
+        kind_name += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
+    return KINDS[kind_name]
 
 
 def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:

@@ -147,11 +147,11 @@ _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 
 
 def entry_line(
-    outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], front: str
+    outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], index_link: str
 ) -> TemplateBlock:
     """Return the small line below the answer of an entry.
 
-    `front` is the link to the page of all entries, or empty.
+    `index_link` is the link to the page of all entries, or empty.
     """
     about = f"{outcome.replications:,} runs."
     if outcome.entry.question:
@@ -163,7 +163,7 @@ def entry_line(
         about=about,
         checks=counts(outcome.own_verdicts) if papers_verdicts else "",
         elsewhere=sum(deciding_verdict(v, all_verdicts).id != v.id for v in papers_verdicts),
-        front=front,
+        index_link=index_link,
     )
 
 
@@ -188,7 +188,7 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
     status, mark = _mark_of_setups(on_papers_setup or replicas, deciding)
     if is_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
-    # A word answers only a question; without one the page has a title.
+    # The word answers a question; without one the page is headed by the title of the entry.
     if not outcome.entry.question:
         mark = ""
     return Answer(text, "", mark, status)
