@@ -10,6 +10,7 @@ from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
 from keyhole.papers.entry import ParameterFigure, PublishedValues
+from keyhole.papers.field_types import MetricKey
 from tests.papers.conftest import TINY
 from tests.papers.made_up import make_claim
 
@@ -174,15 +175,15 @@ def test_a_growth_that_is_read_from_a_bound_needs_a_negative_control(tmp_path, o
 def test_an_entry_records_what_it_names(tiny, monkeypatch):
     details = {name: Metric(name, detail=True) for name in ("pulls", "reward")}
     monkeypatch.setattr("keyhole.experiment.setting_registry.RegisteredSetting.metrics", details)
-    assert tiny.named_metrics == ["aggregate_regret", "gold_agreement"]
+    assert tiny.metric_names == ("aggregate_regret", "gold_agreement")
     assert not tiny.spec("easy", "quick").details
     for name in ("reward", "pulls[1]"):
-        assert tiny.model_copy(update={"named_metrics": [name]}).spec("easy", "quick").details
+        assert tiny.model_copy(update={"metrics": [MetricKey(name)]}).spec("easy", "quick").details
 
 
 def test_the_metrics_of_claims_and_parameter_figures_are_named(tmp_path):
     more = CLAIM + OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
-    assert "simple_regret" in load(tmp_path, TINY + more).named_metrics
+    assert "simple_regret" in load(tmp_path, TINY + more).metric_names
 
 
 def test_a_bound_of_another_setting_is_refused(tmp_path, monkeypatch):

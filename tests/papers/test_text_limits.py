@@ -6,7 +6,7 @@ from collections import defaultdict
 import pytest
 
 from keyhole.papers import FILES, Entry
-from keyhole.papers.entry_names import SHORT_WORDS
+from keyhole.papers.field_types import SHORT_WORDS
 from tests.papers.conftest import TINY, entry_of
 from tests.papers.made_up import COMMON, make_claim, result
 

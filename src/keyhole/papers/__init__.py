@@ -1,7 +1,7 @@
 """Reproductions of published experiments, whose statements are judged by simulations made anew.
 
-An *entry* is a file with one experiment; its *claims* are the statements that it should confirm,
-and the *verdict* on a claim is: it holds, does not hold, or is undecided.
+An *entry* is a file with one experiment. Its *claims* are the statements that the experiment should
+confirm. The *verdict* on a claim is that it holds, does not hold, or is undecided.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# Everything but the list of entries takes seconds to import: settings, data, compiled code.
+# All except the list of entries takes seconds to import: settings, data and compiled code.
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")

@@ -7,9 +7,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
@@ -21,19 +19,17 @@ from keyhole.experiment import Spec, setting_registry
 from keyhole.pages.page import Table
 from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
-from keyhole.papers.claims.bounds import BOUNDS, BoundName, check_bound
+from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.claims.statistics import one_for_each
 from keyhole.papers.entry_files import FILES, TomlTable
-from keyhole.papers.entry_names import (
+from keyhole.papers.field_types import (
     Checkpoint,
     MetricName,
-    PlansOf,
     PolicyName,
     ProblemName,
     Question,
-    metrics_in,
-    problems_in,
+    TableModel,
     refuse_unknown,
 )
 from keyhole.papers.verdicts import Setup
@@ -45,20 +41,19 @@ from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
 
-class ParameterFigure(BaseModel):
+class ParameterFigure(TableModel):
     """A figure of a metric against a number that differs between problems."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
-    x_label: str  # what the number is, with its unit
-    # by key, the number of each of at least two problems
+    x_label: str  # the meaning of the number, with its unit
+    # the number of each problem, by the problem's key; at least two problems
     x: Annotated[dict[ProblemName, float], Field(min_length=2)]
-    # the labels of those that are drawn; by default all
+    # the labels of the policies that are drawn; by default all
     policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
     x_scale: Scale = "linear"
-    y_scale: Scale = "linear"  # a mean that has no logarithm makes it linear, too
-    bound: BoundName | None = None  # of the first policy; drawn beside the curves
+    y_scale: Scale = "linear"  # "log" is not used where some mean is 0 or below
+    bound: BoundName | None = None  # a bound of the first policy, drawn beside the curves
 
     @model_validator(mode="after")
     def _check_logarithms(self) -> Self:
@@ -69,7 +64,7 @@ class ParameterFigure(BaseModel):
     def estimates(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
-        """Return by policy the points of its curve: each x, in rising order, and the mean there."""
+        """Return each policy's points by its label: every x, in rising order, with the mean."""
         points = sorted((x, key) for key, x in self.x.items())
         return {
             label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in points]
@@ -77,47 +72,45 @@ class ParameterFigure(BaseModel):
         }
 
     def mean_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
-        """Return the scale of the means: linear where one of them has no logarithm."""
+        """Return the scale of the axis of means: linear where a mean has no logarithm."""
         means = (estimate.value for line in points.values() for _, estimate in line)
         return self.y_scale if min(means) > 0 else "linear"
 
     def check_bound(self, plan: Plan) -> None:
-        """Refuse a bound of another setting, or one that is not finite where it is drawn."""
+        """Refuse a bound of another setting, and a bound that is not finite at the horizon."""
         if self.bound is not None:
             check_bound(self.bound, self._bounded_policy(plan), plan, [plan.horizon])
 
     def bound_points(self, plans: Mapping[str, Plan]) -> list[tuple[float, float]]:
-        """Return the points of the bound: each x, in rising order, and the value there."""
+        """Return the points of the bound's curve: every x, in rising order, with the bound."""
         points = []
         for x, key in sorted((x, key) for key, x in self.x.items()):
             plan = plans[key]
-            policy = plan.policies[self._bounded_policy(plan)]
-            bound = BOUNDS[self.bound or ""](plan.problem, policy, plan.horizon, plan.horizon)
+            bound = plan_bound(self.bound or "", self._bounded_policy(plan), plan, plan.horizon)
             points.append((x, bound))
         return points
 
     def _bounded_policy(self, plan: Plan) -> str:
-        """Return the label of the policy that the bound is of: the first."""
+        """Return the label of the policy whose bound is drawn: the first."""
         return self.policies[0] if self.policies else next(iter(plan.policies))
 
 
 DRAWING_NAMES: Final = ("resource.runs", "resource.gains", "resource.refinement")
-"""Every drawing that an entry may name, by its setting and its own name."""
+"""Every drawing that an entry may name: its setting, a dot, and its name."""
 
 
-class ProblemFigure(BaseModel):
-    """Declaration of a figure of problems."""
+class ProblemFigure(TableModel):
+    """A figure that draws some problems side by side."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
     draw: Annotated[str, AfterValidator(lambda name: check_choice("draw", name, DRAWING_NAMES))]
-    problems: Annotated[list[ProblemName], Field(min_length=1)]  # keys; a panel each
+    problems: Annotated[list[ProblemName], Field(min_length=1)]  # the keys of the problems
     # the names of the arms; by default their indices
     names: Annotated[list[str], Field(default_factory=list)]
-    note: str = ""  # a sentence on what the figure shows
+    note: str = ""  # the caption
 
     def check(self, where: str, problems: Mapping[str, Any]) -> None:
-        """Refuse problems of another setting, and names that are not one for each arm."""
+        """Refuse problems of another setting, and a list of names that differs from the arms."""
         setting = self.draw.partition(".")[0]
         for key, problem in problems.items():
             if problem.setting.name != setting:
@@ -135,21 +128,20 @@ class ProblemFigure(BaseModel):
 Means = Annotated[
     list[float], BeforeValidator(lambda means: one_for_each(means, 1)), Field(min_length=1)
 ]
-"""The means at some rounds; where there is one round, a number may stand for the list."""
+"""The means at some rounds; for a single round, a number may stand for the list."""
 
 
-class PublishedValues(BaseModel):
+class PublishedValues(TableModel):
     """Means of one metric that a paper prints, or that can be read off its figures."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     source: str  # the place of the means in the paper, and how well they could be read
     metric: MetricName | None = None  # by default the entry's first
-    rounds: list[Checkpoint] | None = None  # by default the last of each problem
-    # by problem and policy
+    rounds: list[Checkpoint] | None = None  # by default the last checkpoint of each problem
+    # the means by problem and policy
     values: Annotated[dict[ProblemName, dict[PolicyName, Means]], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_for_each_round(self) -> Self:
+    def _check_lengths(self) -> Self:
         count = len(self.rounds or [0])
         for problem, means in self.values.items():
             for policy, numbers in means.items():
@@ -161,9 +153,9 @@ class PublishedValues(BaseModel):
         return self
 
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
-        """Return the table of the numbers beside ours, given titles and results by problem."""
+        """Return the table of these means beside ours, given titles and results by problem."""
         all_means = [means for table in self.values.values() for means in table.values()]
-        # One number of decimals in the whole column, as papers print it: as many as any has.
+        # As papers print a column: all its numbers have the decimals of the one with the most.
         decimals = max(len(f"{x:g}".partition(".")[2]) for means in all_means for x in means)
         rows = []
         for problem, means in self.values.items():
@@ -182,35 +174,33 @@ class PublishedValues(BaseModel):
 SCALES: Final = ("quick", "paper")
 
 
-class EntryProblem(BaseModel):
+class EntryProblem(TableModel):
     """One problem of an entry."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     title: str  # the problem's name in figures and reports
     note: str = ""  # a sentence that describes the problem
     horizon: int
-    checkpoints: list[int] | None = None  # by default as many as at the scale, evenly spread
+    checkpoints: list[int] | None = None  # by default evenly spread, as many as its scale says
     problem: TomlTable  # as in a spec's table ``[problem]``
     duration: TomlTable | None = None  # as in a spec
     # the labels of the policies to run, in the order in which they are shown; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
-    # by label, parameters that a policy has on this problem
+    # parameters that replace those of a policy on this problem, by the policy's label
     parameters: Annotated[dict[str, TomlTable], Field(default_factory=dict)]
 
 
-class RunSize(BaseModel):
-    """Number of replications and checkpoints at a scale."""
+class RunSize(TableModel):
+    """Numbers of replications and checkpoints at a scale."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     replications: int  # of every policy on every problem
-    checkpoints: int = 1  # how many, for problems that do not list their own
+    checkpoints: int = 1  # for problems that do not list their own
 
 
-class Entry(BaseModel):
+class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
-    Its file may `include` others of the same folder, for shared problems and policies; `use` then
-    selects problems and policies from all of them.
+    Its file may `include` other files of its folder, which share problems and policies; `use` then
+    selects problems and policies from all these files.
 
     Examples
     --------
@@ -221,16 +211,15 @@ class Entry(BaseModel):
     1000
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     name: str
     title: str
     question: Question = ""  # its answer is yes if the claims hold
     source: str
-    setup: Setup = "ours"  # whose set-up its claims are judged on, unless they say so themselves
-    about: str = ""
+    setup: Setup = "ours"  # the set-up of the claims that give none themselves
+    about: str = ""  # a description for the report
     seed: int = 1  # of all its runs
-    metrics: Annotated[list[MetricName], Field(min_length=1)]  # shown, most important first
-    ratio_to: str | None = None  # a policy: the report also shows means relative to its mean
+    metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
+    ratio_to: str | None = None  # a policy, relative to whose mean the report also shows means
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
@@ -238,13 +227,11 @@ class Entry(BaseModel):
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
-    # all that the file names: of these, also those that are recorded on request alone are recorded
-    named_metrics: Annotated[list[str], Field(default_factory=list)]
-    _file: Path | None = PrivateAttr(None)  # of an entry of the user's own
+    _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
 
     @property
     def identifier(self) -> str:
-        """What `find` finds the entry by: its name, or the path of its file."""
+        """The argument with which `find` returns the entry: its name, or the path of its file."""
         return self.name if self._file is None else str(self._file)
 
     def command(self, scale: str) -> str:
@@ -253,24 +240,24 @@ class Entry(BaseModel):
 
     @property
     def heading(self) -> str:
-        """The question that the claims answer; the title, if there is no question."""
+        """The question that the claims answer, or the title if there is no question."""
         return self.question or self.title
 
     @property
     def paper(self) -> str:
-        """The paper that the entry is about, one of `PAPERS`; empty if it is about none."""
+        """The paper that the entry is about, one of `PAPERS`; empty if it is about no paper."""
         if self._file is not None:
             return ""
         return FILES.get(self.name, "").rpartition("/")[0]
 
     @classmethod
     def find(cls, identifier: str) -> Self:
-        """Read an entry by name, or a user's own by its path, which ends with ``.toml``.
+        """Read a shipped entry by name, or a user's own by its path, which ends with ``.toml``.
 
         Raises
         ------
         FileNotFoundError, ValueError
-            If there is none, or the file is not a valid entry.
+            If there is no such entry, or its file is not valid.
         """
         if not identifier.endswith(".toml"):
             return cls.load(identifier)
@@ -281,12 +268,12 @@ class Entry(BaseModel):
 
     @classmethod
     def load(cls, name: str) -> Self:
-        """Read an entry by name."""
+        """Read a shipped entry by name."""
         return cls._read(entry_files.entry_path(name), name)[0]
 
     @classmethod
     def from_file(cls, folder: Path, file: str, name: str) -> Self:
-        """Read an entry from a file of a folder, which also has the files that it includes."""
+        """Read and check a user's own entry, whose included files are in the same folder."""
         path = folder / file
         entry, claims = cls._read(path, name)
         entry._file = path
@@ -300,7 +287,7 @@ class Entry(BaseModel):
     def _read(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
         """Return an entry, and each of its claims with its position; names are not checked yet.
 
-        The check creates all problems, which takes seconds; tests do it for the shipped entries.
+        The check makes all problems, which takes seconds; tests check the shipped entries.
         """
         table = entry_files.read_tables(path)
         tables = table.pop("claims", [])
@@ -308,11 +295,7 @@ class Entry(BaseModel):
             entry = cls.model_validate({"name": name} | table)
             placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
             claims = [claim for _, claim in placed_claims]
-            metrics = dict.fromkeys(entry.metrics)
-            for model in (*entry.parameter_figures, *entry.published, *claims):
-                metrics |= dict.fromkeys(metrics_in(model))
-            update = {"claims": claims, "named_metrics": list(metrics)}
-            return entry.model_copy(update=update), placed_claims
+            return entry.model_copy(update={"claims": claims}), placed_claims
         except ValidationError as error:
             raise ValueError(f"{path.name}: {error_message(error)}") from None
         except ValueError as error:
@@ -320,52 +303,45 @@ class Entry(BaseModel):
 
     def _check(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
-        plans_of = self._cached_plans()
+        # A problem may take seconds to make (data, knapsacks), and many claims are about the same.
+        plans_of = cache(self._plans)
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
             chart = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown(f"parameter_figures[{i}]", chart, list(chart.x), self.problems, plans_of)
+            refuse_unknown(f"parameter_figures[{i}]", chart, self.problems, plans_of)
             for plan in (plan for key in chart.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
-            for problem, means in published.values.items():
-                values = published.model_copy(update={"values": {problem: means}})
-                refuse_unknown(f"published[{i}]", values, [problem], self.problems, plans_of)
+            refuse_unknown(f"published[{i}]", published, self.problems, plans_of)
         for i, drawing in enumerate(self.problem_figures):
             where = f"problem_figures[{i}]"
-            refuse_unknown(where, drawing, drawing.problems, self.problems, plans_of)
+            refuse_unknown(where, drawing, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawing.problems}
             drawing.check(where, {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
             check_claim(where, claim, self.problems, plans_of)
 
-    def _cached_plans(self) -> PlansOf:
-        """Return a cached function that creates the experiments on a problem."""
+    def _plans(self, problem: str) -> dict[str, Plan]:
+        """Return the experiments on a problem by scale."""
+        try:
+            return {scale: self.spec(problem, scale).plan for scale in self.scales}
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"problems.{problem}: {error}") from error
 
-        # To create a problem takes seconds (data, knapsacks), and many claims are about the same.
-        @cache
-        def make_plans(problem: str) -> dict[str, Plan]:
-            try:
-                return {scale: self.spec(problem, scale).plan for scale in self.scales}
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"problems.{problem}: {error}") from error
-
-        return make_plans
-
-    def with_problems(self, *problems: str) -> "Entry":
-        """Return the entry with some of its problems, and the claims and figures of these alone."""
+    def with_problems(self, *problems: str) -> Self:
+        """Return the entry with only some problems, and the claims and figures of only these."""
         subset = {key: self.problems[key] for key in problems}
         lists = {
-            field: [m for m in getattr(self, field) if subset.keys() >= {*problems_in(m)}]
+            field: [m for m in getattr(self, field) if subset.keys() >= {*m.problem_keys}]
             for field in ("claims", "parameter_figures", "problem_figures", "published")
         }
         return self.model_copy(update={"problems": subset} | lists)
 
     def spec(self, problem: str, scale: str) -> Spec:
-        """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""
+        """Return the experiment on the problem with a key, at the scale "quick" or "paper"."""
         check_choice("scale", scale, self.scales)
         size = self.scales[scale]
         instance = self.problems[problem]
@@ -387,16 +363,16 @@ class Entry(BaseModel):
         return Spec.from_table(table, folder=folder)
 
     def _needs_details(self, instance: EntryProblem) -> bool:
-        """Return whether the entry names a metric that is recorded on request alone."""
+        """Return whether the entry names a metric that the problem records on request alone."""
         setting = instance.problem.get("setting")
         if setting not in setting_registry.setting_names():
-            return False  # the spec refuses it with its own message
+            return False  # the spec refuses the setting with its own message
         metrics = setting_registry.find_setting(setting).metrics
-        names = {name.partition("[")[0] for name in self.named_metrics}
+        names = {name.partition("[")[0] for name in self.metric_names}
         return any(metrics[name].detail for name in names & metrics.keys())
 
     def _policies_of(self, problem: str) -> list[TomlTable]:
-        """Return the policies to run on a problem."""
+        """Return the policies to run on a problem, with their parameters there."""
         instance = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)
         where = f"problems.{problem}"
@@ -413,14 +389,14 @@ def problem(entry: str, problem: str | None = None) -> Problem:
     Parameters
     ----------
     entry : str
-        Its name (``keyhole reproduce --list``), or the path of an entry of your own.
+        The entry's name (``keyhole reproduce --list``), or the path of an entry of your own.
     problem : str, optional
         The key of one of its problems; needed if it has several.
 
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such entry or problem, or if the entry has several and none is named.
+        If there is no such entry or problem, or if no problem is named and the entry has several.
 
     Examples
     --------

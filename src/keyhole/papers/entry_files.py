@@ -1,4 +1,4 @@
-"""Index of the shipped entries, and the reading of their files into unchecked tables."""
+"""Index of the shipped entries, and functions that read the tables of an entry's file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,27 +15,27 @@ FILES: Final = {
     for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems)
 }
-"""Every entry and its file, in the order in which they are listed."""
+"""The file in `FOLDER` of every shipped entry by its name, in the order of listings."""
 
 TomlTable = dict[str, Any]
 """A table of an entry's file, not checked yet."""
 
 PAPERS: Final = tuple(folder for folder in _STEMS if folder)
-"""Every paper, by the folder of its entries."""
+"""Every paper, by the name of its folder."""
 
 
 def entry_path(name: str) -> Path:
-    """Return the file of an entry, by name."""
+    """Return the path of a shipped entry's file."""
     if name in PAPERS:
         raise ValueError(
-            f"entry must be one of the paper {name} (see keyhole reproduce --list), got the paper; "
-            f"run all of its entries with --paper {name}"
+            f"entry must be one of the paper {name} (see keyhole reproduce --list), got the paper "
+            f"itself; run all of its entries with --paper {name}"
         )
     return FOLDER / FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
 
 
 def read_tables(path: Path) -> TomlTable:
-    """Return the tables of an entry, with those of included files that it uses."""
+    """Return the tables of an entry's file, with the problems and policies that it includes."""
     table = read_toml(path)
     problems: TomlTable = {}
     policies: list[TomlTable] = []
@@ -43,7 +43,7 @@ def read_tables(path: Path) -> TomlTable:
         shared = read_toml(path.parent / include)
         problems |= shared.get("problems", {})
         policies += shared.get("policies", [])
-    # The entry's own tables come last, so that they replace included ones of the same name.
+    # The entry's own tables come last, so that they replace included tables of the same name.
     problems |= table.pop("problems", {})
     policies += table.pop("policies", [])
     use = table.pop("use", {})
@@ -56,11 +56,13 @@ def read_tables(path: Path) -> TomlTable:
 
 
 def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
-    """Return the values of keys, or all; `name` is what messages call the keys."""
-    selected_keys = table if keys is None else keys
-    return {
-        check_choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(selected_keys)
-    }
+    """Return the given keys of a table with their values; all if `keys` is None.
+
+    `name` is the name of the list of keys in error messages.
+    """
+    if keys is None:
+        return dict(table)
+    return {check_choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(keys)}
 
 
 def policies_by_label(policies: list[TomlTable]) -> dict[str, TomlTable]:

@@ -2,27 +2,26 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from keyhole.files import read_toml
 from keyhole.papers.entry_files import FILES, FOLDER, PAPERS
+from keyhole.papers.field_types import TableModel
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
 EntryName = Annotated[str, AfterValidator(lambda name: check_choice("entry", name, FILES))]
 
 
-class Item(BaseModel):
+class Item(TableModel):
     """A figure, table, numbered statement, comparison or number of a paper."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
     says: str
-    # that reproduce it
-    entries: list[EntryName] = Field(default_factory=list)
-    # import path of the function that computes it; tests compare it with the paper
+    entries: list[EntryName] = Field(default_factory=list)  # the entries that reproduce it
+    # import path of the function that computes it; tests compare its values with the paper's
     function: str = ""
-    why: str = ""  # why there is no entry, or none that covers all of it
+    why: str = ""  # the reason why no entry covers it, or all of it
 
     @model_validator(mode="after")
     def _check_reason(self) -> Self:
@@ -32,14 +31,14 @@ class Item(BaseModel):
 
     @property
     def covered(self) -> Literal["by entries", "by tests", "not"]:
-        """Whether entries cover it, or else tests of a function, or nothing."""
+        """Whether entries cover the item, or only tests of its function, or nothing."""
         if self.entries:
             return "by entries"
         return "by tests" if self.function else "not"
 
 
-class Coverage(BaseModel):
-    """A paper, with all its figures, tables and statements in order.
+class Coverage(TableModel):
+    """A paper with all its figures, tables and statements, in order.
 
     Examples
     --------
@@ -48,7 +47,6 @@ class Coverage(BaseModel):
     ['tao2019-theorem-1']
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
     authors: Annotated[list[str], Field(min_length=1)]
     year: int
@@ -58,18 +56,15 @@ class Coverage(BaseModel):
 
     @property
     def short_citation(self) -> str:
-        """The first author, or both of two, and the year."""
-        first, *others = [name.partition(", ")[0] for name in self.authors]
-        authors = first
-        if len(others) == 1:
-            authors = f"{first} and {others[0]}"
-        elif others:
-            authors = f"{first} et al."
-        return f"{authors} ({self.year})"
+        """The family names of one or two authors, or of the first of more, and the year."""
+        names = [name.partition(", ")[0] for name in self.authors]
+        if len(names) > 2:
+            names = [f"{names[0]} et al."]
+        return f"{' and '.join(names)} ({self.year})"
 
     @classmethod
     def load(cls, paper: str) -> Self:
-        """Read the coverage of a paper, by the folder of its entries."""
+        """Read the coverage of a paper, given the name of its folder."""
         file = f"{check_choice('paper', paper, PAPERS)}/paper.toml"
         try:
             return cls.model_validate(read_toml(FOLDER / file))

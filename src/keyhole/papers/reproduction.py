@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -33,10 +34,10 @@ from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
 Marker = dict[str, Any]
-"""Content of a marker file, which says what is in its folder."""
+"""Content of a marker file, which says what its folder holds."""
 
 SHARED_FOLDER: Final = "shared"
-"""Folder of the results that runs share, until they are finished."""
+"""Folder of the simulations that runs share, until all runs are finished."""
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _BATCH_FORMAT: Final = "keyhole-everything"
@@ -57,11 +58,11 @@ class Reproduction:
         return tuple(verdict for outcome in self.parts for verdict in outcome.verdicts)
 
     def __repr__(self) -> str:
-        """Return the title, how many claims hold, and where the report is."""
+        """Return the title, how many claims hold, and the path of the report."""
         return f"{self._headline()}\n  report: {self.report}"
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: how many claims hold, and each with its verdict."""
+        """Return what notebooks show: how many claims hold, and a table of all verdicts."""
         rows = [[verdict.headline, verdict.status, verdict.origin] for verdict in self.verdicts]
         table = Table("What is claimed, and what was found.", ["claim", "verdict", "whose"], rows)
         return notebook_html([table] if rows else [], line=f"{self._headline()} ({self.report})")
@@ -72,18 +73,14 @@ class Reproduction:
 
 
 def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Return how many claims hold, are open, and do not hold: a text for each origin."""
-    groups = zip(
-        ("claim", "claim", "check"),
-        ("of the papers", "of the papers on set-ups of ours", "of Keyhole's own"),
-        split_by_origin(verdicts),
-        strict=True,
-    )
-    return tuple(
-        f"{count_text(len(group), noun)} {whose}: {counts(group)}"
-        for noun, whose, group in groups
-        if group
-    )
+    """Return a text for each origin: how many claims hold, are open, and do not hold."""
+    papers, on_ours, own_checks = split_by_origin(verdicts)
+    groups = {
+        f"{count_text(len(papers), 'claim')} of the papers": papers,
+        f"{count_text(len(on_ours), 'claim')} of the papers on set-ups of ours": on_ours,
+        f"{count_text(len(own_checks), 'check')} of Keyhole's own": own_checks,
+    }
+    return tuple(f"{number}: {counts(group)}" for number, group in groups.items() if group)
 
 
 def reproduce(
@@ -100,13 +97,13 @@ def reproduce(
     Parameters
     ----------
     name : str
-        The entry's name (see `keyhole.papers.FILES`), or the path of your own, which ends with
-        ``.toml``.
+        The entry's name (see `keyhole.papers.FILES`), or the path of an entry of your own, which
+        ends with ``.toml``.
     scale : {"quick", "paper"}, default "quick"
-        How many replications and checkpoints.
+        Decides the numbers of replications and checkpoints.
     out : str or Path
-        A folder of its own, created if needed. A second call with the same arguments resumes an
-        interrupted one.
+        A folder for this reproduction alone, created if needed. A second call with the same
+        arguments resumes an interrupted one.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool, default False
@@ -116,10 +113,9 @@ def reproduce(
     """
     entry = Entry.find(name)
     check_choice("scale", scale, SCALES)
-    return _reproduce(
-        [entry], scale, Path(out), _title(entry, scale), entry.command(scale), threads=threads,
-        progress=progress, on=on,
-    )  # fmt: skip
+    check_cluster_address(on, threads)
+    marker = _entry_marker(entry, scale)
+    return _reproduce([entry], scale, Path(out), marker, threads, progress, on)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -130,10 +126,16 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     """
     entries = [Entry.load("tao2019-setup1"), Entry.load("crowd-labels").with_problems("bluebirds")]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
-    return _reproduce(
-        entries, "paper", Path(out), title, "keyhole demo", threads=threads, progress=progress,
-        renew=True,
-    )  # fmt: skip
+    marker = _make_marker(title, entries, "paper", "keyhole demo")
+    check_cluster_address(THREADS, threads)
+    folder = Path(out)
+    # In the folder of an older version's demo, the marker and the stale runs are replaced.
+    if is_reproduction(folder) and _read_marker(folder).get("command") == marker["command"]:
+        for entry in entries:
+            for key in entry.problems:
+                _remove_stale_run(folder / key, entry.spec(key, "paper"))
+        _write_marker(folder / MARKER, marker)
+    return _reproduce(entries, "paper", folder, marker, threads, progress)
 
 
 def report_again(out: str | Path) -> Reproduction:
@@ -148,53 +150,41 @@ def report_again(out: str | Path) -> Reproduction:
 
 
 def _open_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
-    """Return an entry whose runs are finished."""
+    """Return an entry with the verdicts on its claims, given the folder of its finished runs."""
     return _judge_entry(entry, scale, {key: open_run(folder / key) for key in entry.problems})
 
 
-def _open_if_finished(entry: Entry, scale: str, folder: Path) -> JudgedEntry | None:
-    """Return the results of an entry in a folder, or None if they are not complete."""
-    try:
-        return _open_entry(entry, scale, folder)
-    except (FileNotFoundError, ValueError):
-        return None
+def _open_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
+    """Return by name the entries whose runs in ``folder/NAME`` are all finished, with verdicts."""
+    finished = {}
+    for entry in entries:
+        with suppress(FileNotFoundError, ValueError):
+            finished[entry.name] = _open_entry(entry, scale, folder / entry.name)
+    return finished
 
 
 def is_reproduction(folder: str | Path) -> bool:
-    """Return whether `reproduce` or `demo` wrote a folder."""
+    """Return whether a folder was written by `reproduce` or `demo`."""
     return (Path(folder) / MARKER).is_file()
-
-
-def _title(entry: Entry, scale: str) -> str:
-    """Return the title of the reproduction of one entry."""
-    return f"{entry.title} ({scale} scale)"
 
 
 def _reproduce(
     entries: Sequence[Entry],
     scale: str,
     folder: Path,
-    title: str,
-    command: str,
-    *,
+    marker: Marker,
     threads: int | None,
     progress: bool,
     on: str | Executor = THREADS,
-    renew: bool = False,
 ) -> Reproduction:
-    """Run entries into one folder, judge their claims, and write one report.
-
-    `renew` replaces runs that other code wrote into the folder.
-    """
-    check_cluster_address(on, threads)
-    marker = _make_marker(title, entries, scale, command)
-    _check_marker(folder, marker, renew=renew)
-    runs = [(entry, folder, command) for entry in entries]
+    """Run entries into one folder, judge their claims, and write one report."""
+    _check_marker(folder, marker)
+    runs = [(entry, folder, marker["command"]) for entry in entries]
     markers = {folder / MARKER: marker}
-    outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on, renew=renew))
+    outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on))
     if progress:
         print_step("drawing the report")
-    return Reproduction(title, _write_report(folder, outcomes), outcomes)
+    return Reproduction(marker["title"], _write_report(folder, outcomes), outcomes)
 
 
 def _run_entries(
@@ -205,28 +195,24 @@ def _run_entries(
     threads: int | None,
     progress: bool,
     on: str | Executor,
-    *,
-    renew: bool = False,
 ) -> Iterator[JudgedEntry]:
-    """Run entries and yield each with its verdicts; write the marker files first.
+    """Write the marker files, then run entries and yield each with its verdicts.
 
-    `runs` are entries, the folder of each, and the command that it records. `folder` holds results
-    that they share, until all are finished.
+    `runs` are the entries, each with its folder and the command that its runs record. Until all
+    are finished, `folder` holds the simulations that they share.
     """
     specs = {
         entry_folder / key: entry.spec(key, scale)
         for entry, entry_folder, _ in runs
         for key in entry.problems
     }
-    # Connected before anything is written: a cluster that does not answer leaves no folder behind.
+    # The cluster is connected before anything is written: where it does not answer, no folder is
+    # left behind.
     with cluster_if_runs_missing(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
-        if renew:
-            for run_folder, spec in specs.items():
-                _remove_stale_run(run_folder, spec)
-        # All specs at once: runs that differ only in their checkpoints share one simulation, at the
-        # checkpoints of all.
+        # The cache has all specs at once, so that runs which differ only in their checkpoints share
+        # one simulation at the checkpoints of all.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
         simulate_missing(cache, specs, cluster, threads, progress)
     is_tracked = progress and on == THREADS
@@ -238,37 +224,36 @@ def _run_entries(
             run_folders = {}
             for key in entry.problems:
                 spec = specs[entry_folder / key]
-                # `run` returns at once where a finished run is in the folder, which is how a second
-                # call resumes.
+                # A second call resumes: `run` returns at once where the folder has a finished run.
                 run_folders[key] = run(
                     spec, entry_folder / key, threads=threads, command=command, cache=cache,
                     progress=total.of(spec.name),
                 )  # fmt: skip
                 total.finish(spec.name)
             yield _judge_entry(entry, scale, run_folders)
-    # By now each run folder has its own results.
+    # Now each run folder has its own results.
     shutil.rmtree(cache.folder, ignore_errors=True)
 
 
 def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
-    """Write the report, with the verdicts of finished entries beside it on the same statements."""
-    entries_beside = list[JudgedEntry]()
-    # In a batch this folder is ``entries/NAME``, and those of the other entries are beside it.
+    """Write the report.
+
+    In a batch, it shows the verdicts of other finished entries on the same statements.
+    """
+    beside = dict[str, JudgedEntry]()
+    # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.
     if (folder.parent.parent / BATCH_MARKER).is_file():
-        own_names = {outcome.entry.name for outcome in outcomes}
-        names = {name for outcome in outcomes for name in outcome.related_entries}
-        for name in sorted(names - own_names):
-            outcome = _open_if_finished(Entry.load(name), outcomes[0].scale, folder.parent / name)
-            if outcome is not None:
-                entries_beside.append(outcome)
-    return write_reproduction(folder, outcomes, verdicts_by_id(entries_beside))
+        related = {name for outcome in outcomes for name in outcome.related_entries}
+        names = sorted(related - {outcome.entry.name for outcome in outcomes})
+        beside = _open_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
+    return write_reproduction(folder, outcomes, verdicts_by_id(beside.values()))
 
 
 def _judge_entry(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
     """Return an entry with the verdicts on its claims, given its finished runs by problem."""
     results = {}
     for key, run_folder in runs.items():
-        # A run folder has results alone, and bounds need the problem and the policies.
+        # A run folder has only results, but bounds need the problem and the policies.
         plan = entry.spec(key, scale).plan
         title = entry.problems[key].title
         results[key] = Result(title, plan.problem, run_folder.curves, plan.policies)
@@ -277,7 +262,7 @@ def _judge_entry(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> Jud
 
 
 def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str) -> Marker:
-    """Return what the marker file of a reproduction says."""
+    """Return the marker of a reproduction of some entries."""
     records = [
         {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
         for entry in entries
@@ -286,31 +271,37 @@ def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str)
     return head | {"command": command, "parts": records}
 
 
-def _check_marker(folder: Path, marker: Marker, *, renew: bool = False) -> None:
-    """Refuse a folder with other contents."""
-    if files.has_content(folder):
-        saved = _read_marker(folder, marker["parts"])
-        # With `renew` the parts may differ, as after a new version, but not the command.
-        if saved != marker and not (renew and saved.get("command") == marker["command"]):
-            raise ValueError(f"{folder} holds another reproduction; choose another folder")
+def _entry_marker(entry: Entry, scale: str) -> Marker:
+    """Return the marker of the reproduction of one entry."""
+    title = f"{entry.title} ({scale} scale)"
+    return _make_marker(title, [entry], scale, entry.command(scale))
+
+
+def _check_marker(folder: Path, marker: Marker) -> None:
+    """Refuse a folder that holds anything other than the reproduction of a marker."""
+    if files.has_content(folder) and _read_marker(folder, marker["parts"]) != marker:
+        raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
 def _write_marker(file: Path, marker: Marker) -> None:
-    """Create a folder with its marker file, and remove temporary files of interrupted writes."""
-    if files.has_content(file.parent):
-        files.remove_drafts(file.parent)
+    """Write a marker file into its folder, without temporary files of interrupted writes."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    files.remove_drafts(file.parent)
     files.write_atomically(file, (json.dumps(marker, indent=2) + "\n").encode())
 
 
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
-    """Return the marker of a folder, with the entries of `new_records` for those of a name."""
+    """Return the marker of a folder, and refuse a damaged one.
+
+    An entry in it is replaced by the entry of `new_records` that has the same file name.
+    """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     marker = _load_marker(folder / MARKER, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    # An entry of the user's own may have been moved since; each run has a digest of what it is.
+    # The file of a user's entry may have been moved. That its content is the same is checked later,
+    # by the digest of each run.
     identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
         check_line("title", marker["title"])
@@ -332,22 +323,20 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
 
 
 def _load_marker(file: Path, format_name: str) -> Marker | None:
-    """Return the content of a marker file; None if it is missing, damaged or of another format."""
+    """Return a marker file's content, or None if it is missing, damaged or of another format."""
     try:
         content: Marker = json.loads(files.read_saved_file(file))
-        is_ours = content["format"] == format_name
+        if content["format"] != format_name:
+            return None
         version = int(content["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
-        return None
-    if not is_ours:
         return None
     files.refuse_newer(file.parent, version, _VERSION)
     return content
 
 
 def _remove_stale_run(folder: Path, spec: Spec) -> None:
-    """Remove a run that other code wrote."""
-    # Only on request (`renew`): a run whose digest differs is of another spec or other code.
+    """Remove the run in a folder if its digest differs: another spec or other code wrote it."""
     if (folder / "run.json").is_file() and read_provenance(folder)["digest"] != run_digest(spec):
         shutil.rmtree(folder)
 
@@ -356,8 +345,8 @@ def _remove_stale_run(folder: Path, spec: Spec) -> None:
 class ReproducedEntries:
     """Results of the reproduction of many entries.
 
-    The index page (`index`), the file with all claims (`claims`), and the `parts`: the runs and
-    verdicts of each entry.
+    They are the index page (`index`), the file with all claims (`claims`), and `parts`: the runs
+    and verdicts of each entry.
     """
 
     index: Path
@@ -371,7 +360,7 @@ class ReproducedEntries:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """How many claims hold, are open, and do not hold: one line per origin."""
+        """A line for each origin: how many claims hold, are open, and do not hold."""
         return _count_by_origin(self.verdicts)
 
 
@@ -393,12 +382,12 @@ def reproduce_all(
     Parameters
     ----------
     out : str or Path
-        A folder of its own, created if needed. A second call with the same scale resumes an
-        interrupted one; results of other papers in the folder are kept, and shown.
+        A folder for reproductions at one scale, created if needed. A second call with the same
+        scale resumes an interrupted one; results of other papers in the folder are kept, and shown.
     paper : str, optional
-        One of `PAPERS`; by default all entries.
+        The paper whose entries are run, one of `PAPERS`; by default all entries.
     scale : {"quick", "paper"}, default "quick"
-        How many replications and checkpoints.
+        Decides the numbers of replications and checkpoints.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool, default False
@@ -418,27 +407,24 @@ def reproduce_all(
     selection = [entry for entry in entries if paper in (None, entry.paper)]
     runs = [(entry, folders[entry.name], entry.command(scale)) for entry in selection]
     markers = {folder / BATCH_MARKER: _batch_marker(scale)}
-    for entry, entry_folder, command in runs:
-        marker = _make_marker(_title(entry, scale), [entry], scale, command)
+    for entry, entry_folder, _ in runs:
+        marker = _entry_marker(entry, scale)
         _check_marker(entry_folder, marker)
         markers[entry_folder / MARKER] = marker
-    # Entries of earlier calls into this folder remain in its index.
-    outcomes = {
-        entry.name: outcome
-        for entry in entries
-        if entry not in selection
-        and (outcome := _open_if_finished(entry, scale, folders[entry.name]))
-    }
+    # The index also shows entries that earlier calls ran into this folder.
+    others = [entry for entry in entries if entry not in selection]
+    outcomes = _open_finished(others, scale, folder / "entries")
     for outcome in _run_entries(runs, scale, markers, folder, threads, progress, on):
         name = outcome.entry.name
         outcomes[name] = outcome
         all_verdicts = verdicts_by_id(outcomes.values())
         write_reproduction(folders[name], [outcome], all_verdicts)
-        # The pages of entries that judge statements which this entry judges too.
+        # Pages of entries that judge one of this entry's statements show its verdict.
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
         in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
-        # After every entry, so that an interrupted call leaves a complete index of what is done.
+        # It is written after every entry, so that an interrupted call leaves an index of what is
+        # done.
         index, claims = write_index(folder, scale, entries, in_order)
     return ReproducedEntries(index, claims, in_order)
 
@@ -455,5 +441,5 @@ def _check_folder(folder: Path, scale: str) -> None:
 
 
 def _batch_marker(scale: str) -> Marker:
-    """Return what the marker file of many reproductions says."""
+    """Return the marker of many reproductions."""
     return {"format": _BATCH_FORMAT, "version": _VERSION, "scale": scale}

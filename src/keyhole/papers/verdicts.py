@@ -10,12 +10,12 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's; the paper's, of an experiment of which it gives the conclusion
-alone, or read from a bound; or ours."""
+"""Whose claim it is: the paper's; the paper's, from an experiment of which it gives only the
+conclusion; the paper's, read from a bound; or ours."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""Whose set-up it is judged on: the paper's; any, of a statement about every set-up, such as a
-theorem; a replica of the paper's, which could not be read in full; or ours."""
+"""Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
+theorem is; our replica of a set-up that the paper does not describe in full; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
@@ -23,56 +23,59 @@ SETUPS: Final[dict[Setup, str]] = {
     "replica": "our replica",
     "ours": "our set-up",
 }
-"""Short words for a set-up."""
+"""Short words for each set-up."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number that a verdict rests on, with its 95 % interval and what is claimed of it.
+    """A number that a verdict rests on, with its 95 % interval and its claimed range.
 
-    Ends that are open or unknown are infinite. A number that is known exactly, such as a count, is
-    both ends of its own interval.
+    Ends that are open or unknown are infinite. Where a number is known exactly, as a count is, both
+    ends of its interval are equal to it.
     """
 
     name: str
     value: float
     low: float = -math.inf
     high: float = math.inf
-    # two-sided, of this number alone: against equality of two policies, or against the nearest
-    # number that is claimed; verdicts adjust those of one claim together (Holm)
+    # two-sided: of the test that two policies are equal, or that the number is in its claimed
+    # range; not adjusted for other numbers, as verdicts are (Holm)
     p_value: float | None = None
-    at_least: float = -math.inf  # the range that is claimed of it
+    at_least: float = -math.inf
     at_most: float = math.inf
 
     @property
     def is_ranged(self) -> bool:
-        """Whether a range is claimed of it."""
+        """Whether the number has a claimed range."""
         return math.isfinite(self.at_least) or math.isfinite(self.at_most)
 
     @property
+    def half_width(self) -> float:
+        """Half of the interval's width; of an interval with one open end, the other half."""
+        half_width = (self.high - self.low) / 2
+        if math.isfinite(half_width):
+            return half_width
+        return min(self.high - self.value, self.value - self.low)
+
+    @property
     def margin(self) -> float:
-        """The distance to the nearest end of the range in half intervals; negative outside it."""
+        """The distance to the nearest end of the range in half-widths; negative outside it."""
         distance = min(self.value - self.at_least, self.at_most - self.value)
-        reach = (self.high - self.low) / 2
-        # An interval that is open on one side is as precise as its other half.
-        if not math.isfinite(reach):
-            reach = min(self.high - self.value, self.value - self.low)
-        if reach == math.inf:
+        if self.half_width == math.inf:
             return 0.0
-        if reach > 0:
-            return distance / reach
-        # A number without error: its distance is measured in units of the ends.
+        if self.half_width > 0:
+            return distance / self.half_width
+        # The distance of a number without error is relative to the larger end.
         ends = [abs(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
         return distance / max(1.0, *ends)
 
     def __str__(self) -> str:
         """Return the number with its interval, in as many digits as the interval justifies."""
-        reach = (self.high - self.low) / 2
-        if reach == 0.0:
+        if self.high - self.low == 0.0:
             return format_estimate(self.value)
-        if math.isinf(reach):  # the end that is known says how good it is
-            reach = min(self.high - self.value, self.value - self.low)
-        value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
+        value, low, high = (
+            format_estimate(x, self.half_width) for x in (self.value, self.low, self.high)
+        )
         return f"{value} [{low}, {high}]"
 
 
@@ -80,37 +83,37 @@ class Number:
 class Verdict:
     """A claim with its status, and the explanation and numbers behind it."""
 
-    text: str  # what is claimed
-    short: str = ""  # the same in few words; empty where the text has few
-    source: str  # where
+    text: str  # the claim
+    short: str = ""  # the same in few words; empty where the text has few words
+    source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # whose claim it is
-    setup: Setup = "ours"  # whose set-up
+    setup: Setup = "ours"  # whose set-up it is judged on
     status: Status
-    detail: str  # what was found, in words
-    numbers: tuple[Number, ...] = ()  # what decides it
-    about: str = ""  # of which problems and policy
-    reading: str = ""  # how the words were made into numbers
+    detail: str  # the findings, in words
+    numbers: tuple[Number, ...] = ()  # the numbers that decide the status
+    about: str = ""  # the problems and the policy that the claim is about
+    reading: str = ""  # how the words of the claim were translated into numbers
     metric: str = ""
-    kind: str = ""  # how it is judged
+    kind: str = ""  # how it is judged: "estimate: mean"
     id: str = ""  # the entry's name and the claim's place in it, from 1: "tao2019-setup1/3"
-    same_as: tuple[str, ...] = ()  # the ids of claims in which other entries judge the same
-    replications: int = 0  # of the results
-    # about how many replications would decide it, if it is undecided and this can be estimated
+    same_as: tuple[str, ...] = ()  # ids of claims in which other entries judge the same statement
+    replications: int = 0  # those of the results
+    # about how many replications would decide the claim; None if it is decided or this is unknown
     needed: int | None = None
 
     @property
     def headline(self) -> str:
-        """The claim in few words, without problems and policy; its text, if there are no others."""
+        """The claim in few words if there are such, else its text; without problems and policy."""
         return self.short or self.text
 
     @property
     def is_on_papers_setup(self) -> bool:
-        """Whether it is judged on the paper's set-up, or is about any."""
+        """Whether the claim is judged on the paper's set-up, or is about any set-up."""
         return self.setup in ("paper", "any")
 
     @property
     def claim(self) -> str:
-        """The claim, with the problems and the policy that it is about."""
+        """The claim with the problems and the policy that it is about."""
         return f"{self.about}: {self.text}" if self.about else self.text
 
     @property
@@ -138,45 +141,45 @@ def counts(verdicts: Sequence[Verdict]) -> str:
 
 
 def split_by_setup(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
-    """Return the verdicts on the paper's set-up, or about any, and those on set-ups of ours."""
-    theirs = [verdict for verdict in verdicts if verdict.is_on_papers_setup]
-    return theirs, [verdict for verdict in verdicts if not verdict.is_on_papers_setup]
+    """Return the verdicts on the paper's or any set-up, and those on set-ups of ours."""
+    on_papers_setup = [verdict for verdict in verdicts if verdict.is_on_papers_setup]
+    return on_papers_setup, [verdict for verdict in verdicts if not verdict.is_on_papers_setup]
 
 
 def split_by_origin(
     verdicts: Sequence[Verdict],
 ) -> tuple[list[Verdict], list[Verdict], list[Verdict]]:
-    """Return the papers' claims on their set-ups, those on set-ups of ours, and our own.
+    """Return verdicts in three groups: papers' claims on their set-ups and on ours, and our claims.
 
     Each statement counts once (`one_per_statement`).
     """
-    each = one_per_statement(verdicts)
-    theirs = split_by_setup([verdict for verdict in each if verdict.origin != "ours"])
-    return *theirs, [verdict for verdict in each if verdict.origin == "ours"]
+    deciding = one_per_statement(verdicts)
+    papers = split_by_setup([verdict for verdict in deciding if verdict.origin != "ours"])
+    return *papers, [verdict for verdict in deciding if verdict.origin == "ours"]
 
 
 def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Return the verdict that decides a statement: that with the most replications.
+    """Return the verdict that decides a statement, which is the one with the most replications.
 
     Parameters
     ----------
     verdict : Verdict
         A verdict on the statement.
     all_verdicts : mapping of str to Verdict
-        By id, the verdicts among which those of `same_as` are looked up.
+        Verdicts by id, which may have others on the statement.
     """
     others = [all_verdicts[claim_id] for claim_id in verdict.same_as if claim_id in all_verdicts]
-    # Of equally many replications, the least id: the same one for all verdicts on the statement.
+    # Of equally many replications the least id decides, whichever verdict is asked about.
     return min([verdict, *others], key=lambda candidate: (-candidate.replications, candidate.id))
 
 
 def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
-    """Return for each verdict, by its id, the one among all that decides its statement."""
+    """Return for the id of each verdict the one among all verdicts that decides its statement."""
     by_id = {verdict.id: verdict for verdict in verdicts}
     return {verdict.id: deciding_verdict(verdict, by_id) for verdict in verdicts}
 
 
 def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return one verdict for each statement: the one that decides it."""
+    """Return the verdict that decides each statement."""
     deciding = deciding_verdicts(verdicts)
     return [verdict for verdict in verdicts if deciding[verdict.id].id == verdict.id]

@@ -80,5 +80,5 @@ def test_the_worst_of_several_is_the_smallest_where_higher_is_better():
 def test_a_comparison_leads_upwards_where_higher_is_better():
     curves = result(HIGH, better="higher").curves
     (cell,) = comparisons(curves, "aggregate_regret", [("us", "x", 20)])
-    assert (cell.better, cell.worse) == (True, False)
+    assert (cell.is_better, cell.is_worse) == (True, False)
     assert cell.lead == pytest.approx(2)

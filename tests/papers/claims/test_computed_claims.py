@@ -82,8 +82,11 @@ def test_bad_input_is_refused_in_one_line(load, old, new, message):
     ("function", "message"),
     [
         ("def tail_mean(policy): ...", "must have the parameter 'results'"),
-        ("def tail_mean(results, *policies): ...", "'policies' must be one that is given by its"),
-        ("def tail_mean(results, text): ...", "'text' must have another name"),
+        (
+            "def tail_mean(results, *policies): ...",
+            "'policies' must be one that can be given by its",
+        ),
+        ("def tail_mean(results, text): ...", "'text' must be renamed"),
         (
             "def tail_mean(results, problem, policy, high): ...",
             "a problem must be named",

@@ -31,10 +31,10 @@ def test_among_many_equal_policies_false_findings_are_rare():
 def test_a_comparison_knows_the_better_policy():
     curves = result({"a": [1.0, 2.0], "b": [1.5, 2.0]}).curves
     first, same = comparisons(curves, "aggregate_regret", [("a", "b", 10), ("a", "b", 20)])
-    assert (first.better, first.worse) == (True, False)
-    assert (same.better, same.worse) == (False, False)
+    assert (first.is_better, first.is_worse) == (True, False)
+    assert (same.is_better, same.is_worse) == (False, False)
     (turned,) = comparisons(curves, "aggregate_regret", [("b", "a", 10)])
-    assert (turned.better, turned.worse) == (False, True)
+    assert (turned.is_better, turned.is_worse) == (False, True)
 
 
 def test_a_comparison_is_written_with_policies_round_and_difference():

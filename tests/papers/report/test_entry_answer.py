@@ -3,7 +3,12 @@ from dataclasses import replace
 import pytest
 
 from keyhole.pages.page import render_template
-from keyhole.papers.report.judged_entry import answer_mark, count_sentence, entry_answer
+from keyhole.papers.report.judged_entry import (
+    answer_mark,
+    count_sentence,
+    entry_answer,
+    entry_line,
+)
 from keyhole.papers.verdicts import Verdict
 from tests.html import parse
 
@@ -27,7 +32,8 @@ def answered(part, *groups, known=(), front="", question="Does it?"):
     entry = part.entry.model_copy(update={"question": question})
     part = replace(part, entry=entry, verdicts=tuple(v for group in groups for v in group))
     known = {v.id: v for v in (*part.verdicts, *known)}
-    answer, line = entry_answer(part, known, front)
+    answer = entry_answer(part, known)
+    line = entry_line(part, known, front)
     return answer, parse(render_template(line.template, block=line))
 
 

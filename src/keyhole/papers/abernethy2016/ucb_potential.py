@@ -5,7 +5,6 @@ section 2. V is the width of a policy's bound, delta its failure probability. Th
 is a `UCBPolicy` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
 """
 
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, cast
 
@@ -16,8 +15,8 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.claims.statistics import Finding, Result
-from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Results
+from keyhole.papers.field_types import MetricName, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB
@@ -26,14 +25,14 @@ from keyhole.validate import Range, check_integer, check_vector
 
 
 def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return the potential: twice the sum of the widths at these pulls (equations (2) and (7)).
+    r"""Return the potential: twice the sum of the widths up to these pulls (equations (2), (7)).
 
     .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
         \qquad V(0, \delta) = 1
 
-    `pulls`, of shape (..., arms), are the pulls of all arms but the best; for the threshold bandit
-    (equation (7), with `HoeffdingUCB` for DKWUCB) the pulls of each arm at thresholds for which it
-    is not the best.
+    `pulls`, of shape (..., arms), are the pulls of all arms but the best. For the threshold bandit
+    (equation (7), with `HoeffdingUCB` for DKWUCB) they are the pulls of each arm at thresholds for
+    which it is not the best.
 
     Examples
     --------
@@ -51,12 +50,13 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
 
 
 def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return Lemma 1's terms for each run: their mean bounds the regret, for any horizon.
+    r"""Return for each run the number whose mean is Lemma 1's bound on the regret.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
-    The only bound of the paper without an unknown constant: the statement of the lemma has
-    O(T delta), its proof 2 T delta. `pulls` are those of each run, as for `potential`.
+    It holds for any horizon, and is the only bound of the paper without an unknown constant: the
+    lemma has O(T delta), but its proof 2 T delta. `pulls` are the pulls of each run, as for
+    `potential`.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
 
-    `gaps` are those of all arms but the best, in (0, 1]. The term O(T^2 delta), a constant that the
-    paper does not give, is left out.
+    `gaps` are the gaps of all arms but the best, in (0, 1]. The term O(T^2 delta), a constant that
+    the paper does not give, is left out.
 
     Examples
     --------
@@ -90,16 +90,16 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
 
 
 def potential_lemma(
-    results: Mapping[str, Result], problem: ProblemName, policy: PolicyName, lemma: Literal[1, 2],
+    results: Results, problem: ProblemName, policy: PolicyName, lemma: Literal[1, 2],
     metrics: Annotated[list[MetricName], Field(min_length=1)],
 ) -> Finding:  # fmt: skip
     r"""Judge Lemma 1 or 2 with Hoeffding's width, at the horizon.
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
-    of :math:`\Phi` is at most that of the pulls which the gaps ask for, without the lemma's unknown
-    constant. :math:`\Phi` is taken of the pulls of each arm where it is not the best, `metrics`:
-    eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 %
-    interval lies below, and does not hold if it lies above.
+    of :math:`\Phi` is at most `regret_bound`, in which the lemma's unknown constant is left out.
+    The potential :math:`\Phi` is that of the pulls of each arm where it is not the best, which
+    `metrics` name: eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim
+    holds if the 95 % interval of the mean lies below its limit, and does not hold if it lies above.
     """
     result = results[problem]
     measure = HoeffdingUCB()
@@ -113,13 +113,12 @@ def potential_lemma(
             statistics.judge_ranges([(excess, -np.inf, 0.0)]),
             f"regret {regret}, bound {bound}; difference {excess}",
             (
-                statistics.number_of("regret", regret),
-                statistics.number_of("bound", bound),
+                *statistics.numbers_of(["regret", "bound"], [regret, bound]),
                 statistics.number_of("difference", excess, at_most=0.0),
             ),
         )
     gaps = np.asarray(cast(Any, result.problem).gaps)
-    # Without the best arm, whose gap is 0.
+    # The best arm, whose gap is 0, is left out.
     limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
     mean = mean_estimate(potential(measure, pulls, horizon=horizon))
     return Finding(
@@ -130,13 +129,13 @@ def potential_lemma(
 
 
 def check_potential_lemma(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse Lemma 2 where arms have no gap of their own."""
+    """Refuse Lemma 2 on problems where an arm has no single gap."""
     if claim.lemma == 2 and np.ndim(cast(Any, plan.problem).gaps) != 1:
         raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is of eq. (2)")
 
 
 def _widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:
-    """Return V(0), ..., V(pulls - 1)."""
+    """Return the widths V(0), ..., V(pulls - 1)."""
     t = check_integer("horizon", horizon, Range(ge=1))
     p = SimpleNamespace(**policy.parameters(), horizon=t)
     kernels = cast(Any, type(policy))

@@ -1,6 +1,6 @@
-"""Numbers of a problem, exact or from one game of z-RCUCB, and judgements of claims on them."""
+"""Numbers of a problem, exact or from one game of z-RCUCB, and judgements of claims about them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.claims.statistics import Finding, Result
-from keyhole.papers.entry_names import ProblemName
+from keyhole.papers.claims.statistics import Finding, Result, Results
+from keyhole.papers.field_types import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.simulation_plan import Plan
@@ -29,16 +29,16 @@ _ROUNDS: Final = 1000
 
 @dataclass(frozen=True)
 class Stage:
-    """Grids after a round."""
+    """Grids of z-RCUCB after a round."""
 
-    round: int  # 0 before the first
+    round: int  # 0 before the first round
     extended: int  # number of points at which a grid was extended in that round
-    grids: tuple[FloatArray, ...]  # the points of each arm, increasing
+    grids: tuple[FloatArray, ...]  # the points of each arm's grid, increasing
 
 
-@lru_cache(maxsize=4)  # several claims and a figure use those of one problem
+@lru_cache(maxsize=4)  # several claims and a figure need the stages of one problem
 def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
-    """Play z-RCUCB, with alpha = 0.02 and L = 2, and return the grids whenever they change.
+    """Play z-RCUCB, with alpha = 0.02 and L = 2; return its first grids, and those after changes.
 
     References
     ----------
@@ -75,7 +75,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
 
 
 def joint_extensions(problem: Problem) -> int:
-    """Return the number of rounds, of 1,000, that extend a grid at more than one point."""
+    """Return how many of 1,000 rounds extend a grid at more than one point."""
     return sum(stage.extended > 1 for stage in stages(problem))
 
 
@@ -85,7 +85,7 @@ def grid_sizes(problem: Problem) -> FloatArray:
 
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared
-_FAR: Final = 100.0  # multiple of the largest limit beyond which expectations are truncated
+_FAR: Final = 100.0  # times the largest limit: expectations without a limit are truncated there
 
 
 def mean_rewards(problem: Problem) -> FloatArray:
@@ -110,13 +110,13 @@ def mean_consumptions(problem: Problem) -> FloatArray:
     array([0.79, 0.45, 0.19])
     """
     far = _FAR * problem.limits[-1]
-    # A cost of C / far lowers the gain by the mean consumption over far.
+    # A cost of 1 / far for each unit lowers the gain by the mean consumption over far.
     costly = Problem(problem.distributions, [far], Power(slope=1.0 / far), Power())
     return np.asarray(far * (mean_rewards(problem) - costly.gains[:, 0]))
 
 
 def reward_rises(problem: Problem) -> FloatArray:
-    r"""Return each arm's mean reward in runs above its mean consumption, less that in other runs.
+    r"""Return by how much each arm's mean reward is larger in runs that consume more than its mean.
 
     .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
 
@@ -137,7 +137,7 @@ def reward_rises(problem: Problem) -> FloatArray:
 
 
 def best_arm_shares(problem: Problem) -> FloatArray:
-    """Return the share of the limits at which each arm has the largest gain.
+    """Return for each arm the share of the limits at which it has the largest gain.
 
     Examples
     --------
@@ -149,9 +149,10 @@ def best_arm_shares(problem: Problem) -> FloatArray:
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
-    """Return the smallest limit at which each arm has the largest gain, as a share of the largest.
+    """Return for each arm the smallest limit at which it has the largest gain.
 
-    It is infinite for an arm that has it nowhere.
+    The limit is a share of the largest one. It is infinite for an arm that has the largest gain at
+    no limit.
 
     Examples
     --------
@@ -189,18 +190,18 @@ def half_limit_exceedance(problem: Problem) -> FloatArray:
 
 
 def _without_prices(problem: Problem, limits: Sequence[float] | FloatArray) -> Problem:
-    """Return the problem at some limits, without cost and penalty: gains are mean rewards."""
+    """Return the problem with these limits, without cost and penalty: gains are mean rewards."""
     return Problem(problem.distributions, limits, Power(), Power())
 
 
 def _gains(problem: Problem) -> FloatArray:
-    """Return the gain of every arm at equal steps up to the largest limit."""
+    """Return the gain of each arm at limits in equal steps up to the largest one."""
     limits = problem.limits[-1] * np.arange(1, _STEPS + 1) / _STEPS
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
 def _is_leading(problem: Problem) -> NDArray[np.bool_]:
-    """Return for each arm whether it has the largest gain at each step."""
+    """Return for each arm and each step whether the arm has the largest gain."""
     return np.asarray(_gains(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
 
 
@@ -212,26 +213,27 @@ NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
     "resource.lead_start": first_leading_limits,
     "resource.largest_gain": largest_gains,
     "resource.half_exceeded": half_limit_exceedance,
-    # of z-RCUCB in 1,000 rounds
+    # These are of z-RCUCB in 1,000 rounds.
     "resource.grid_size": grid_sizes,
     "resource.joint_extensions": joint_extensions,
 }
-"""Every number that claims may name, one of each arm or of the problem, by its setting and name."""
+"""Every number of each arm or of the problem that claims may name: setting, dot, and name."""
 
 NumberName = Annotated[str, AfterValidator(lambda name: check_choice("number", name, NUMBERS))]
 _Arm = Annotated[int, Field(ge=0)]
 
 
 def numbers_in_range(
-    results: Mapping[str, Result], problem: ProblemName, number: NumberName,
+    results: Results, problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=1)] | None = None, low: float | None = None,
     high: float | None = None, unlike: ProblemName | None = None, no_negative_control: str = "",
 ) -> Finding:  # fmt: skip
     """Judge whether a number of some arms, by default of all, lies between `low` and `high`.
 
-    The claim holds if all do. The negative control is a problem `unlike` this one, of which not all
-    should; if all do, the claim is undecided. A range that is open on one side needs `unlike`, or
-    in `no_negative_control` the reason why there is none.
+    The claim holds if all numbers do. The negative control is a problem `unlike` this one, which
+    should break the claim: if all its numbers lie in the range too, the claim is undecided. A range
+    that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
+    such problem.
     """
     ends = statistics.ends_or_infinite(low, high)
     numbers = _arm_numbers(results[problem], number, arms, *ends)
@@ -254,7 +256,7 @@ def numbers_in_range(
 
 
 def falling_numbers(
-    results: Mapping[str, Result], problem: ProblemName, number: NumberName,
+    results: Results, problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
     """Judge whether a number of some arms falls from each to the next."""
@@ -265,7 +267,7 @@ def falling_numbers(
 
 
 def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse an impossible range, and one open on a side without a control or a reason."""
+    """Refuse an empty range, and an open one without a control or the reason why there is none."""
     _check_number_and_arms(claim, plan)
     statistics.check_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
@@ -274,8 +276,8 @@ def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
         raise ValueError("unlike must be left out where no_negative_control says why there is none")
     if None in (claim.low, claim.high) and not (claim.unlike or claim.no_negative_control):
         raise ValueError(
-            "unlike must be given, a problem that breaks the claim, or no_negative_control, why "
-            "there is none"
+            "unlike must be given, a problem that breaks the claim, or no_negative_control, the "
+            "reason why there is none"
         )
 
 
@@ -299,7 +301,7 @@ check_falling_numbers: Final = _check_number_and_arms
 def _arm_numbers(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
-    """Return the numbers of some arms, by default of all, or that of the problem, with a range."""
+    """Return the numbers of some arms, by default all, or that of the problem, with a range."""
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
         return (statistics.known_number(number, values[0], low, high),)

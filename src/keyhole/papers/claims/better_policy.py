@@ -7,7 +7,7 @@ from pydantic import Field
 
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import MOST_SHOWN, Comparison, Finding, Results, Rounds
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 
 
@@ -18,25 +18,24 @@ def ordering(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is significantly better than others, in at least a share of the cases.
 
-    A case is one of the others at one checkpoint. The claim holds if the policy is significantly
-    better in at least the share `at_least` of the cases, and does not hold if so many are lost that
-    the undecided ones cannot make up that share. A case is lost if the policy is significantly
-    worse, or if both have the same values in every replication, which are not all 0. All
-    comparisons are adjusted together (Holm).
+    A case is the comparison with one of the others at one checkpoint. The claim holds if the policy
+    is significantly better in at least the share `at_least` of the cases. It does not hold if the
+    policy cannot reach this share even if it wins all undecided cases. A case is lost if the policy
+    is significantly worse, or if both policies have the same values in every replication and not
+    all are 0. All comparisons are adjusted together (Holm).
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
     cases = statistics.comparisons(
         curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
-    wins = sum(case.better for case in cases)
-    losses = sum(case.lost for case in cases)
+    wins = sum(case.is_better for case in cases)
+    losses = sum(case.is_lost for case in cases)
     needed = statistics.share_count(at_least, len(cases))
-    # Undecided cases may still be won: the claim fails only when too few are left to win.
     status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
     if len(cases) == 1:
         return Finding(status, str(cases[0]), (cases[0].number(is_policy_better=True),))
-    least_favourable = sorted(cases, key=lambda case: case.standing)[:MOST_SHOWN]
+    least_favourable = sorted(cases, key=lambda case: case.evidence)[:MOST_SHOWN]
     detail = (
         f"significantly better in {wins} of {len(cases)} pairs of method and T "
         f"({needed} needed), worse or equal in {losses}, open in {len(cases) - wins - losses}. "
@@ -56,8 +55,8 @@ def not_better(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is not significantly better than others, in a given number of runs.
 
-    Each comparison is tested at 5 % without adjustment, which would make the claim easier. With
-    fewer runs than the source had, the absence of a difference is no evidence.
+    Each comparison is tested at 5 %, without adjustment: with it the claim would hold more easily.
+    In fewer runs than the source had, the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
@@ -71,9 +70,9 @@ def not_worse(
 ) -> Finding:  # fmt: skip
     """Judge whether no other policy is significantly better than this one, in at least `runs` runs.
 
-    The claim does not hold if at some checkpoint one of the others is significantly better (all
-    comparisons adjusted together, Holm); it holds if none is, in at least `runs` runs: in fewer,
-    the absence of a difference is no evidence.
+    The claim does not hold if one of the others is significantly better at some checkpoint (all
+    comparisons are adjusted together, Holm). It holds if none is, in at least `runs` runs: in fewer
+    runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
@@ -83,9 +82,12 @@ def not_worse(
 
 
 def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> Finding:
-    """Judge whether in no case the first policy is better, in at least `runs` of `played` runs."""
-    wins = sum(case.better for case in cases)
-    most_favourable = sorted(cases, key=lambda case: -case.standing)[:MOST_SHOWN]
+    """Judge whether the first policy is better in no case.
+
+    The claim needs at least `runs` replications to hold; there are `played`.
+    """
+    wins = sum(case.is_better for case in cases)
+    most_favourable = sorted(cases, key=lambda case: -case.evidence)[:MOST_SHOWN]
     detail = (
         f"significantly better in {wins} of {len(cases)} pairs of methods and T, "
         f"the most favourable: {'; '.join(map(str, most_favourable))}; in {played:,} runs"
@@ -103,9 +105,7 @@ def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> F
 def _limited_numbers(
     cases: Sequence[Comparison], shown: Sequence[Comparison], *, is_policy_better: bool
 ) -> tuple[Number, ...]:
-    """Return the numbers of all cases; of very many, those of the cases that the text shows."""
-    numbers, shown_numbers = (
-        [case.number(is_policy_better=is_policy_better) for case in group]
-        for group in (cases, shown)
-    )
+    """Return the numbers of all cases, or of very many only those that the text shows."""
+    numbers = [case.number(is_policy_better=is_policy_better) for case in cases]
+    shown_numbers = [case.number(is_policy_better=is_policy_better) for case in shown]
     return statistics.limit_numbers(numbers, shown_numbers)

@@ -1,4 +1,4 @@
-"""Claims: the fields that all have, and the class of each kind, made from its judgement."""
+"""Claims: the fields that all claims have, and the class of each kind, made from its judgement."""
 
 import inspect
 import math
@@ -7,44 +7,45 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, create_model, model_validator
+from pydantic import create_model, model_validator
 
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import Cell, Finding, Result
-from keyhole.papers.entry_names import MetricName, PolicyName, ProblemName, ShortText, problems_in
+from keyhole.papers.entry_files import TomlTable
+from keyhole.papers.field_types import MetricName, PolicyName, ProblemName, ShortText, TableModel
 from keyhole.papers.verdicts import Number, Origin, Setup, Verdict
 from keyhole.play.simulation_plan import Plan
 
 Judgement = Callable[..., Finding]
-"""A function that judges the claims of a kind. Its parameters are fields of the claim."""
+"""A function that judges the claims of a kind; its parameters are fields of the claim."""
 
 AnyClaim = Any
-"""A claim of some kind: its own fields are those of its judgement, known at run time alone."""
+"""A claim of some kind, whose fields are known only at run time: its judgement defines them."""
 
 _MOST_LISTED: Final = 4
-_MOST_RUNS: Final = 1e9  # replications; larger estimates are not reported
+_MOST_RUNS: Final = 1e9  # larger estimates of the replications needed are not reported
+# fields that are the ends of a range
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
 
-class Claim(BaseModel):
-    """A statement that results can support or contradict; `claim_class` makes the class of a kind.
+class Claim(TableModel):
+    """A statement that results can support or contradict.
 
-    A claim holds, does not hold, or is undecided for lack of replications. A difference whose 95 %
-    interval, over common random numbers, contains zero counts for neither.
+    `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided
+    for lack of replications: a difference whose 95 % interval, over common random numbers, contains
+    zero neither supports nor contradicts it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    text: str  # the claim; where it is quoted, in the words of its source
-    # the claim in few plain words, for first screens; empty where the text has few
+    text: str  # the claim; a quoted claim in the words of its source
+    # the claim in few plain words, for first screens; empty where the text has few words
     short: ShortText = ""
-    source: str
+    source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
     # the ids of claims in which other entries judge the same statement on the same set-up
     same_as: tuple[str, ...] = ()
-    reading: str = ""  # how words that leave it open were translated into numbers
+    reading: str = ""  # how words that are not exact were translated into numbers
     metric: MetricName  # in a file by default the entry's first
     id: str = ""  # the entry's name and the claim's position, from 1; set when a file is read
 
@@ -53,20 +54,14 @@ class Claim(BaseModel):
     judged_by: ClassVar[str]  # the kind, as verdicts name it: "estimate: mean"
 
     @property
-    def problem_keys(self) -> tuple[str, ...]:
-        """The keys of all problems that its fields name."""
-        return tuple(problems_in(self))
-
-    @property
     def named_cells(self) -> list[Cell]:
-        """The cells that its fields name, alone or in lists."""
-        values = [getattr(self, name) for name in type(self).model_fields]
-        items = [item for value in values for item in statistics.one_for_each(value, 1)]
-        return [item for item in items if isinstance(item, Cell)]
+        """The cells in its fields, both single cells and those in lists."""
+        values = [value for _, field in self for value in statistics.one_for_each(field, 1)]
+        return [value for value in values if isinstance(value, Cell)]
 
     @property
     def subject(self) -> str:
-        """The label of the only policy that the claim is about; empty if it is about several."""
+        """The label of the policy that the claim is about; empty if it is about several."""
         policies = {cell.policy for cell in self.named_cells}
         if not policies:
             return getattr(self, "policy", None) or ""
@@ -75,40 +70,42 @@ class Claim(BaseModel):
     def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem.
 
-        The arguments of the judgement are fields of the claim, except those that are replaced.
+        The judgement is called with fields of the claim, some of which may be replaced.
         """
+        values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
         names = inspect.signature(self.judgement).parameters.keys() - {"results"}
-        field_names = {name: "policy" if name == "claimed_policy" else name for name in names}
-        arguments = {name: getattr(self, field) for name, field in field_names.items()}
 
         def explain(error: BaseException) -> ValueError:
             text = " ".join(str(error).split())
             return ValueError(f"{self.id} ({self.judged_by}): {type(error).__name__}: {text}")
 
         with replaced_errors(explain):  # a user's function may raise anything
-            finding = type(self).judgement(results, **(arguments | replaced_arguments))
+            finding = type(self).judgement(results, **{name: values[name] for name in names})
         if not isinstance(finding, Finding):
             raise ValueError(f"{self.id} ({self.judged_by}) must return a Finding, got {finding!r}")
         return finding
 
     def check(self, plan: Plan) -> None:
-        """Raise a ValueError that begins with a field name, if the experiment cannot decide it.
+        """Refuse a claim that the experiment cannot decide, by a ValueError that names a field.
 
-        Names of problems, policies and metrics, and rounds, are validated for all kinds elsewhere.
+        That its problems, policies, metrics and rounds exist is checked by `refuse_unknown`.
         """
         type(self).refuse(self, plan)
 
     def verdict(self, results: Mapping[str, Result]) -> Verdict:
-        """Return the claim with its verdict by the results."""
+        """Return the verdict on the claim, given the results of every problem."""
         status, detail, numbers = self.judge(results)
         about = _format_titles([results[key].title for key in self.problem_keys])
         if self.subject and not _contains_label(self.text, self.subject):
             about = f"{self.subject} on {about}"
-        # Cells of different problems are paired, so the smallest number of replications limits all.
+        # Problems are paired by replication, so the problem with the fewest replications counts.
         replications = min(results[key].curves.replications for key in self.problem_keys)
         needed = None
         if status == "undecided":
-            needed = self._replications_needed(numbers, replications)
+            # Some kinds ask for a number of runs themselves.
+            needed = getattr(self, "runs", None)
+            if needed is None or needed <= replications:
+                needed = replications_needed(numbers, replications)
         return Verdict(
             **{name: getattr(self, name) for name in Claim.model_fields},
             status=status,
@@ -120,35 +117,24 @@ class Claim(BaseModel):
             needed=needed,
         )
 
-    def _replications_needed(self, numbers: Sequence[Number], replications: int) -> int | None:
-        """Return about how many replications would decide the claim, if this can be estimated."""
-        runs: int | None = getattr(self, "runs", None)
-        if runs is not None and replications < runs:
-            return runs
-        return replications_needed(numbers, replications)
-
     @model_validator(mode="before")
     @classmethod
-    def _complete_all_cells(cls, table: Any) -> Any:
-        """Fill in the problem and the policy of cells that leave them to the claim."""
-        if not isinstance(table, dict):
-            return table
-        # Before validation, so that a cell that names neither problem nor policy is not refused.
-        common = {name: table[name] for name in ("problem", "policy") if name in table}
+    def _complete_all_cells(cls, table: TomlTable) -> TomlTable:
+        """Give cells without a problem or a policy those of the claim."""
+        # This comes before validation, which refuses a cell without a problem or a policy.
+        common: TomlTable = {name: table[name] for name in ("problem", "policy") if name in table}
         cells = {name for name, field in cls.model_fields.items() if _has_cells(field.annotation)}
         return table | {
             name: _complete_cells(table[name], common) for name in table if name in cells
         }
 
     @model_validator(mode="after")
-    def _check_ranges(self) -> Self:
-        """Refuse an empty range, or a list of ends that are not one for each round."""
-        values = {name: getattr(self, name) for name in type(self).model_fields}
+    def _check_ranges_and_rounds(self) -> Self:
+        """Refuse an empty range, other than one end for each round, and `late` before `early`."""
+        values = dict(self)
+        count = len(statistics.one_for_each(values.get("rounds") or None, 1))
         for low, high in _RANGES:
             if {low, high} <= values.keys():
-                count = 1
-                if low == "low":
-                    count = len(values.get("rounds") or [None])
                 statistics.check_ends(low, values[low], high, values[high], count)
         early = values.get("early")
         late = values.get("late")
@@ -158,15 +144,16 @@ class Claim(BaseModel):
 
 
 class ControlledClaim(Claim):
-    """A claim about one policy that must not hold of a negative control, a bad policy.
+    """A claim about one policy, which may have a negative control: a bad policy that breaks it.
 
-    A bound that every policy keeps is no evidence for one of them. So the claim holds only if, by
-    the same numbers, it does not hold of the negative control; otherwise it is undecided.
+    A bound that every policy keeps is no evidence for one of them. So with a negative control the
+    claim holds only if, by the same numbers, it does not hold of the control; otherwise it is
+    undecided.
     """
 
     # the label of a bad policy that plays the same problems
     negative_control: PolicyName | None = None
-    no_negative_control: str = ""  # why there is none, where a kind needs one
+    no_negative_control: str = ""  # the reason why there is none, where the claim needs one
 
     @model_validator(mode="after")
     def _check_negative_control(self) -> Self:
@@ -179,27 +166,26 @@ class ControlledClaim(Claim):
         return self
 
     def check(self, plan: Plan) -> None:
-        """Refuse what the experiment cannot decide, and a bound of a paper without a control."""
+        """Refuse a claim that the experiment cannot decide, or a bound without a control."""
         super().check(plan)
         if self.origin == "paper, as a bound":
             require_negative_control(self)
 
     def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Judge the policy, and then the negative control by the same numbers."""
-        finding = status, detail, numbers = super().judge(results, **replaced_arguments)
+        status, detail, numbers = super().judge(results, **replaced_arguments)
         if self.no_negative_control:
             detail += f". No policy is shown to break it: {self.no_negative_control}"
-            return Finding(status, detail, numbers)
         if self.negative_control is None:
-            return finding
-        # The control is judged by the same numbers, never by its own bound or range: the question
-        # is whether a bad policy would pass for this one.
+            return Finding(status, detail, numbers)
+        # The control is never judged by its own bound or range: the question is whether a bad
+        # policy would pass for this one.
         control = super().judge(results, policy=self.negative_control)
         numbers += statistics.control_numbers(self.negative_control, control.numbers)
         if control.status == "does not hold":
             detail += f". {self.negative_control} breaks it: {control.detail}"
             return Finding(status, detail, numbers)
-        # Results that contradict the claim do so whatever the control does.
+        # Results that contradict the claim do so also if the control keeps it.
         if status == "holds":
             status = "undecided"
         keeps = "keeps" if control.status == "holds" else "may keep"
@@ -208,27 +194,28 @@ class ControlledClaim(Claim):
 
 
 def require_negative_control(claim: AnyClaim) -> None:
-    """Refuse a claim that has neither a negative control nor a reason for none."""
+    """Refuse a claim that has neither a negative control nor the reason why there is none."""
     if claim.negative_control is None and not claim.no_negative_control:
         raise ValueError(
             "negative_control must be given, a bad policy that breaks the claim, or "
-            "no_negative_control, why there is none"
+            "no_negative_control, the reason why there is none"
         )
 
 
 @cache
-def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
+def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     """Return the class of the claims that a function judges.
 
     Parameters
     ----------
     judgement : function
-        It gets the results by problem, `results`, if it has such parameters the `metric` and the
-        `claimed_policy` (that of the claim, where `policy` is a negative control), and fields of
-        the claim by their names; it returns a `Finding`. A function ``check_NAME(claim, plan)`` of
-        its module, if there is one, refuses by a ValueError what NAME could not judge.
+        It returns a `Finding`. Its parameter `results` gets the results by problem; a parameter
+        `metric` gets the metric of the claim, and `claimed_policy` the policy of the claim even
+        where `policy` is its negative control. All other parameters become fields of the claim. A
+        function ``check_NAME(claim, plan)`` of its module, if there is one, refuses by a ValueError
+        what the function NAME could not judge.
     **names : str
-        The fields that name it: `kind`, and `of` or `by`.
+        The fields by which a file names the kind: `kind`, and `of` or `by`.
     """
     fields: dict[str, Any] = {name: (Literal[text], ...) for name, text in names.items()}
     none = inspect.Parameter.empty
@@ -237,14 +224,16 @@ def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         raise ValueError("it must have the parameter 'results'")
     for name, parameter in parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ValueError(f"its parameter {name!r} must be one that is given by its name")
+            raise ValueError(f"its parameter {name!r} must be one that can be given by its name")
         if name in ("results", "metric", "claimed_policy"):
             continue
         if name in fields or name in Claim.model_fields or hasattr(Claim, name):
-            raise ValueError(f"its parameter {name!r} must have another name: every claim has that")
+            raise ValueError(
+                f"its parameter {name!r} must be renamed: every claim has such a field"
+            )
         hint = Any if parameter.annotation is none else parameter.annotation
         fields[name] = hint, ... if parameter.default is none else parameter.default
-    # A comparison with others says by itself whether a bad policy would do as well.
+    # A claim that compares a policy with `others` needs no negative control.
     is_controlled = "policy" in fields and "others" not in fields
     if any(_has_cells(hint) for hint, _ in fields.values()):
         fields["problem"] = ProblemName | None, None
@@ -256,18 +245,18 @@ def claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     cls.refuse = staticmethod(refuse)
     label = names.get("of") or names.get("by", "")
     if label.startswith("keyhole."):
-        label = judgement.__name__  # Keyhole's own are known by their names
+        label = judgement.__name__  # Keyhole's own functions are named without their module
     cls.judged_by = ": ".join(filter(None, [names["kind"], label]))
     return cls
 
 
 def _has_cells(annotation: object) -> bool:
-    """Return whether the values of an annotated type are cells, or contain some."""
+    """Return whether the values of a type are cells or contain cells."""
     return annotation is Cell or any(map(_has_cells, get_args(annotation)))
 
 
 def _complete_cells(value: object, common: Mapping[str, object]) -> object:
-    """Return a cell, or a list of cells, with the fields that it leaves to the claim."""
+    """Return the table of a cell, or a list of such tables, with the fields that it lacks."""
     if isinstance(value, list):
         return [_complete_cells(item, common) for item in value]
     return {**common, **value} if isinstance(value, dict) else value
@@ -275,12 +264,12 @@ def _complete_cells(value: object, common: Mapping[str, object]) -> object:
 
 def _contains_label(text: str, label: str) -> bool:
     """Return whether a text contains a policy's label as a whole word."""
-    # "us" is not named by "us-2", nor "UCB" by "UCB1": labels may contain each other.
+    # Labels may contain each other: "us-2" does not name "us", nor does "UCB1" name "UCB".
     return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
 def _format_titles(titles: Sequence[str]) -> str:
-    """Return the titles of problems; of many, the first and the last."""
+    """Return the titles of problems as text, or of many the first and the last."""
     if len(titles) <= _MOST_LISTED:
         return ", ".join(titles)
     return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
@@ -289,42 +278,38 @@ def _format_titles(titles: Sequence[str]) -> str:
 def replications_needed(numbers: Sequence[Number], replications: int) -> int | None:
     r"""Estimate how many replications would decide an undecided claim, given its numbers.
 
-    A number with an interval of half-width h at a distance d from the end of the claimed range
-    takes :math:`n (h / d)^2` replications in place of n, if its value does not change. For a claim
-    to hold all its numbers must be clear; for it not to hold, one beyond its range is enough.
-    Comparisons that are adjusted together take more than this.
+    A number is unclear if its interval contains an end of the claimed range. If the half-width of
+    the interval is h and the number is at a distance d from that end, it would be clear with
+    :math:`n (h / d)^2` replications in place of n, if its value does not change. For a claim to
+    hold, all its numbers must be clear; for it not to hold, one beyond its range is enough.
+    Comparisons that are adjusted together need more replications than this.
 
     Returns
     -------
     int or None
         None if no number is unclear, if the claim needs only some of several comparisons, or if
-        more than 10**9 would be needed.
+        more than 10**9 replications would be needed.
     """
     inside = list[float]()
     beyond = list[float]()
     needs_some = False
     for number in numbers:
-        # A count of comparisons that is claimed: only some of them need be clear.
+        # A claimed count of comparisons: only so many of them need be clear.
         needs_some |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]
         if not unclear_ends or not math.isfinite(number.high - number.low):
             continue
-        needed = max(_replications_to_clear(number, end, replications) for end in unclear_ends)
+        distance = min(abs(number.value - end) for end in unclear_ends)
+        # Intervals of shares and ratios are not symmetric: the wider half counts.
+        reach = max(number.high - number.value, number.value - number.low)
+        needed = replications * (reach / distance) ** 2 if distance > 0 else math.inf
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
     if not (inside or beyond) or (needs_some and len(inside + beyond) > 1):
         return None
-    # One number clearly beyond its range decides the claim; inside, all must be clear.
+    # One number that is clearly beyond its range decides the claim; inside, all must be clear.
     needed_runs = min(beyond) if beyond else max(inside)
     if not replications < needed_runs <= _MOST_RUNS:
         return None
     return math.ceil(needed_runs - 1e-6)  # 50.00000001 is 50
-
-
-def _replications_to_clear(number: Number, end: float, replications: int) -> float:
-    """Return how many replications would make the interval so narrow that it excludes an end."""
-    distance = abs(number.value - end)
-    # the wider half: intervals of shares and ratios are not symmetric
-    reach = max(number.high - number.value, number.value - number.low)
-    return replications * (reach / distance) ** 2 if distance > 0 else math.inf

@@ -1,4 +1,4 @@
-"""Judgements of claims that a mean is a straight line in a number, or grows as a power of it."""
+"""Judgements of claims that a mean lies on a straight line, or grows as a power of a number."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,39 +11,41 @@ from pydantic import AfterValidator, Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.claims.statistics import Finding, Result, Results
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Results
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
 from keyhole.results.holm_adjustment import LEVEL, holm
 
-_FEWEST_POINTS: Final = 3  # any two means lie on a line
-_ROUNDING: Final = 1e-12
-_LINE_ROUNDING: Final = 1e-11  # of a line, whose slope and intercept are sums
+_POINTS: Final = 3  # any two means lie on a line, and three determine a power
+_ROUNDING: Final = 1e-12  # relative rounding error of a mean
+_LINE_ROUNDING: Final = 1e-11  # that of a point on a line, whose slope and intercept are sums
 
 
 def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
-    if len(set(x.values())) < _FEWEST_POINTS:
+    if len(set(x.values())) < _POINTS:
         raise ValueError(f"x must have at least three different numbers, got {x}")
     return x
 
 
 def linear_fit(
-    results: Mapping[str, Result], metric: str, policy: PolicyName,
+    results: Results, metric: str, policy: PolicyName,
     x: Annotated[dict[ProblemName, float], AfterValidator(_check_three_numbers)],
     r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
     """Judge whether over several problems the mean of a metric is a rising line in a number x.
 
-    The line is the weighted least-squares fit to the means (weights 1 / standard error squared;
-    equal where some standard error is 0). The intervals of slope and R squared follow from the
-    replications, which are paired over the problems: that of the slope with the weights taken as
-    given, that of R squared by the jackknife. The claim holds if the slope is above 0 and R squared
-    at least `r_squared`, by their 95 % intervals; by default the slope alone counts, for a metric
-    that varies too much to show a shape. It does not hold if the slope is significantly below 0, or
-    if R squared is significantly below and the noise does not explain why: some mean lies
-    significantly off the line (adjusted by Holm).
+    The line is the weighted least-squares fit to the means. The weights are 1 / standard error
+    squared; if some standard error is 0, all weights are equal. The intervals of slope and R
+    squared follow from the replications, which are paired over the problems: the slope's as if the
+    weights were known, that of R squared by the jackknife.
+
+    The claim holds if the 95 % interval of the slope lies above 0 and that of R squared not below
+    `r_squared`. Without `r_squared` the slope alone counts, for a metric that varies too much to
+    show a shape. The claim does not hold if the slope is significantly below 0. Nor does it hold if
+    the interval of R squared lies below `r_squared` and noise does not explain why, since some mean
+    lies significantly off the line (adjusted by Holm).
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit(np.array(list(x.values())), values)
@@ -53,23 +55,19 @@ def linear_fit(
         status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", (slope,))
     p_values = holm([gap.p_value for gap in line.gaps])
-    is_straight = True
-    is_bent = False
     claimed = "a rising slope alone"
     if r_squared is not None:
-        is_straight = line.r_squared.low >= r_squared
-        is_bent = line.r_squared.high < r_squared and min(p_values) < LEVEL
         claimed = f"at least {r_squared:g}"
-    share = statistics.number_of(
-        "R squared", line.r_squared, *statistics.ends_or_infinite(r_squared, None)
-    )
+    least_share, _ = statistics.ends_or_infinite(r_squared, None)
+    is_bent = line.r_squared.high < least_share and min(p_values) < LEVEL
+    share = statistics.number_of("R squared", line.r_squared, least_share)
     share = replace(share, high=min(1.0, share.high))
     names = [f"{results[key].title} off the line by" for key in x]
     off_line = statistics.numbers_of(names, line.gaps)
     furthest = int(np.argmin(p_values))
     return Finding(
         statistics.decide(
-            supported=line.slope.low > 0 and is_straight,
+            supported=line.slope.low > 0 and line.r_squared.low >= least_share,
             contradicted=line.slope.high < 0 or is_bent,
         ),
         f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "
@@ -80,22 +78,22 @@ def linear_fit(
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line through means."""
+    """A straight line that is fitted to means."""
 
     slope: Estimate
     # the share of the weighted variation that the line explains; None where there is no variation
     r_squared: Estimate | None
-    gaps: list[PairedDifference]  # by how much each mean is off the line
+    gaps: list[PairedDifference]  # the difference of each mean from the line
 
 
 def fit(x: FloatArray, values: FloatArray) -> Line:
-    r"""Fit a straight line to means by weighted least squares.
+    r"""Fit a straight line to the means of rows of `values`, one at each x, by least squares.
 
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
         R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
     """
     errors = np.array([mean_estimate(row).error for row in values])
-    # Weights need a positive finite error everywhere; otherwise all weigh the same.
+    # Weights need a positive finite error everywhere; without it all means weigh the same.
     is_weighted = bool(((errors > 0) & np.isfinite(errors)).all())
     weights = np.ones(len(x))
     if is_weighted:
@@ -116,28 +114,27 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
 
 
 def _line_gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
-    """Compare values with those on a line; differences within rounding error count as none."""
+    """Compare values with those on a line; differences within rounding error count as 0."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
-    # Slope and intercept are sums over replications, and lose digits: values on a line must compare
-    # as equal, not as off by 1e-15 in every replication, which would be significant.
+    # Slope and intercept are sums over replications, which lose digits. A value on the line must
+    # compare as equal: a difference of 1e-15 in every replication would be significant.
     is_on_line = np.abs(row - line) <= _LINE_ROUNDING * size
     return compare(row, np.where(is_on_line, row, line))
 
 
 def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool) -> Estimate | None:
-    """Return R squared with its jackknife error, since the weights are estimated too."""
+    """Return R squared with the error of its jackknife, in which the weights vary too."""
     n = values.shape[1]
     means = values.mean(axis=1)
     deviations = values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
-    # Inverse sums of squares are proportional to the weights of `fit`, which suffices.
+    # Inverse sums of squares are proportional to the weights of `fit`; their scale has no effect.
     r_squared = _r_squared(x, means, _weights(squares, is_weighted=is_weighted))
     if not np.isfinite(r_squared):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Mean and sum of squares without each replication, from those of all: O(n) in place of
-        # O(n^2).
+        # Mean and sum of squares without a replication follow from those of all: O(n), not O(n^2).
         left_out_means = means[:, None] - deviations / np.float64(n - 1)
         left_out_squares = squares[:, None] - deviations**2 * n / np.float64(n - 1)
         weights = _weights(left_out_squares, is_weighted=is_weighted)
@@ -154,7 +151,7 @@ def _weights(squares: FloatArray, *, is_weighted: bool) -> FloatArray:
 
 
 def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return R squared of the weighted fit; means and weights may be those of many fits.
+    """Return R squared of a weighted fit, or of many fits, one for each column of means.
 
     It is not finite where the means do not vary.
     """
@@ -170,9 +167,8 @@ def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatAr
 
 
 _Exponent = Annotated[float, Field(ge=-8, le=8)]
-_POINTS: Final = 3
-_EXPONENTS: Final = (-8.0, 8.0)
-_HALVINGS: Final = 40
+_EXPONENTS: Final = (-8.0, 8.0)  # the range in which an exponent is searched
+_HALVINGS: Final = 40  # of this range, to a width of 1.5e-11
 
 
 def power(
@@ -181,26 +177,28 @@ def power(
     problem: ProblemName | None = None, rounds: list[Checkpoint] | None = None,
     x: dict[ProblemName, float] | None = None, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
-    r"""Judge whether a metric grows as a power of T, or of a number of problems, in a range.
+    r"""Judge whether a metric grows as a power of T or of a number x, with an exponent in a range.
 
-    T are three `rounds` of a problem; `x` are numbers of problems, three different ones above 0, at
-    the checkpoint `round`, by default the last of each.
+    The points are either three `rounds` T of a `problem`, or three different numbers above 0 that
+    `x` gives to problems; their metric is taken at the checkpoint `round`, by default the last.
 
     With means :math:`\bar y_j` at :math:`x_1 < x_2 < x_3`, the exponent is the a at which
 
     .. math:: \frac{\bar y_3 - \bar y_2}{\bar y_2 - \bar y_1}
         = \frac{x_3^a - x_2^a}{x_2^a - x_1^a},
 
-    that of :math:`y = b + c\,x^a` through the three points. Exponent 0 is ln x, 1 a straight line.
-    The constant b, such as the cost of a search, has no effect on it. For a given a the difference
-    of the two sides, multiplied out, is a mean over replications: its t-test tells whether the
-    exponent is below a, and the exponents that it does not reject are the interval. The claim holds
-    if the 95 % interval lies in the range, and does not hold if it lies outside. It is undecided
-    where the metric may not rise from the first point to the second.
+    the exponent of the curve :math:`y = b + c\,x^a` through the three points. An exponent of 0
+    stands for ln x, and 1 for a straight line. The constant b, such as the cost of a search, has no
+    effect on it. For a given a, the difference of the two sides, multiplied out, is a mean over
+    replications. Its t-test tells whether the exponent is below a, and the interval consists of the
+    exponents that the test does not reject. The claim holds if the 95 % interval lies in the range,
+    and does not hold if it lies outside. It is undecided where the metric may not rise from the
+    first point to the second.
 
-    Where several problems have the same x, the worst one counts: that with the largest mean, or
-    with the smallest where higher is better. It differs with x, as gaps that are hard for a short
-    horizon are easy for a long one; its choice is not counted as a source of error.
+    Where several problems have the same x, the worst one counts: the problem with the largest mean,
+    or with the smallest where higher is better. It may differ from x to x, as gaps that are hard
+    for a short horizon are easy for a long one. That it is chosen by its mean is not counted as a
+    source of error.
     """
     points = _sorted_points(rounds, x)
     if problem is not None:
@@ -214,8 +212,8 @@ def power(
         detail = f"{where} the mean may not rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
     low, high = statistics.ends_or_infinite(at_least, at_most)
-    # The claimed exponents are tested directly; the interval by bisection is for the report, and
-    # can be cut off at the ends of the search.
+    # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
+    # may be cut off at the ends of the search.
     tests = [
         (_excess_gain(points, y, end), floor, ceiling)
         for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
@@ -243,7 +241,7 @@ def power(
 
 
 def check_power(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse other than three rounds of a problem, or three numbers of problems."""
+    """Require either three rounds of a problem, or problems with three different numbers."""
     if len({claim.problem is None, claim.rounds is None, claim.x is not None}) > 1:
         raise ValueError("either problem and rounds must be given, or x")
     points = _sorted_points(claim.rounds, claim.x)
@@ -253,14 +251,14 @@ def check_power(claim: AnyClaim, plan: Plan) -> None:
 
 
 def _sorted_points(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
-    """Return the distinct rounds, or numbers of problems, in rising order."""
+    """Return the distinct rounds, or the distinct numbers of the problems, in rising order."""
     return sorted(map(float, set(rounds or (x or {}).values())))
 
 
 def _values_of_worst_problem(
     results: Results, metric: str, policy: str, x: Mapping[str, float], round: int | None
 ) -> FloatArray:
-    """Return the values of the worst problem at each number, in rising order."""
+    """Return the values on the worst problem of each number, in rising order of numbers."""
     rows: dict[float, list[FloatArray]] = {}
     for key, number in sorted(x.items(), key=lambda item: item[1]):
         rows.setdefault(number, []).append(results[key].values(policy, metric, round))
@@ -269,24 +267,32 @@ def _values_of_worst_problem(
 
 
 def _excess_gain(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return by how much y rises more from the second x to the third than x to an exponent does."""
-    first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
-    expected = second / first  # the second step of a power of x, over its first
+    """Return by how much the second step of y exceeds that of the power of x with the same first.
+
+    A step is the rise from one x to the next.
+    """
+    first = math.log(x[1] / x[0])
+    second = math.log(x[2] / x[1])
+    expected = second / first  # ratio of the two steps, here for exponent 0, which is ln x
     if exponent != 0.0:
-        # expm1 keeps its digits near exponent 0, where both differences of powers vanish.
+        # Near exponent 0 both differences of powers vanish; expm1 keeps their digits.
         rise = exponent * first
         expected = math.exp(rise) * math.expm1(exponent * second) / math.expm1(rise)
     return mean_estimate(y[2] - y[1] - expected * (y[1] - y[0]))
 
 
 def _exponent_at_zero(x: Sequence[float], y: FloatArray, end: str) -> float:
-    """Return the exponent at which an end of the interval of the excess is 0, by bisection."""
+    """Return the exponent at which the excess gain, or an end of its interval, is 0.
+
+    `end` is "value", "low" or "high". The exponent is found by bisection, and infinite if it lies
+    beyond the range of the search.
+    """
     low, high = _EXPONENTS
     if getattr(_excess_gain(x, y, low), end) < 0.0:
         return -math.inf
     if getattr(_excess_gain(x, y, high), end) > 0.0:
         return math.inf
-    # The excess falls as the exponent rises, so that halving finds where it is 0.
+    # The excess falls as the exponent rises, so that bisection finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if getattr(_excess_gain(x, y, middle), end) > 0.0:
@@ -297,7 +303,7 @@ def _exponent_at_zero(x: Sequence[float], y: FloatArray, end: str) -> float:
 
 
 def _format_exponent(exponent: float) -> str:
-    """Return an exponent with two decimals; of one beyond the search, the end of the search."""
+    """Return an exponent as text; beyond the search, as "below" or "above" an end of it."""
     low, high = _EXPONENTS
     if exponent == -math.inf:
         return f"below {low:g}"

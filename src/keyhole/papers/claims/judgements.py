@@ -5,31 +5,30 @@ from itertools import combinations, pairwise, permutations
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
 from keyhole.papers.claims.statistics import Cells, Finding, Policies, Results
-from keyhole.papers.entry_names import Checkpoint, MetricName, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, MetricName, PolicyName, ProblemName, TableModel
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import PairedDifference, compare, mean_estimate
-from keyhole.results.holm_adjustment import LEVEL, holm
+from keyhole.results.holm_adjustment import LEVEL
 
 _Factor = Annotated[float, Field(gt=0)]
 _Two = Annotated[list[PolicyName], Field(min_length=2)]
 
 
-class ProblemRound(BaseModel):
-    """A problem, at a checkpoint."""
+class ProblemRound(TableModel):
+    """A problem at a checkpoint."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     problem: ProblemName
     round: Checkpoint
 
     def format_name(self, results: Results) -> str:
-        """Return its name in the text of a verdict."""
+        """Return the title of the problem, and the round, for the text of a verdict."""
         return f"{results[self.problem].title} at T = {self.round:,}"
 
 
@@ -39,10 +38,10 @@ def trend(
 ) -> Finding:  # fmt: skip
     """Judge whether a metric rises significantly from each of some cells to the next.
 
-    With a factor, of every step or of each, it must rise to more than so many times: factor x lower
-    < higher. The claim holds if every step is significant, and does not hold if some step is
-    significantly in the other direction, or 0 in every replication. The steps are adjusted together
-    (Holm).
+    With `factors`, one for all steps or one for each, a cell must exceed the factor times the cell
+    before it. The claim holds if every step rises significantly. It does not hold if some step
+    falls significantly, or if its cells are equal in every replication and not all 0. The steps are
+    adjusted together (Holm).
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
@@ -50,13 +49,9 @@ def trend(
     gaps = [
         compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
-    is_clear = holm([gap.p_value for gap in gaps]) < LEVEL
-    rises = [bool(c) and gap.difference < 0 for c, gap in zip(is_clear, gaps, strict=True)]
-    falls = [
-        # Equal in every replication, and not 0: more replications would not separate them.
-        (gap.equal and b.any()) or (bool(c) and gap.difference > 0)
-        for c, gap, b in zip(is_clear, gaps, values[1:], strict=True)
-    ]
+    signs = statistics.significant_signs([(-gap.difference, gap.p_value) for gap in gaps])
+    # Equal in every replication, and not 0: more replications would not separate the two cells.
+    is_equal = [gap.equal and b.any() for gap, b in zip(gaps, values[1:], strict=True)]
     names = statistics.cell_names(cells, results)
     means = statistics.mean_numbers(names, values)
     numbers = [
@@ -65,21 +60,22 @@ def trend(
         )
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
-    # From the steps that fall most clearly to those that rise most clearly.
-    order = sorted(
+    # The steps that fall most clearly come first, those that rise most clearly last.
+    least_clear = sorted(
         range(steps), key=lambda i: math.copysign(1.0 - gaps[i].p_value, -gaps[i].difference)
     )[: statistics.MOST_SHOWN]
+    rises = signs.count(1)
     return Finding(
-        statistics.decide(supported=all(rises), contradicted=any(falls)),
+        statistics.decide(supported=rises == steps, contradicted=-1 in signs or any(is_equal)),
         f"{statistics.format_round(round)}: {statistics.format_numbers(means)}; "
-        f"{sum(rises)} of {steps} steps significant; "
-        f"the least clear: {'; '.join(f'{numbers[i].name}: {gaps[i]}' for i in order)}",
-        (*means, *statistics.limit_numbers(numbers, [numbers[i] for i in order])),
+        f"{rises} of {steps} steps significant; "
+        f"the least clear: {'; '.join(f'{numbers[i].name}: {gaps[i]}' for i in least_clear)}",
+        (*means, *statistics.limit_numbers(numbers, [numbers[i] for i in least_clear])),
     )
 
 
 def check_trend(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse factors that are not one for each step."""
+    """Refuse a list of factors that has not one factor for each step."""
     if isinstance(claim.factors, list) and len(claim.factors) != len(claim.cells) - 1:
         raise ValueError(
             f"factors must be one fewer than cells, got {len(claim.factors)} factors "
@@ -93,11 +89,11 @@ def equivalence(
 ) -> Finding:  # fmt: skip
     """Judge whether a metric is equivalent in some cells, within a tolerance.
 
-    The larger of any two means is at most (1 + tolerance) times the smaller. The claim holds if
-    this is significant, at 5 %, of every two cells in both orders (two one-sided tests each:
-    since all must succeed, they need no adjustment). It does not hold if some mean significantly
-    exceeds so many times another (two-sided, all adjusted together: Holm). A difference that is
-    not significant is no evidence of equality: few replications leave the claim undecided.
+    The claim is that no mean exceeds (1 + tolerance) times another. It holds if this is significant
+    at 5 % for every two cells in both orders: two one-sided tests for each pair, which need no
+    adjustment, since all must succeed. It does not hold if some mean significantly exceeds (1 +
+    tolerance) times another (two-sided, all adjusted together: Holm). A difference that is not
+    significant is no evidence of equality: few replications leave the claim undecided.
     """
     values = [cell.values(results, metric, round) for cell in cells]
     names = statistics.cell_names(cells, results)
@@ -106,17 +102,14 @@ def equivalence(
     if min(mean.value for mean in means) < 0:
         detail += "; relative tolerances need means that are not below 0"
         return Finding("undecided", detail, means)
-    excess = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
-    gaps = [
+    gaps = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
+    numbers = [
         statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap, at_most=0.0)
-        for (a, b), gap in zip(permutations(names, 2), excess, strict=True)
+        for (a, b), gap in zip(permutations(names, 2), gaps, strict=True)
     ]
-    is_clear = holm([gap.p_value for gap in excess]) < LEVEL
-    beyond = [bool(c) and gap.difference > 0 for c, gap in zip(is_clear, excess, strict=True)]
-    # Two one-sided tests for each pair must all succeed to hold, which needs no adjustment; one
-    # success contradicts the claim, which does (Holm).
-    status = statistics.decide(supported=all(map(_is_below, excess)), contradicted=any(beyond))
-    return Finding(status, detail, means + statistics.limit_numbers(gaps, []))
+    signs = statistics.significant_signs([(gap.difference, gap.p_value) for gap in gaps])
+    status = statistics.decide(supported=all(map(_is_below, gaps)), contradicted=1 in signs)
+    return Finding(status, detail, means + statistics.limit_numbers(numbers, []))
 
 
 def _is_below(gap: PairedDifference) -> bool:
@@ -130,8 +123,8 @@ def identical_results(
 ) -> Finding:  # fmt: skip
     """Judge whether all values of some cells are equal to the last bit.
 
-    The claim does not hold if there is one difference, in any replication at any checkpoint.
-    `metrics` are those to compare; by default the claim's.
+    The claim does not hold if a value differs in any replication at any checkpoint. `metrics` are
+    the metrics that are compared, by default only the claim's.
     """
     first, *names = statistics.cell_names(cells, results)
     exceptions = []
@@ -141,7 +134,7 @@ def identical_results(
         )
         for name, values in zip(names, compared, strict=True):
             if reference.shape != values.shape:
-                return Finding("undecided", f"{first} and {name} have other checkpoints")
+                return Finding("undecided", f"{first} and {name} have different checkpoints")
             count = int((reference != values).any(axis=0).sum())
             text = f"replications in which {key} of {name} differs from {first}'s"
             exceptions.append(statistics.known_number(text, count, at_most=0))
@@ -155,15 +148,15 @@ def policy_spread(
     """Judge whether the choice among some policies matters less than the choice among others.
 
     The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the
-    difference of two spreads comes from the delta method, which takes the policies with the
-    largest and the smallest mean as given.
+    difference of the two spreads comes from the delta method, as if it were known which policies
+    have the largest and the smallest mean.
     """
     spreads = []
     factors = []
     for group in (narrow, wide):
         ordered = sorted((results[problem].values(label, metric) for label in group), key=np.mean)
         if ordered[0].mean() == 0.0:
-            return Finding("undecided", f"one of {', '.join(group)} was never wrong at the horizon")
+            return Finding("undecided", f"a mean of {', '.join(group)} is 0 at the horizon")
         spreads.append(statistics.log_quotient(ordered[-1], ordered[0]))
         name = f"largest mean / smallest mean among {', '.join(group)}"
         factors.append(statistics.factor_of(name, mean_estimate(spreads[-1])))
@@ -182,43 +175,40 @@ def different_best(
     """Judge whether the best of some policies on one problem, or early, is not the best on another.
 
     It holds if the policies with the best mean `here` and `there` differ, and each is significantly
-    better than the other where it is best; it does not hold if one policy is significantly better
+    better than the other where it is best. It does not hold if one policy is significantly better
     than all others in both places. All comparisons are adjusted together (Holm).
     """
-    pairs = list(combinations(policies, 2))
-    ends = (here, there)
-    # Both places together: the claim is about all these comparisons at once.
-    cases = statistics.adjust_together(
-        [
-            case
-            for end in ends
-            for case in statistics.comparisons(
-                results[end.problem].curves, metric, [(*pair, end.round) for pair in pairs]
-            )
-        ]
-    )
-    wins = set()
+    moments = (here, there)
+    unadjusted = []
+    for moment in moments:
+        pairs = [(*pair, moment.round) for pair in combinations(policies, 2)]
+        unadjusted += statistics.comparisons(results[moment.problem].curves, metric, pairs)
+    # All comparisons are adjusted together, since the claim is about all of them at once.
+    cases = statistics.adjust_together(unadjusted)
+    wins = set()  # each a moment, the better policy, and the worse one
     differences = []
-    for end, case in zip([here] * len(pairs) + [there] * len(pairs), cases, strict=True):
-        if case.better:
-            wins.add((end, case.policy, case.other))
-        if case.worse:
-            wins.add((end, case.other, case.policy))
-        title = results[end.problem].title
-        differences.append(statistics.number_of(case.name(title), case.gap))
-    first, second = (results[end.problem].best_of(policies, metric, end.round) for end in ends)
-    changes = {(here, first, second), (there, second, first)}
+    case_moments = [moment for moment in moments for _ in pairs]
+    for moment, case in zip(case_moments, cases, strict=True):
+        if case.is_better:
+            wins.add((moment, case.policy, case.other))
+        if case.is_worse:
+            wins.add((moment, case.other, case.policy))
+        name = case.name(results[moment.problem].title)
+        differences.append(statistics.number_of(name, case.gap))
+    best_here = results[here.problem].best_of(policies, metric, here.round)
+    best_there = results[there.problem].best_of(policies, metric, there.round)
+    needed_wins = {(here, best_here, best_there), (there, best_there, best_here)}
     is_same_best = any(
-        all(rival == policy or (end, policy, rival) in wins for end in ends for rival in policies)
+        all(rival == policy or (m, policy, rival) in wins for m in moments for rival in policies)
         for policy in policies
     )
     best_word = results[here.problem].curves.metric(metric).best
     name = "places where the best is significantly better than the best of the other place"
-    win_count = len(changes & wins)
+    win_count = len(needed_wins & wins)
     return Finding(
-        statistics.decide(supported=changes <= wins, contradicted=is_same_best),
-        f"{best_word}: {here.format_name(results)}: {first}; {there.format_name(results)}: "
-        f"{second}; {name}: {win_count} of 2",
+        statistics.decide(supported=needed_wins <= wins, contradicted=is_same_best),
+        f"{best_word}: {here.format_name(results)}: {best_here}; {there.format_name(results)}: "
+        f"{best_there}; {name}: {win_count} of 2",
         (
             statistics.known_number(name, win_count, at_least=2),
             *statistics.limit_numbers(differences, []),
@@ -233,15 +223,16 @@ def growing_lead(
 ) -> Finding:  # fmt: skip
     r"""Judge whether the ratio of others' means to a policy's rises from problem to problem.
 
-    Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems,
-    in rising order; a step is one of the others from one problem to the next.
+    Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems in
+    the order in which the ratios should rise. A step is the change of the ratio for one of the
+    others from one problem to the next:
+    :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)`, with means :math:`\bar a` of the
+    other policy and :math:`\bar b` of this one.
 
-    The interval of each step, of :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)` with
-    means :math:`\bar a` of another policy and :math:`\bar b` of this one, comes from the delta
-    method on replications that are paired over policies and problems. The claim holds if at least
-    the share `at_least` of the steps rise significantly, and does not hold if so many fall
-    significantly that the undecided ones cannot make up that share (all adjusted together, Holm).
-    Where a mean may be 0, the claim is undecided.
+    The interval of a step comes from the delta method on replications, which are paired over
+    policies and problems. The claim holds if at least the share `at_least` of the steps rise
+    significantly. It does not hold if so many fall significantly that the others are fewer than
+    this share (all adjusted together, Holm). Where a mean may be 0, the claim is undecided.
     """
     time = statistics.format_round(round)
     steps = []
@@ -250,7 +241,9 @@ def growing_lead(
     for rival in others:
         logs = list[FloatArray]()
         for key in x:
-            labels = statistics.order_for_ratio(results[key], metric, rival, policy)
+            labels = [policy, rival]  # numerator and denominator of a ratio that should rise
+            if results[key].curves.metric(metric).better == "lower":
+                labels.reverse()
             values = [results[key].values(label, metric, round) for label in labels]
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")
@@ -262,11 +255,11 @@ def growing_lead(
             steps.append(mean_estimate(after - before))
             name = f"{' / '.join(labels)} from {results[early].title} to {results[late].title}"
             factors.append(statistics.factor_of(f"{name}, times", steps[-1], at_least=1.0))
-    is_clear = holm([step.p_value(0.0, 0.0) for step in steps]) < LEVEL
-    rises = sum(bool(c) and step.value > 0 for c, step in zip(is_clear, steps, strict=True))
-    falls = sum(bool(c) and step.value < 0 for c, step in zip(is_clear, steps, strict=True))
+    signs = statistics.significant_signs([(step.value, step.p_value(0.0, 0.0)) for step in steps])
+    rises = signs.count(1)
+    falls = signs.count(-1)
     needed = statistics.share_count(at_least, len(steps))
-    # Steps that do not clearly fall may still turn out to rise.
+    # More replications may turn steps that do not clearly fall into rises.
     status = statistics.decide(supported=rises >= needed, contradicted=len(steps) - falls < needed)
     detail = statistics.format_numbers([*ratios, *factors])
     return Finding(

@@ -1,7 +1,7 @@
 """Kinds of claims, by name, and the parser of the claims in an entry's file."""
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -14,27 +14,26 @@ from keyhole.files import read_toml
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.better_policy import not_better, ordering
 from keyhole.papers.claims.bounds import above_bound, below_bound
-from keyhole.papers.claims.claim import Claim, Judgement, claim_class
+from keyhole.papers.claims.claim import Claim, Judgement, make_claim_class
 from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
 from keyhole.papers.claims.quantity_in_range import QUANTITIES
 from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
-from keyhole.papers.entry_names import PlansOf, refuse_unknown
+from keyhole.papers.field_types import PlansOf, refuse_unknown
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
 _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
-"""How kinds and quantities of version 0.2.0 are written now."""
+"""What to write in place of kinds and quantities of version 0.2.0."""
 
-
-_FUNCTIONS: Final[dict[str, Judgement]] = {
+_JUDGEMENTS: Final[dict[str, Judgement]] = {
     judgement.__name__.replace("_", "-"): judgement
     for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
 }
 KINDS: Final[dict[str, type[Claim]]] = {
-    **{name: claim_class(judgement, kind=name) for name, judgement in _FUNCTIONS.items()},
+    **{name: make_claim_class(judgement, kind=name) for name, judgement in _JUDGEMENTS.items()},
     **{
-        f"estimate: {quantity}": claim_class(judgement, kind="estimate", of=quantity)
+        f"estimate: {quantity}": make_claim_class(judgement, kind="estimate", of=quantity)
         for quantity, judgement in QUANTITIES.items()
     },
 }
@@ -42,21 +41,22 @@ KINDS: Final[dict[str, type[Claim]]] = {
 
 
 def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[Claim]:
-    """Return the class of the claim that a table gives; `where` begins messages.
+    """Return the class of the claim in a table; `where` begins error messages.
 
-    The kind "computed" names a function, by = "module:function", or "file.py:function" with a file
-    in the folder, if there is one.
+    A claim of the kind "computed" names its judgement: by = "module:function", or
+    "file.py:function" with a file of `folder`, by default the current folder.
     """
-    names = {*_FUNCTIONS, "estimate", "computed"}
-    class_name = check_choice(f"{where}.kind", table.get("kind"), sorted(names))
-    if class_name == "computed":
+    kind_names = {*_JUDGEMENTS, "estimate", "computed"}
+    kind_name = check_choice(f"{where}.kind", table.get("kind"), sorted(kind_names))
+    if kind_name == "computed":
         return _computed_class(f"{where}.by", table.get("by"), folder)
-    if class_name == "estimate":
-        class_name += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
-    return KINDS[class_name]
+    if kind_name == "estimate":
+        kind_name += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
+    return KINDS[kind_name]
 
 
 def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
+    """Return the class of the claims that the function `by` judges; refuse an unsuitable one."""
     source, _, name = str(by).rpartition(":")
     if not (source and name.isidentifier()):
         raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
@@ -69,7 +69,7 @@ def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
     functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
     judgement = getattr(module, check_choice(f"{where}: the function", name, functions))
     try:
-        return claim_class(judgement, kind="computed", by=str(by))
+        return make_claim_class(judgement, kind="computed", by=str(by))
     except (NameError, TypeError, ValueError, PydanticSchemaGenerationError) as error:
         text = str(error).partition("\n")[0]
         raise ValueError(f"{where}: {by!r} cannot judge a claim: {text}") from error
@@ -78,10 +78,11 @@ def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
-    """Parse the claims of an entry; return each with its position, for error messages.
+    """Parse the tables of an entry's claims; return each claim with its position, for errors.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
-    defaults of claims that do not give their own; files of functions are relative to `folder`.
+    defaults of claims that do not give their own. `entry` is the entry's name, and `folder` has the
+    files of functions.
     """
     claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):
@@ -94,8 +95,8 @@ def read_claims(
             raise ValueError(f"{where}: {former_kind!r} is now written {replacement}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
-        # Ids count claims after this expansion: each problem's claim has an id of its own.
-        for problem_table in _tables_by_problem(where, table):
+        # Ids count claims after this expansion, so that the claim about each problem has its own.
+        for problem_table in _split_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parse_claim(where, cls, problem_table, defaults)))
     return claims
@@ -105,11 +106,11 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
-    refuse_unknown(where, claim, claim.problem_keys, problems, plans_of)
+    refuse_unknown(where, claim, problems, plans_of)
     for i, claim_id in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], FILES)
     for problem in claim.problem_keys:
-        # At every scale, each of which has its own checkpoints.
+        # Each scale has its own checkpoints.
         for plan in plans_of(problem).values():
             try:
                 claim.check(plan)
@@ -117,25 +118,24 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
                 raise ValueError(f"{where}: {error}") from error
 
 
-def _tables_by_problem(where: str, table: TomlTable) -> Iterator[TomlTable]:
-    """Yield a table once for each of its problems."""
+def _split_by_problem(where: str, table: TomlTable) -> list[TomlTable]:
+    """Return a table for each of the `problems` of a table, or only the table if it has none."""
     if "problems" not in table:
-        yield table
-        return
+        return [table]
     if "problem" in table:
         raise ValueError(f"{where}: problem must be left out where problems is given")
     if not isinstance(table["problems"], list) or not table["problems"]:
         raise ValueError(f"{where}.problems must be a list of keys, got {table['problems']!r}")
     common = {name: value for name, value in table.items() if name != "problems"}
-    for problem in table["problems"]:
-        yield common | {"problem": problem}
+    return [common | {"problem": problem} for problem in table["problems"]]
 
 
 def _parse_claim(where: str, cls: type[Claim], table: TomlTable, defaults: TomlTable) -> Claim:
+    """Return the claim of a table; `where` begins error messages."""
     for name in table:
         check_choice(f"{where}: each field", name, cls.model_fields.keys() - {"id"})
     try:
-        # The table comes last: what a claim says itself replaces what its entry says.
+        # The table comes last, so that its fields replace the defaults of the entry.
         return cls.model_validate(defaults | table)
     except ValidationError as error:
         raise ValueError(f"{where}: {error_message(error)}") from None

@@ -12,18 +12,18 @@ from keyhole.papers.claims import statistics
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results, Rounds
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
 from keyhole.validate import Range, check_number
 
 
-def _each_in(allowed: Range) -> AfterValidator:
-    """Return a validator of ends, each of which must be in a range."""
+def _limit_ends(allowed: Range) -> AfterValidator:
+    """Return a validator that refuses an end outside a range."""
 
     def check(end: End) -> End:
-        # Pydantic's path, which begins the message, ends where this name begins.
+        # Without a name: messages of Pydantic begin with the path of the field.
         for number in statistics.one_for_each(end, 1):
             if number is not None:
                 check_number("", number, allowed)
@@ -32,12 +32,12 @@ def _each_in(allowed: Range) -> AfterValidator:
     return AfterValidator(check)
 
 
-_Share = Annotated[End, _each_in(Range(ge=0, le=1))]
-_Factor = Annotated[End, _each_in(Range(gt=0))]
+_Share = Annotated[End, _limit_ends(Range(ge=0, le=1))]
+_Factor = Annotated[End, _limit_ends(Range(gt=0))]
 
 
 class _RangeTest(NamedTuple):
-    """An estimate and its claimed range, on the scale of the test, with its text and numbers."""
+    """An estimate and its claimed range, on the scale of the test, with their text and numbers."""
 
     estimate: Estimate
     low: float
@@ -47,19 +47,19 @@ class _RangeTest(NamedTuple):
 
 
 def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
-    """Judge estimates of a policy on a problem, or of two cells that replications pair.
+    """Judge whether estimates lie in their claimed ranges, one at each round.
 
-    The claim holds if the 95 % interval lies in the range at every round, and does not hold if it
-    lies outside at some (of several rounds: significantly, adjusted by Holm). Intervals of ratios
-    of means come from the delta method. Where a denominator, or a standard deviation, may be 0, the
-    claim is undecided.
+    The claim holds if the 95 % interval lies in the range at every round. It does not hold if the
+    interval lies outside at some round; of several rounds, if an estimate is significantly outside
+    (adjusted by Holm). `head` begins the text.
     """
     status = statistics.judge_ranges([test[:3] for test in tests])
     numbers = tuple(number for test in tests for number in test.numbers)
     return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
-def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
+def _make_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
+    """Return the test of an estimate on its own scale; `text` says what was found."""
     text += statistics.format_claimed(low, high)
     return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
@@ -68,14 +68,17 @@ def _judge_rounds(
     name: str, ranges: Ranges, estimate_at: Callable[[int | None], Estimate | None],
     *, head: str, undefined: str = "",
 ) -> Finding:  # fmt: skip
-    """Judge the estimates at some rounds; `undefined` says why there may be none at a round."""
+    """Judge the estimates at the rounds of `ranges`.
+
+    The claim is undecided where `estimate_at` returns None for a round; `undefined` says why.
+    """
     tests = []
     for t, floor, ceiling in ranges:
         time = statistics.format_round(t)
         estimate = estimate_at(t)
         if estimate is None:
             return Finding("undecided", f"{undefined} {time}")
-        tests.append(_range_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
+        tests.append(_make_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
     return _judge_estimates(f"{head} ", tests)
 
 
@@ -91,7 +94,7 @@ def mean(
 
 
 def check_mean(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a range that is open on one side without a negative control."""
+    """Require a negative control where the range is open on one side."""
     if None in (claim.low, claim.high):
         require_negative_control(claim)
 
@@ -103,8 +106,8 @@ def proportion(
 ) -> Finding:  # fmt: skip
     """Judge the share of replications whose metric lies between `metric_low` and `metric_high`.
 
-    Its interval is exact (Clopper and Pearson, 1934). A share of 1 in n replications is compatible
-    with a true share as low as 0.025 to the power 1/n.
+    The interval is exact (Clopper and Pearson, 1934). Even if the metric lies there in all n
+    replications, the true share may be as low as 0.025 to the power 1/n.
     """
     result = results[problem]
     tests = []
@@ -114,12 +117,12 @@ def proportion(
         time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
-        tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
+        tests.append(_make_test(f"share of replications {time}", share, floor, ceiling, text))
     return _judge_estimates(f"{result.curves.metric(metric).title} in the range in ", tests)
 
 
 def check_proportion(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a range of the metric that is open on one side without a negative control."""
+    """Require a negative control where the range of the metric is open on one side."""
     if None in (claim.metric_low, claim.metric_high):
         require_negative_control(claim)
 
@@ -138,7 +141,7 @@ def growth(
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
         name = f"mean {times[0]} / mean {times[1]}"
-        test = _range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")
+        test = _make_test(name, quotient, floor, ceiling, f"{name}: {quotient}")
         return _judge_estimates("", [test])
     # Two ratios of means are compared on the scale of logarithms.
     name = f"{policy} / {ratio_to}"
@@ -146,12 +149,12 @@ def growth(
     numbers = []
     for t, time in zip((late, early), times, strict=True):
         pair = [result.values(label, metric, t) for label in (policy, ratio_to)]
-        # Logarithms of means need means that are clearly above 0.
+        # A logarithm needs a mean that is clearly above 0.
         if any(mean_estimate(array).low <= 0.0 for array in pair):
             return Finding("undecided", f"a mean may be 0 {time}")
         logs.append(statistics.log_quotient(*pair))
         numbers.append(statistics.factor_of(f"{name} {time}", mean_estimate(logs[-1])))
-    # On logarithms the quotient of two ratios is a difference, which replications pair.
+    # The logarithm of the quotient of two ratios is a difference, which is paired by replication.
     step = mean_estimate(logs[0] - logs[1])
     factor = statistics.factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
@@ -175,8 +178,8 @@ def gain(
 ) -> Finding:  # fmt: skip
     """Judge the mean at `late` less that at `early`.
 
-    What came before, such as a search, does not change it. With a `bound`, the range is in
-    multiples of the gain of that bound.
+    What came before `early`, such as a search, does not change this gain. With a `bound`, the range
+    is in multiples of the gain of the bound.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.each_range(None, low, high)
@@ -185,9 +188,9 @@ def gain(
     estimate = mean_estimate(after - before)
     name = f"gain from T = {early:,} to {late:,}"
     claimed = statistics.format_claimed(floor, ceiling)
-    numbers = list[Number]()
+    bound_numbers = list[Number]()
     if bound is not None:
-        # The bound is the claim's own policy's, for a negative control too.
+        # A negative control, too, is compared with the bound of the claimed policy.
         values = [bound_of(bound, claimed_policy, result, t) for t in (early, late)]
         rise = values[1] - values[0]
         if not rise > 0.0:
@@ -195,14 +198,14 @@ def gain(
         multiples = statistics.format_range(floor, ceiling)
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
-        numbers = [statistics.known_number("that of the bound", rise)]
-    numbers.insert(0, statistics.number_of(name, estimate, floor, ceiling))
+        bound_numbers = [statistics.known_number("that of the bound", rise)]
+    numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claimed}"
     return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a bound of another setting, or one that has no value at the checkpoints."""
+    """Refuse a bound of another setting, or one that is not finite at the two checkpoints."""
     if claim.bound is not None:
         check_bound(claim.bound, claim.policy, plan, (claim.early, claim.late))
 
@@ -213,8 +216,9 @@ def level(
 ) -> Finding:  # fmt: skip
     """Judge the level of ln(mean / arms) against `levels` at `rounds`.
 
-    It is within `std_errors` standard errors of the levels: those of the difference, of what was
-    measured and of the levels, `level_errors`, one of all or one of each.
+    The claim holds if the distance is at most `std_errors` standard errors at every round. The
+    standard error is that of the difference between the measured value and the level, whose own
+    error is in `level_errors`: one for all levels, or one for each.
     """
     errors = statistics.one_for_each(level_errors, len(rounds))
     texts = []
@@ -229,9 +233,9 @@ def level(
             number = statistics.number_of(f"mean at {time}", estimate)
             return Finding("undecided", detail, (number,))
         log = math.log(estimate.value / results[problem].arms)
-        # its error is that of the delta method
+        # The error of the logarithm comes from the delta method.
         estimate = Estimate(log, estimate.error / estimate.value, estimate.replications)
-        # Levels that are read from a figure, or simulated by another program, have errors too.
+        # A level that was read from a figure, or simulated by another program, has an error too.
         noise = math.hypot(estimate.error, error)
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
@@ -247,7 +251,7 @@ def level(
 
 
 def check_level(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse levels or errors that are not one for each round, and errors below 0."""
+    """Refuse lists of levels or errors that have not one for each round, and errors below 0."""
     count = len(claim.rounds)
     for name in ("levels", "level_errors"):
         numbers = getattr(claim, name)
@@ -262,13 +266,16 @@ def ratio(
     rounds: Rounds | None = None, since: Checkpoint | None = None,
     low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean of one `cell` over that of the cell `over`, or of what both gained `since`."""
+    """Judge the mean of one `cell`, or its gain `since` a round, over that of the cell `over`.
+
+    The interval comes from the delta method. The claim is undecided where the denominator may be 0.
+    """
     ranges = statistics.each_range(rounds, low, high)
     return _compare_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
 
 
 def check_ratio(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse gains that do not begin before each round."""
+    """Refuse gains since a checkpoint that is not before all rounds."""
     if claim.since is not None and claim.since >= min(claim.rounds or [plan.horizon]):
         raise ValueError(f"since must be before each round, got {claim.since}")
 
@@ -288,7 +295,11 @@ def _compare_cells(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
     compare: Callable[[FloatArray, FloatArray], Estimate | None], since: int | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge what `compare` makes of the values in two cells, or of their gains `since` a round."""
+    """Judge the estimates that `compare` makes of the values of two cells.
+
+    With `since`, it compares what the cells gained since that round. `sign` stands between their
+    names.
+    """
     names = statistics.cell_names(cells, results)
     if since is not None:
         names = [f"gain of {name} since T = {since:,}" for name in names]
@@ -309,10 +320,10 @@ def deviation_ratio(
     results: Results, metric: str, cell: Cell, over: Cell,
     rounds: Rounds | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the standard deviation of the `cell` over that of the cell `over`.
+    """Judge the standard deviation of one `cell` over that of the cell `over`.
 
-    Its interval is that of the jackknife of its logarithm (Miller 1968, "Jackknifing variances"),
-    which needs no normal distribution.
+    The interval comes from the jackknife of the ratio's logarithm (Miller 1968, "Jackknifing
+    variances"), which needs no normal distribution.
     """
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
@@ -353,4 +364,4 @@ QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
         mean, proportion, growth, gain, level, ratio, difference, deviation_ratio, value,
     )
 }  # fmt: skip
-"""The judgement of each quantity that an estimate may be `of`."""
+"""The judgement of each quantity that may be the `of` of an estimate."""

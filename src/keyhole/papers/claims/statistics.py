@@ -1,4 +1,4 @@
-"""What judgements of claims share: results, paired comparisons, ratios, numbers and ranges."""
+"""Statistics that judgements of claims share: results, comparisons, ratios, numbers, ranges."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName, TableModel
 from keyhole.papers.verdicts import Number, Status
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, PairedDifference, format_estimate, mean_estimate
@@ -25,8 +25,8 @@ class Finding(NamedTuple):
     """Outcome of judging a claim: the status, an explanation, and the numbers behind it."""
 
     status: Status
-    detail: str  # in words, with the numbers that matter most
-    numbers: tuple[Number, ...] = ()  # what decides it
+    detail: str  # the explanation in words, with the numbers that matter most
+    numbers: tuple[Number, ...] = ()  # the numbers that decide the status
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Result:
     """Measurements on one problem."""
 
     title: str  # the problem's name in reports
-    problem: Problem  # some bounds depend on it
+    problem: Problem  # bounds are computed from it
     curves: Curves  # the measurements; the last checkpoint is the horizon
-    # by label; some bounds depend on the parameters of policies
+    # the policies by label, since some bounds depend on their parameters
     policies: Mapping[str, Policy] = field(default_factory=dict)
 
     @property
@@ -45,7 +45,7 @@ class Result:
         return int(self.problem.fact("arms"))
 
     def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
-        """Return a metric in every replication at a checkpoint, by default the last."""
+        """Return a metric's value in every replication at a checkpoint, by default the last."""
         return cast(FloatArray, self.curves.values(policy, metric)[self._position(round)])
 
     def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
@@ -58,30 +58,23 @@ class Result:
         return checkpoints.index(checkpoints[-1] if round is None else round)
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
-        """Return the policy with the best mean of a metric; of equals, the first."""
+        """Return the policy with the best mean of a metric; of several, the first."""
         means = {policy: self.estimate(policy, metric, round).value for policy in policies}
         return self.curves.metric(metric).rank(means)[0]
-
-
-def order_for_ratio(result: Result, metric: str, rival: str, policy: str) -> tuple[str, str]:
-    """Return numerator and denominator of the ratio that grows as `policy` gets better."""
-    is_lower_better = result.curves.metric(metric).better == "lower"
-    return (rival, policy) if is_lower_better else (policy, rival)
 
 
 Results = Mapping[str, Result]
 """The measurements on each problem, by its key."""
 
 
-class Cell(BaseModel):
+class Cell(TableModel):
     """One policy on one problem."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    problem: ProblemName  # a key; where a file leaves it out, that of the claim
-    policy: PolicyName  # a label; where a file leaves it out, that of the claim
+    problem: ProblemName  # the problem's key; where a file leaves it out, the claim's
+    policy: PolicyName  # the policy's label; where a file leaves it out, the claim's
 
     def values(self, results: Results, metric: str, round: int | None = None) -> FloatArray:
-        """Return a metric in every replication at a checkpoint, by default the last."""
+        """Return a metric's value in every replication at a checkpoint, by default the last."""
         return results[self.problem].values(self.policy, metric, round)
 
 
@@ -89,7 +82,7 @@ Cells = Annotated[list[Cell], Field(min_length=2)]
 
 
 def decide(*, supported: bool, contradicted: bool) -> Status:
-    """Return the status: undecided where the results neither support nor contradict the claim."""
+    """Return the status of a claim, undecided where results neither support nor contradict it."""
     if supported:
         return "holds"
     return "does not hold" if contradicted else "undecided"
@@ -97,17 +90,17 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
 
 def share_count(share: float, count: int) -> int:
     """Return the smallest number that is at least a share of `count`."""
-    # In floating point 0.07 x 100 is 7.000000000000001: rounding must not ask for one more.
+    # In floating point 0.07 x 100 is 7.000000000000001, which must not be rounded up to 8.
     return math.ceil(share * count - 1e-9)
 
 
 def format_round(round: int | None) -> str:
-    """Return the words for a checkpoint in verdicts and names of numbers."""
+    """Return the words for a checkpoint, None for the last, in verdicts and names of numbers."""
     return "at the end" if round is None else f"at T = {round:,}"
 
 
 def cell_names(cells: Sequence[Cell], results: Results) -> list[str]:
-    """Return a name for each cell: policy, problem, or both, as needed to tell them apart."""
+    """Return a name for each cell: its policy, its problem's title, or both if both differ."""
     titles = [results[cell.problem].title for cell in cells]
     policies = [cell.policy for cell in cells]
     if len(set(titles)) == 1:
@@ -118,12 +111,12 @@ def cell_names(cells: Sequence[Cell], results: Results) -> list[str]:
 
 
 def mean_numbers(names: Sequence[str], values: Sequence[FloatArray]) -> tuple[Number, ...]:
-    """Return the `Number` of the mean of each of some named cells."""
+    """Return the `Number` of the mean of each cell, given the cells' names and values."""
     return numbers_of([f"mean of {name}" for name in names], list(map(mean_estimate, values)))
 
 
 def format_numbers(numbers: Sequence[Number]) -> str:
-    """Return numbers with their names and intervals."""
+    """Return the text of numbers with their names and intervals."""
     return "; ".join(f"{number.name}: {number}" for number in numbers)
 
 
@@ -135,48 +128,51 @@ class Comparison:
     other: str
     round: int
     gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
-    p_value: float  # two-sided, adjusted for the comparisons made together
+    p_value: float  # two-sided, adjusted for all comparisons that are made together
     is_higher_better: bool = False  # as the metric declares
-    is_same: bool = False  # whether both are equal in every replication, and not 0 in all
+    is_same: bool = False  # whether both are equal in every replication, and not all are 0
 
     @property
     def lead(self) -> float:
-        """The difference of the means, with a sign that is positive where `policy` is better."""
+        """The difference of the means, positive where `policy` is better."""
         return self.gap.difference if self.is_higher_better else -self.gap.difference
 
     @property
-    def better(self) -> bool:
+    def is_better(self) -> bool:
         """Whether `policy` is significantly better."""
         return self.p_value < LEVEL and self.lead > 0
 
     @property
-    def worse(self) -> bool:
+    def is_worse(self) -> bool:
         """Whether `policy` is significantly worse."""
         return self.p_value < LEVEL and self.lead < 0
 
     @property
-    def lost(self) -> bool:
-        """Whether `policy` is worse, or the same in all: more replications change nothing."""
-        return self.worse or self.is_same
+    def is_lost(self) -> bool:
+        """Whether more replications cannot make `policy` better: it is worse, or always equal."""
+        return self.is_worse or self.is_same
 
     @property
-    def standing(self) -> float:
+    def evidence(self) -> float:
         """A number from -1, where `policy` is clearly worse, to 1, where it is clearly better."""
         return math.copysign(1.0 - self.gap.p_value, self.lead)
 
     def __str__(self) -> str:
-        """Return policies, round, and the difference with its own 95 % interval and p-value."""
+        """Return the policies, the round, and the difference with its interval and p-value."""
         return f"{self.name()}: {self.gap}"
 
     def name(self, title: str = "") -> str:
-        """Return the policies, the title of the problem if it is given, and the round."""
+        """Return the policies, the problem's title if it is given, and the round."""
         name = f"{self.policy} minus {self.other}"
         if title:
             name += f" on {title}"
         return f"{name} at T = {self.round:,}"
 
     def number(self, *, is_policy_better: bool) -> Number:
-        """Return the `Number` of the difference, where one of the two is claimed to be better."""
+        """Return the `Number` of the difference, in the range that is claimed of it.
+
+        `is_policy_better` says whether the claim is that `policy` is better, or that it is not.
+        """
         if is_policy_better == self.is_higher_better:
             return number_of(self.name(), self.gap, at_least=0.0)
         return number_of(self.name(), self.gap, at_most=0.0)
@@ -190,7 +186,7 @@ def comparisons(
     unadjusted = []
     for policy, rival, round in pairs:
         gap = curves.paired(policy, rival, metric=metric, round=round)
-        # Both 0 in all replications is no tie: more of them may show a rare event.
+        # Where both are 0 in all replications, more replications may show a rare event: no tie.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
         is_same = gap.equal and bool(values.any())
         unadjusted.append(
@@ -200,13 +196,23 @@ def comparisons(
 
 
 def adjust_together(unadjusted: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons with their p-values adjusted for the number of all of them (Holm)."""
+    """Return comparisons whose p-values are adjusted for the number of comparisons (Holm)."""
     p_values = holm([pair.gap.p_value for pair in unadjusted]).tolist()
     return [replace(pair, p_value=p) for pair, p in zip(unadjusted, p_values, strict=True)]
 
 
+def significant_signs(tests: Sequence[tuple[float, float]]) -> list[float]:
+    """Return the sign of each difference, or 0 where it is not significant (adjusted by Holm).
+
+    `tests` are the differences, each with its p-value.
+    """
+    differences, p_values = zip(*tests, strict=True)
+    signs: list[float] = np.where(holm(p_values) < LEVEL, np.sign(differences), 0.0).tolist()
+    return signs
+
+
 _FEWEST_REPLICATIONS: Final = 3  # the jackknife leaves one out; a variance needs two
-_ROUNDING_SHARE: Final = 1e-24  # of the sum of squares: rounding alone explains no more
+_ROUNDING_SHARE: Final = 1e-24  # a smaller share of the sum of squares may be rounding alone
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -215,7 +221,8 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
     .. math:: \hat r = \bar a / \bar b, \qquad
         \widehat{\mathrm{se}}(\hat r) = \mathrm{sd}(a_i - \hat r\, b_i) / (\bar b \sqrt n)
 
-    None where the 95 % interval of the denominator contains zero: the ratio could be anything.
+    It is None where the 95 % interval of the denominator contains zero, since the ratio could then
+    be any number.
 
     Examples
     --------
@@ -226,17 +233,17 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
     if denominator.low <= 0.0 <= denominator.high:
         return None
     ratio = mean_estimate(above).value / denominator.value
-    # Linearisation: the ratio varies as the mean of a - r b, divided by the mean of b.
+    # Linearised, the ratio varies as the mean of a - r b, divided by the mean of b.
     residuals = above - ratio * below
-    # If all ratios are equal, the residuals are nothing but rounding errors.
+    # Where all replications have the same ratio, the residuals are rounding errors.
     residuals = np.where(np.abs(residuals) <= 1e-12 * np.abs(above), 0.0, residuals)
     return Estimate(ratio, mean_estimate(residuals).error / abs(denominator.value), len(above))
 
 
 def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
-    r"""Return a number for each replication, whose mean is ln of the quotient of two means.
+    r"""Return one number for each replication, whose mean is ln of the quotient of two means.
 
-    The standard error of their mean is that of this logarithm, by the delta method.
+    By the delta method, the standard error of this mean is that of the logarithm.
 
     .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
     """
@@ -250,39 +257,42 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     .. math:: \hat\ell = \ln(s_a / s_b), \qquad
         \widehat{\mathrm{se}}(\hat\ell)^2 = \frac{n-1}{n} \sum_i (\ell_{-i} - \bar\ell)^2
 
-    where :math:`\ell_{-i}` is the estimate without replication i. None where one of the two is
-    constant, or would be without some replication.
+    where :math:`\ell_{-i}` is the estimate without replication i. It is None where one of the
+    samples is constant, or would be constant without some replication.
     """
     n = len(a)
     # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
-    # An F test would assume normality: of exponential samples its 95 % interval covers 75 %.
+    # An F test would assume normality: its 95 % interval covers the ratio of two exponential
+    # distributions in 75 % of all cases.
     if n < _FEWEST_REPLICATIONS:
         return None
     squares_a, squares_a_without_each = _squared_deviations(a)
     squares_b, squares_b_without_each = _squared_deviations(b)
-    if not (
-        (squares_a_without_each > _ROUNDING_SHARE * (a**2).sum())
-        & (squares_b_without_each > _ROUNDING_SHARE * (b**2).sum())
-    ).all():
+    if 0.0 in squares_a_without_each or 0.0 in squares_b_without_each:
         return None
-    # On the scale of logarithms, where the distribution is closest to symmetric.
+    # The distribution of logarithms is closest to a symmetric one.
     log_ratios = np.log(squares_a_without_each / squares_b_without_each) / 2
     error = math.sqrt(float(((log_ratios - log_ratios.mean()) ** 2).sum()) * (n - 1) / n)
     return Estimate(math.log(squares_a / squares_b) / 2, error, n)
 
 
 def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
-    """Return the sum of squared deviations, of all and without each replication."""
+    """Return the sum of squared deviations of all replications, and the sums without each one.
+
+    A sum without one replication is 0 if it may be made of rounding errors.
+    """
     n = len(values)
     deviations = (values - values.mean()) ** 2
     total = float(deviations.sum())
-    return total, total - deviations * n / (n - 1)
+    without_each = total - deviations * n / (n - 1)
+    is_measured = without_each > _ROUNDING_SHARE * (values**2).sum()
+    return total, np.where(is_measured, without_each, 0.0)
 
 
 _MOST_NUMBERS: Final = 50
 MOST_SHOWN: Final = 3
 """How many of several numbers the text of a verdict shows."""
-_LARGEST_EXPONENT: Final = 700.0  # whose exponential is finite
+_LARGEST_EXPONENT: Final = 700.0  # its exponential is finite, that of 710 is not
 
 
 def number_of(
@@ -304,12 +314,12 @@ def number_of(
 def numbers_of(
     names: Sequence[str], estimates: Sequence[Estimate | PairedDifference]
 ) -> tuple[Number, ...]:
-    """Return the `Number` of each of several estimates, of which nothing is claimed."""
+    """Return the `Number` of each of several estimates, without a claimed range."""
     return tuple(number_of(*pair) for pair in zip(names, estimates, strict=True))
 
 
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
-    """Return the `Number` of a quantity, such as a ratio, whose logarithm was estimated."""
+    """Return the `Number` of a quantity, such as a ratio, given the estimate of its logarithm."""
     p_value = _p_value(log, *log_range(at_least, at_most))
     value, low, high = (_bounded_exp(x) for x in (log.value, log.low, log.high))
     if at_least <= 0.0:
@@ -326,12 +336,12 @@ def known_number(
 
 
 def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all numbers; if there are more than 50, only `highlights`, which the text shows."""
+    """Return all numbers, or of more than 50 only `highlights`, those that the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
 def judge_exceptions(exceptions: Sequence[Number], replications: int) -> Finding:
-    """Judge a claim about every replication, given the numbers of those in which it is not so."""
+    """Judge a claim about every replication, given counts of replications that contradict it."""
     positive_counts = [number for number in exceptions if number.value][:MOST_SHOWN]
     if not positive_counts:
         detail = f"so in all of {replications:,} replications"
@@ -343,7 +353,7 @@ def judge_exceptions(exceptions: Sequence[Number], replications: int) -> Finding
 
 
 def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
-    """Return the numbers of a negative control with its name, and as nothing is claimed of them."""
+    """Return the numbers of a negative control: its name before theirs, and no claimed ranges."""
     return tuple(
         Number(f"{control}: {number.name}", number.value, number.low, number.high)
         for number in numbers
@@ -351,25 +361,25 @@ def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ..
 
 
 def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
-    """Return the p-value against the nearest number in a range; None for an infinite range."""
+    """Return the p-value against the nearest number in a range; None if both ends are open."""
     if math.isfinite(low) or math.isfinite(high):
         return estimate.p_value(low, high)
     return None
 
 
 def _bounded_exp(x: float) -> float:
-    """Return the exponential of a number, infinite where it would overflow."""
+    """Return the exponential of a number; it is infinite where it would overflow."""
     return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
 
 
 End = float | list[float] | None
-"""An end of a range: one for all rounds, one for each, or None where the range is open."""
+"""An end of a range: one number for all rounds, one for each, or None for an open end."""
 Ranges = list[tuple[int | None, float, float]]
-"""Rounds, None for the last, with the ends of a range at each; an open end is infinite."""
+"""Each round, None for the last, with both ends of its range; an open end is infinite."""
 
 
 def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
-    """Refuse a list of ends whose length is not `count`, no end at all, and an empty range."""
+    """Refuse an empty range, a range open at both ends, and a list of other than `count` ends."""
     for name, end in ((low_name, low), (high_name, high)):
         if isinstance(end, list) and len(end) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
@@ -381,19 +391,19 @@ def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 
 
 
 def one_for_each(value: object, count: int) -> list[Any]:
-    """Return a list as it is, and a single value `count` times."""
+    """Return a list unchanged, and any other value as a list that repeats it `count` times."""
     return value if isinstance(value, list) else [value] * count
 
 
 def each_range(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
-    """Return each of some rounds, by default the last, with its range."""
+    """Return each round, by default only the last, with its range."""
     rounds = rounds or [None]
     ends = [one_for_each(end, len(rounds)) for end in (low, high)]
     return [(t, *ends_or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
 def ends_or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
-    """Return the ends of a range; one that is not given is infinite."""
+    """Return the ends of a range; an end that is None becomes infinite."""
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
@@ -403,7 +413,7 @@ def log_range(low: float, high: float) -> tuple[float, float]:
 
 
 def format_claimed(low: float, high: float) -> str:
-    """Return a range as the text of a verdict states it."""
+    """Return a claimed range in brackets, for the text of a verdict."""
     return f" (claimed: {format_range(low, high)})"
 
 
@@ -417,12 +427,12 @@ def format_range(low: float, high: float) -> str:
 
 
 def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
-    """Decide whether estimates lie in their ranges, whose ends may be infinite.
+    """Return the status of the claim that estimates lie in their ranges, which may be open.
 
-    They do if every 95 % interval lies in its range, and they do not if some estimate is
-    significantly outside (adjusted by Holm; a single one if its interval lies outside).
+    It holds if every 95 % interval lies in its range. It does not hold if some estimate is
+    significantly outside (adjusted by Holm); of a single estimate, if its interval lies outside.
     """
-    # An intersection-union test needs no adjustment to hold: every interval must be inside. One
+    # All intervals must be inside (an intersection-union test), which needs no adjustment. One
     # outside is enough to contradict the claim, so p-values are adjusted for the number of tests.
     p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(

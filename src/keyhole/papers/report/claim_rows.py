@@ -1,4 +1,4 @@
-"""Rows of claims on report pages: whether each holds, and the number that decides it."""
+"""Rows of claims on report pages: whether a claim holds, and the number that decides it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from keyhole.papers.claims.statistics import format_range
 from keyhole.papers.report import judged_entry
 from keyhole.papers.verdicts import VERBS, Number, Status, Verdict, counts
 
-_RUNS: Final = "runs"  # the number of replications that a claim asks for
+_RUNS: Final = "runs"  # name of the number of replications that a claim asks for
 
 
 def deciding_number(verdict: Verdict) -> Number | None:
     """Return the number of a verdict that is nearest to its limit, or furthest beyond it.
 
-    Numbers with intervals come before counts of comparisons.
+    Only if no number has an interval, counts of comparisons are considered.
     """
     ranged = [number for number in verdict.numbers if number.is_ranged and number.name != _RUNS]
-    measured = [number for number in ranged if number.low < number.high]
-    # An ordering of several policies is decided by the number of comparisons, others by one.
+    candidates = [number for number in ranged if number.low < number.high]
+    # An ordering of several policies is decided by the count of comparisons that are won.
     if verdict.kind == "ordering":
-        measured = [number for number in ranged if number.p_value is None]
-    return min(measured or ranged, key=lambda number: number.margin, default=None)
+        candidates = [number for number in ranged if number.p_value is None]
+    return min(candidates or ranged, key=lambda number: number.margin, default=None)
 
 
 def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
-    """Return the drawing of a number against the limit that is claimed of it, and both in words."""
+    """Return the drawing of a number beside its claimed range, with both in words."""
     return IntervalStrip(
         value=number.value,
         low=number.low,
@@ -53,13 +53,13 @@ def format_verdict_number(number: Number) -> str:
 
 
 MOST_ROWS: Final = 6
-"""More rows would not fit on the first screen."""
+"""The number of rows that fit on the first screen."""
 _WORST_FIRST: Final[tuple[Status, ...]] = ("does not hold", "undecided", "holds")
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """One verdict of a row, with what its details show."""
+    """One verdict of a row, with the details that the row shows when it is opened."""
 
     outcome: judged_entry.JudgedEntry
     verdict: Verdict
@@ -67,7 +67,7 @@ class JudgedClaim:
 
     @property
     def deciding(self) -> Number | None:
-        """The number that decides it."""
+        """The number that decides the verdict, if there is one."""
         return deciding_number(self.verdict)
 
     @property
@@ -77,29 +77,29 @@ class JudgedClaim:
 
     @property
     def needed(self) -> judged_entry.RunsToDecide | None:
-        """How many runs would decide it, and the command."""
+        """How many runs would decide the claim, and the command that plays more."""
         return judged_entry.runs_to_decide(self.outcome, self.verdict)
 
     @property
     def sharper(self) -> list[judged_entry.SharedVerdict]:
-        """The verdicts on the same statement that count in place of this one."""
+        """Verdicts on the same statement with more runs, which count in place of this one."""
         return [shared for shared in self.others if shared.replications > self.verdict.replications]
 
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One statement, judged on one or several problems, or read in several ways."""
+    """One statement that is judged on one or several problems, or is read in several ways."""
 
     judged: Sequence[JudgedClaim]
 
     @property
     def first(self) -> Verdict:
-        """The verdict whose words are shown."""
+        """The verdict whose words the row shows."""
         return self.judged[0].verdict
 
     @property
     def statements(self) -> list[tuple[str, str, list[JudgedClaim]]]:
-        """The words of the source and its citation, with the verdicts on them."""
+        """The texts of the claims, each with its citation and the verdicts on it."""
         groups: dict[tuple[str, str], list[JudgedClaim]] = {}
         for claim in self.judged:
             groups.setdefault((claim.verdict.text, claim.verdict.cited), []).append(claim)
@@ -107,27 +107,26 @@ class ClaimRow:
 
     @property
     def worst(self) -> JudgedClaim:
-        """The first of those that hold least."""
-        return min(self.judged, key=lambda one: _WORST_FIRST.index(one.verdict.status))
+        """The first claim with the worst status."""
+        return min(self.judged, key=lambda claim: _WORST_FIRST.index(claim.verdict.status))
 
     @property
     def status(self) -> Status:
-        """Whether all hold, or some are open, or some do not hold."""
+        """The worst status of the claims."""
         return self.worst.verdict.status
 
 
 def claim_rows_block(
     heading: str, rows: Sequence[ClaimRow], most: int
 ) -> judged_entry.TemplateBlock:
-    """Return a heading and rows; of more than `most`, the worst come first, the others folded."""
-    ordered = list(rows)
+    """Return a block with a heading and rows; more than `most` are sorted, and the last folded."""
     if len(rows) > most:
-        ordered.sort(key=lambda row: _WORST_FIRST.index(row.status))
+        rows = sorted(rows, key=lambda row: _WORST_FIRST.index(row.status))
     return judged_entry.TemplateBlock(
         "claim_rows",
         heading=heading,
-        shown=ordered[:most],
-        folded=ordered[most:],
+        shown=rows[:most],
+        folded=rows[most:],
         counts=counts,
         format_number=format_verdict_number,
         verbs=VERBS,
@@ -140,18 +139,18 @@ def claim_rows(
     all_verdicts: Mapping[str, Verdict],
     on_page: Sequence[str],
 ) -> list[ClaimRow]:
-    """Return the rows of verdicts: one for all that have the same short words.
+    """Return the rows of verdicts: one row for all verdicts that have the same headline.
 
     Parameters
     ----------
     outcome : JudgedEntry
         The entry.
     verdicts : sequence of Verdict
-        Those of its verdicts that are shown.
+        The verdicts of the entry that are shown.
     all_verdicts : mapping of str to Verdict
-        By id, all verdicts of this page and of the pages beside it.
+        All verdicts of this page and of the pages beside it, by id.
     on_page : sequence of str
-        The entries of this page.
+        The names of the entries of this page.
     """
     groups: dict[str, list[JudgedClaim]] = {}
     for verdict in verdicts:

@@ -1,4 +1,4 @@
-"""Charts of an entry, and their files: means over rounds or a parameter, and their ratios."""
+"""Charts of an entry and their files: means against rounds or a parameter, and ratios of means."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from keyhole.pages import figure_files
 from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.pages.matplotlib_chart import write_chart
-from keyhole.papers.claims import BOUNDS
+from keyhole.papers.claims.bounds import plan_bound
 from keyhole.papers.claims.statistics import ratio_of
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report.judged_entry import JudgedEntry
@@ -20,15 +20,19 @@ from keyhole.results.curve_chart import caption, curve_chart, estimates_curve, i
 from keyhole.results.curves import Curves
 
 _MOST_NAMED: Final = 5
-"""More names at the curves would be read by nobody in ten seconds."""
+"""How many curves have their names beside them: as many as are read in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
-_FAR_ABOVE: Final = 4.0  # times the highest mean; drawn, such a bound would flatten all curves
+_FAR_ABOVE: Final = 4.0  # a bound above so many times the highest mean would flatten all curves
 
 
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
-    """Return the chart of an entry's first metric on its problems, a panel each."""
+    """Return the chart of an entry's first metric on some problems, with a panel for each.
+
+    `id` begins the identifiers of its elements.
+    """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The number of replications stands above; what is true of all panels is said once, below them.
+    # The page shows the number of replications above the chart, and what all panels share once,
+    # below them.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
@@ -39,9 +43,12 @@ def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> Line
 
 
 def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "chart") -> LineChart:
-    """Return the chart of a metric on a problem, with the bounds that claims name."""
+    """Return the chart of a metric on a problem, with the bounds that claims name.
+
+    `id` begins the identifier of the chart.
+    """
     curves = outcome.runs[problem].curves
-    lines, references = _bounds(outcome, problem, metric)
+    bounds, references = _draw_bounds(outcome, problem, metric)
     means = {label: float(curves.mean(label, metric)[-1]) for label in curves.labels}
     title = ""
     if len(outcome.runs) > 1:
@@ -52,15 +59,18 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
         anchor=f"{id}-{problem}-{metric}",
         title=title,
         caption=caption(curves, metric, None),
-        named=_order_named(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
-        more=lines,
+        named=_choose_named(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
+        more=bounds,
     )
     files = [f"{problem}-{metric}.{suffix}" for suffix in FIGURE_KINDS]
     return replace(chart, references=references, files=files)
 
 
 def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) -> LineChart:
-    """Return the chart of a metric against a number that differs between problems."""
+    """Return the chart of a metric against a number that differs between problems.
+
+    `stem` begins the names of its files.
+    """
     name = declared.metric or outcome.common_metric()
     metric = next(iter(outcome.curves.values())).metric(name)
     points = declared.estimates(outcome.curves, name)
@@ -78,14 +88,14 @@ def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) 
         alt=f"{metric.title} against {declared.x_label}; at {first[-1][0]:g}: {means}.",
         caption=interval_caption(outcome.replications),
         title=declared.title,
-        named=_order_named(outcome, {label: end.value for label, end in ends.items()}, metric),
+        named=_choose_named(outcome, {label: end.value for label, end in ends.items()}, metric),
         files=[f"{stem}.{suffix}" for suffix in FIGURE_KINDS],
         among=[policy["label"] for policy in outcome.entry.policies],
     )
 
 
 def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve]:
-    """Return the bound of such a figure, if it names one."""
+    """Return the curve of the bound that a figure names, in a list; empty if it names none."""
     if declared.bound is None:
         return []
     plans = {key: outcome.entry.spec(key, outcome.scale).plan for key in declared.x}
@@ -95,9 +105,9 @@ def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve
 
 
 def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> LineChart:
-    """Return the chart of a metric of other policies relative to that of one, on a problem.
+    """Return the chart of the ratios of other policies' means to that of `denominator`.
 
-    A line is broken where the denominator may be 0: nothing is claimed of what lies between.
+    A line is broken where the mean in the denominator may be 0.
     """
     title = curves.metric(metric).title
     denominators = curves.values(denominator, metric)
@@ -123,7 +133,7 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
 def bounds_of(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> dict[str, tuple[list[int], list[float]]]:
-    """Return the bounds that claims name for a metric on a problem: name, rounds and values."""
+    """Return the bounds that claims name for a metric on a problem: rounds and values by name."""
     claims: list[Any] = [
         claim
         for claim in outcome.entry.claims
@@ -134,19 +144,18 @@ def bounds_of(
         return {}
     plan = outcome.entry.spec(problem, outcome.scale).plan
     bounds = {}
-    # By name: several claims may be about the same bound.
+    # The key is the name, since several claims may be about the same bound.
     for name, claim in {f"{claim.bound} of {claim.policy}": claim for claim in claims}.items():
         rounds = list(claim.rounds or plan.checkpoints)
-        policy = plan.policies[claim.policy or ""]
-        values = [BOUNDS[claim.bound](plan.problem, policy, t, plan.horizon) for t in rounds]
+        values = [plan_bound(claim.bound, claim.policy or "", plan, t) for t in rounds]
         bounds[name] = rounds, values
     return bounds
 
 
-def _bounds(
+def _draw_bounds(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> tuple[list[Curve], list[ReferenceLine]]:
-    """Return bounds as curves, and as lines those that are constant or far above the curves."""
+    """Return bounds as curves; those that are constant or far above the means, as lines."""
     curves = outcome.runs[problem].curves
     lines = []
     references = []
@@ -161,10 +170,10 @@ def _bounds(
     return lines, references
 
 
-def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
+def _choose_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
     """Return the policies whose names a chart shows: those of the paper's claims, then the best.
 
-    `means` are the final ones, by policy.
+    `means` are the means at the last point of each policy's curve.
     """
     best_first = metric.rank(means)
     subjects = [
@@ -180,9 +189,9 @@ def _order_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metri
 def entry_figures(
     outcome: JudgedEntry,
 ) -> Iterator[tuple[str, str, Callable[[], LineChart] | ProblemFigure]]:
-    """Yield the stem of each figure's files, its title, and how it is drawn.
+    """Yield for each figure the stem of its files, its title, and a function that draws its chart.
 
-    They are those against parameters, of problems, and of each problem's metrics.
+    A figure of problems has its declaration in place of the function.
     """
     for i, declared in enumerate(outcome.entry.parameter_figures, 1):
         stem = f"overview-{i}"
@@ -200,7 +209,7 @@ def entry_figures(
 
 
 def write_entry_figures(folder: Path, outcome: JudgedEntry) -> None:
-    """Write the figures of an entry: see `entry_figures`."""
+    """Write the files of all figures of an entry."""
     for stem, title, draw in entry_figures(outcome):
         if isinstance(draw, ProblemFigure):
             _write_drawing(outcome, draw, folder / stem)
@@ -209,12 +218,13 @@ def write_entry_figures(folder: Path, outcome: JudgedEntry) -> None:
 
 
 def drawing_title(outcome: JudgedEntry, declared: ProblemFigure) -> str:
-    """Return the title of a figure of problems, with their titles."""
+    """Return the title of a figure of problems, followed by the titles of the problems."""
     titles = ", ".join(outcome.entry.problems[key].title for key in declared.problems)
     return f"{declared.title}: {titles}"
 
 
 def _write_drawing(outcome: JudgedEntry, declared: ProblemFigure, path: Path) -> None:
+    """Write the files of a figure of problems."""
     problems = {
         outcome.entry.problems[key].title: outcome.entry.spec(key, outcome.scale).plan.problem
         for key in declared.problems

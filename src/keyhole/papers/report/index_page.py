@@ -1,4 +1,4 @@
-"""Index page of many reproductions, with all claims and figures, and the claims as JSON."""
+"""Index page of many reproductions with all claims and figures, and the claims as JSON."""
 
 import json
 import math
@@ -40,7 +40,7 @@ STATUS_WORDS: Final[dict[Status, str]] = {
     "undecided": "open",
     "does not hold": "does not hold",
 }
-"""Short words for what became of a claim."""
+"""Short words for each status of a claim."""
 _ON_OURS: Final = "On set-ups of ours"
 _ABOUT_NO_PAPER: Final = "about no paper"
 
@@ -51,7 +51,7 @@ def entry_of(verdict: Verdict) -> str:
 
 
 def claim_address(verdict: Verdict) -> str:
-    """Return the address of a claim on the page of its entry, as a link of the index."""
+    """Return the link from the index to a claim on the page of its entry."""
     return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
 
 
@@ -60,7 +60,7 @@ Bars = Sequence[tuple[str, Sequence[Verdict]]]
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
-    """Return bars of squares, one for each claim; without a heading they have a legend."""
+    """Return bars with a square for each claim; if the heading is empty, they have a legend."""
     counted_bars = [
         (label, counts(bar), [list(group) for _, group in groupby(bar, entry_of)])
         for label, bar in bars
@@ -74,21 +74,21 @@ def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
 def write_index(
     folder: Path, scale: str, entries: Sequence[Entry], outcomes: Sequence[JudgedEntry]
 ) -> tuple[Path, Path]:
-    """Write ``index.html`` and ``claims.json``; return both.
+    """Write ``index.html`` and ``claims.json``, and return their paths.
 
     Parameters
     ----------
     folder : Path
-        The folder of all; the report of an entry is in ``entries/NAME``.
+        The folder of all reproductions; the report of an entry is in ``entries/NAME``.
     scale : str
-        The scale at which they were run.
+        The scale at which the entries were run.
     entries : sequence of Entry
         All entries, run or not.
     outcomes : sequence of JudgedEntry
         The entries that have been run.
     """
     index = write_page(folder / "index.html", _Index(scale, entries, outcomes).page())
-    # Rewritten with the page, which links to it.
+    # The page links to this file, so both are rewritten together.
     claims = folder / "claims.json"
     write_claims_json(claims, outcomes)
     return index, claims
@@ -96,11 +96,11 @@ def write_index(
 
 @dataclass
 class _Index:
-    """What the index shows."""
+    """Content of the index page."""
 
     scale: str
-    entries: Sequence[Entry]  # all, run or not
-    outcomes: Sequence[JudgedEntry]
+    entries: Sequence[Entry]  # all entries, run or not
+    outcomes: Sequence[JudgedEntry]  # the entries that have been run
 
     def __post_init__(self) -> None:
         folders = {outcome.entry.paper for outcome in self.outcomes}
@@ -117,8 +117,11 @@ class _Index:
         if self.on_our_setups:
             figures.append(claim_squares(_ON_OURS, self._verdict_bars(self.on_our_setups)))
         gallery = figure_gallery(self.outcomes, self.verdicts)
+        subject = count_text(len(self.citations), "paper")
+        if len(self.citations) == 1:
+            (subject,) = self.citations.values()
         return Page(
-            title=f"What {self._papers()} claim, and what was found",
+            title=f"What {subject} claim, and what was found",
             answer=self._answer(),
             figures=figures,
             sections=[
@@ -134,14 +137,8 @@ class _Index:
             ],
         )
 
-    def _papers(self) -> str:
-        """Return the citation of the only paper, or the number of papers."""
-        if len(self.citations) == 1:
-            return next(iter(self.citations.values()))
-        return count_text(len(self.citations), "paper")
-
     def _answer(self) -> list[PageBlock]:
-        """Return how many claims hold, and the small line below."""
+        """Return the sentence that counts the claims that hold, and the small line below it."""
         sentence = count_sentence(
             self.on_papers_setups, "The papers'", "claim", " on their set-ups"
         )
@@ -152,7 +149,7 @@ class _Index:
         return [Answer(sentence), line]
 
     def _verdict_bars(self, verdicts: Sequence[Verdict]) -> Bars:
-        """Return a bar for each paper, and one for entries about none; of one paper, by entry."""
+        """Return a bar for each paper, and for entries about none; of one paper, for each entry."""
         if len(self.citations) == 1:
             headings = {outcome.entry.name: outcome.entry.heading for outcome in self.outcomes}
             return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_of)]
@@ -162,9 +159,9 @@ class _Index:
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_section(self) -> list[Section]:
-        """Return the section of the papers' claims that do not hold; nothing where all do."""
+        """Return the section of the papers' claims that do not hold, in a list; empty if all do."""
         blocks: list[PageBlock] = [
-            # in brief: few words for a claim, and its number without a name
+            # `in_brief` shows the headline of a claim, and its number without a name.
             TemplateBlock(
                 "unmet_claims",
                 heading=where,
@@ -185,7 +182,7 @@ class _Index:
         return [Section("unmet", "What does not hold", blocks, is_open=True)]
 
     def _unmet_claims(self, verdicts: Sequence[Verdict]) -> list[tuple[str, ClaimRow]]:
-        """Return the paper and the row of each statement that does not hold, in order."""
+        """Return the citation and the row of each statement that does not hold, in order."""
         unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
         claims = []
         for outcome in self.outcomes:
@@ -195,7 +192,7 @@ class _Index:
         return claims
 
     def _uncovered_section(self) -> Section:
-        """Return what of each paper no entry covers, with the reasons."""
+        """Return the section of items of papers that no entry covers, with the reasons."""
         tables = []
         for paper in self.papers.values():
             items = [item for item in paper.items if item.covered == "not"]
@@ -211,13 +208,14 @@ class _Index:
 def figure_gallery(
     outcomes: Sequence[JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> TemplateBlock:
-    """Return tiles of entries in a grid, with their figures; `all_verdicts` are those by id.
+    """Return a grid with a tile for each entry and its figures; `all_verdicts` are by id.
 
-    The status of a tile says what became of the paper's claims; it is empty where it judges none.
+    The status of a tile is that of the answer of its entry; an entry without claims of a paper has
+    none.
     """
     tiles = []
     for outcome in outcomes:
-        answer, _ = entry_answer(outcome, all_verdicts, "")
+        answer = entry_answer(outcome, all_verdicts)
         folder = f"entries/{outcome.entry.name}"
         figures = entry_figures(outcome)
         tiles.append(
@@ -233,8 +231,8 @@ def figure_gallery(
 
 
 def write_claims_json(path: Path, outcomes: Sequence[JudgedEntry]) -> None:
-    """Write the claims of entries, all run at one scale, with their verdicts."""
-    # A file has one scale: verdicts at different scales are not to be compared.
+    """Write the claims of entries, all run at one scale, with their verdicts as JSON."""
+    # Verdicts at different scales are not comparable, so a file has one scale.
     scales = {outcome.scale for outcome in outcomes}
     if len(scales) != 1:
         raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
@@ -255,6 +253,7 @@ def write_claims_json(path: Path, outcomes: Sequence[JudgedEntry]) -> None:
 
 
 def _claim_record(outcome: JudgedEntry, verdict: Verdict, decided_by: str) -> dict[str, object]:
+    """Return the fields of a claim in ``claims.json``."""
     run = next(iter(outcome.runs.values()))
     return {
         "id": verdict.id,
@@ -280,7 +279,7 @@ def _claim_record(outcome: JudgedEntry, verdict: Verdict, decided_by: str) -> di
 
 
 def _number_record(number: Number) -> dict[str, object]:
-    """Return the fields of a number; infinite ones, and those that are not numbers, are null."""
+    """Return the fields of a number in ``claims.json``, where infinity and NaN are null."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in asdict(number).items()

@@ -13,9 +13,9 @@ from keyhole.text_formatting import count_text
 
 
 class TemplateBlock:
-    """A part of a page: a template of this package, and the values that it shows."""
+    """A block of a page: a template of this package, and the values that it shows."""
 
-    template: ClassVar[str]  # of each block its own
+    template: ClassVar[str]  # the path of the template, set for each block
 
     def __init__(self, template: str, **values: object) -> None:
         vars(self).update(values, template=f"papers/report/templates/{template}.html.j2")
@@ -28,11 +28,11 @@ class JudgedEntry:
     entry: Entry
     scale: str
     runs: dict[str, RunFolder]  # the finished runs, by problem
-    verdicts: tuple[Verdict, ...]  # on its claims
+    verdicts: tuple[Verdict, ...]  # the verdicts on its claims
 
     @property
     def replications(self) -> int:
-        """The number of replications of every policy on every problem."""
+        """The smallest number of replications on any of its problems."""
         return min(run.curves.replications for run in self.runs.values())
 
     @property
@@ -42,7 +42,7 @@ class JudgedEntry:
 
     @property
     def curves(self) -> dict[str, Curves]:
-        """The results, by problem."""
+        """The results by problem."""
         return {key: run.curves for key, run in self.runs.items()}
 
     @property
@@ -66,68 +66,66 @@ class JudgedEntry:
         return [metric for metric in self.entry.metrics if metric in problem_metrics]
 
     def common_metric(self) -> str:
-        """Return the first of the entry's metrics that all problems have."""
+        """Return the first of the entry's metrics that all problems have, or else its first."""
         common = set.intersection(*(set(curves.metrics) for curves in self.curves.values()))
         return next(filter(common.__contains__, self.entry.metrics), self.entry.metrics[0])
 
 
 def verdicts_by_id(outcomes: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
-    """Return all verdicts of some entries by id."""
+    """Return all verdicts of entries by id."""
     return {verdict.id: verdict for outcome in outcomes for verdict in outcome.verdicts}
 
 
 @dataclass(frozen=True)
 class SharedVerdict:
-    """The verdict of another entry on the same statement, or the command that finds it."""
+    """The verdict of another entry on the same statement, or the command that judges it."""
 
     id: str
     replications: int
-    status: Status | None = None  # None where it has not been judged
-    address: str = ""  # link to the verdict, if there is a page
-    command: str = ""  # that judges it, if it has not been
+    status: Status | None = None  # None if the claim has not been judged
+    address: str = ""  # the link to the verdict, if it has been judged
+    command: str = ""  # the command that judges the claim, if it has not been judged
 
 
 def shared_verdicts(
     verdict: Verdict, scale: str, all_verdicts: Mapping[str, Verdict], on_page: Collection[str]
 ) -> list[SharedVerdict]:
-    """Return the verdicts of other entries on the same statement, that with most runs first.
+    """Return the verdicts of other entries on the same statement, the one with most runs first.
 
     Parameters
     ----------
     verdict : Verdict
         A verdict on the statement.
     scale : str
-        The scale at which the other entries are run, if they are.
+        The scale at which other entries are run, or would be run.
     all_verdicts : mapping of str to Verdict
-        By id, all verdicts of this page and of the pages beside it.
+        All verdicts of this page and of the pages beside it, by id.
     on_page : collection of str
-        The entries of this page.
+        The names of the entries of this page.
     """
-    others = [_shared_verdict(id, scale, all_verdicts, on_page) for id in verdict.same_as]
-    return sorted(others, key=lambda other: -other.replications)
-
-
-def _shared_verdict(
-    id: str, scale: str, all_verdicts: Mapping[str, Verdict], on_page: Collection[str]
-) -> SharedVerdict:
-    entry = id.partition("/")[0]
-    if id in all_verdicts:
-        address = f"#{id}" if entry in on_page else f"../{entry}/report.html#{id}"
-        return SharedVerdict(id, all_verdicts[id].replications, all_verdicts[id].status, address)
-    # It has not been run: its scale says how many replications it would have.
-    replications = Entry.load(entry).scales[scale].replications
-    return SharedVerdict(id, replications, command=f"keyhole reproduce {entry} --scale {scale}")
+    shared = []
+    for id in verdict.same_as:
+        name = id.partition("/")[0]
+        if id in all_verdicts:
+            address = f"#{id}" if name in on_page else f"../{name}/report.html#{id}"
+            judged = all_verdicts[id]
+            shared.append(SharedVerdict(id, judged.replications, judged.status, address))
+        else:
+            entry = Entry.load(name)
+            replications = entry.scales[scale].replications
+            shared.append(SharedVerdict(id, replications, command=entry.command(scale)))
+    return sorted(shared, key=lambda other: -other.replications)
 
 
 class RunsToDecide(NamedTuple):
-    """How many runs would decide a claim, and the command that plays more."""
+    """How many runs would decide a claim, and the command that plays more runs."""
 
     text: str
-    command: str = ""  # empty where no scale has more
+    command: str = ""  # empty where no scale has more runs
 
 
 def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
-    """Return how many runs would decide a claim, and how they are played; None if unknown."""
+    """Return how many runs would decide a claim and how to play more; None without an estimate."""
     if verdict.needed is None:
         return None
     needed_runs = float(f"{verdict.needed:.2g}")  # two digits of an estimate
@@ -139,7 +137,7 @@ def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | Non
     return RunsToDecide(text, outcome.entry.command("paper"))
 
 
-_Mark = tuple[Status, str]
+_Mark = tuple[Status, str]  # the status that an answer stands for, and its first word
 _NO: Final[_Mark] = ("does not hold", "No.")
 _NOT_DECIDED: Final[_Mark] = ("undecided", "Not decided.")
 _IN_PART: Final[_Mark] = ("undecided", "In part.")
@@ -148,82 +146,77 @@ _YES: Final[_Mark] = ("holds", "Yes.")
 _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 
 
-def entry_answer(
-    outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], front: str
-) -> tuple[Answer, TemplateBlock]:
-    """Return the answer of an entry, and the small line below it.
+def entry_line(
+    outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], index_link: str
+) -> TemplateBlock:
+    """Return the small line below the answer of an entry.
 
-    Parameters
-    ----------
-    outcome : JudgedEntry
-        The entry.
-    all_verdicts : mapping of str to Verdict
-        By id, all verdicts of this folder, of which the one with the most replications counts.
-    front : str
-        Link to the page of all entries, or nothing.
+    `index_link` is the link to the page of all entries, or empty.
     """
-    deciding = [deciding_verdict(verdict, all_verdicts) for verdict in outcome.papers_verdicts]
     about = f"{outcome.replications:,} runs."
     if outcome.entry.question:
         about = f"{outcome.entry.title}. {about}"
-    ids = [verdict.id for verdict in outcome.papers_verdicts]
-    line = TemplateBlock(
+    papers_verdicts = outcome.papers_verdicts
+    return TemplateBlock(
         "entry_line",
         outcome=outcome,
         about=about,
-        checks=counts(outcome.own_verdicts) if deciding else "",
-        elsewhere=sum(verdict.id != id for verdict, id in zip(deciding, ids, strict=True)),
-        front=front,
+        checks=counts(outcome.own_verdicts) if papers_verdicts else "",
+        elsewhere=sum(deciding_verdict(v, all_verdicts).id != v.id for v in papers_verdicts),
+        index_link=index_link,
     )
-    return _answer(outcome, deciding, all_verdicts), line
 
 
-def _answer(
-    outcome: JudgedEntry, deciding: Sequence[Verdict], all_verdicts: Mapping[str, Verdict]
-) -> Answer:
-    """Return the answer of an entry, given the verdicts that decide its paper's claims."""
+def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> Answer:
+    """Return the answer of an entry to its question.
+
+    `all_verdicts` are the verdicts of its folder by id; the one with the most replications decides
+    a statement.
+    """
+    deciding = [deciding_verdict(verdict, all_verdicts) for verdict in outcome.papers_verdicts]
     if not deciding:
         text = "Figures alone: nothing is claimed."
         if outcome.own_verdicts:
             checks = count_sentence(outcome.own_verdicts, "Keyhole's own", "check")
             text = f"No paper claims this. {checks}"
         return Answer(text)
-    judged, replicas = split_by_setup(deciding)
-    where = "" if judged else f" on {setup_words(replicas)}"
+    on_papers_setup, replicas = split_by_setup(deciding)
+    where = "" if on_papers_setup else f" on {setup_words(replicas)}"
     text = count_sentence(deciding, "The paper's", "claim", where)
-    if judged and replicas:
+    if on_papers_setup and replicas:
         text += f" On {setup_words(replicas)}, of these: {counts(replicas)}."
-    status, mark = _mark_of_setups(judged or replicas, deciding)
+    status, mark = _mark_of_setups(on_papers_setup or replicas, deciding)
     if is_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
-    # A word answers a question; a title asks none.
+    # The word answers a question; without one the page is headed by the title of the entry.
     if not outcome.entry.question:
         mark = ""
     return Answer(text, "", mark, status)
 
 
 def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> str:
-    """Return the answer of an entry with its word, and how many of Keyhole's own checks hold."""
-    answer, _ = entry_answer(outcome, all_verdicts, "")
+    """Return the answer of an entry with its first word, and how many of Keyhole's checks hold."""
+    answer = entry_answer(outcome, all_verdicts)
     sentences = [answer.mark, answer.text]
     if outcome.papers_verdicts and outcome.own_verdicts:
         sentences.append(count_sentence(outcome.own_verdicts, "Keyhole's own", "check"))
     return " ".join(filter(None, sentences))
 
 
-def _mark_of_setups(judged: Sequence[Verdict], all_verdicts: Sequence[Verdict]) -> _Mark:
-    """Return the mark of claims judged on the paper's set-ups, and of these with all others.
+def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict]) -> _Mark:
+    """Return the mark of an entry, given its verdicts on the paper's set-up, and all of them.
 
-    Claims on set-ups of ours may weaken an answer. They make no more of it than "In part.".
+    Claims on set-ups of ours may weaken the mark. They raise it to no more than "In part.".
     """
-    papers_mark, common_mark = answer_mark(judged), answer_mark(all_verdicts)
+    papers_mark = answer_mark(on_papers_setup)
+    common_mark = answer_mark(verdicts)
     if _WEAKEST_FIRST.index(common_mark) <= _WEAKEST_FIRST.index(papers_mark):
         return common_mark
     return max(papers_mark, _IN_PART, key=_WEAKEST_FIRST.index)
 
 
 def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
-    """Return whether a claim of the paper is judged in more runs by an entry that has not run."""
+    """Return whether an entry that has not been run would judge a claim in more runs."""
     return any(
         shared.status is None and shared.replications > verdict.replications
         for verdict in outcome.papers_verdicts
@@ -245,7 +238,7 @@ def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
 
 
 def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: str = "") -> str:
-    """Return a sentence with how many claims hold, are open, and do not hold.
+    """Return a sentence that says how many claims hold, are open, and do not hold.
 
     Examples
     --------
@@ -258,6 +251,6 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
 
 
 def setup_words(verdicts: Sequence[Verdict]) -> str:
-    """Return whose set-up claims of a paper are judged on, where it is not the paper's."""
+    """Return the words for the set-ups of claims that are not judged on the paper's."""
     replica = all(verdict.setup == "replica" for verdict in verdicts)
     return "our replica of its set-up" if replica else "set-ups of ours"

@@ -1,4 +1,4 @@
-"""Drawing of a figure of problems, with a panel for each, such as stages of grids."""
+"""Drawings of problems side by side: of their runs, of their gains, or of stages of grids."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,18 +18,18 @@ from keyhole.text_formatting import count_text
 def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
     """Draw four stages of the grids of z-RCUCB, from top to bottom.
 
-    They are the grids at the start, after the first round that extends a grid at one point, after
-    the first that extends one at several, and after 1,000 rounds; see
+    The stages are the start, the first round that extends a grid at one point, the first round that
+    extends a grid at several points, and the end of 1,000 rounds; see
     `keyhole.papers.bengs2022.problem_numbers.stages`.
 
     Parameters
     ----------
     problem : Problem
-        The instance; every limit may be chosen.
+        A problem in which every limit may be chosen.
     figure : matplotlib Figure
         An empty figure to draw on.
     names : sequence of str, optional
-        Names of the arms; by default their numbers.
+        The names of the arms; by default their indices.
 
     References
     ----------
@@ -44,7 +44,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 
 
 def _stages_to_show(all_stages: Sequence[Stage]) -> dict[str, Stage]:
-    """Return the stages to show, by their titles."""
+    """Return the stages to draw, by their titles."""
     titled_stages = {"at the start": all_stages[0]}
     first_single = [stage for stage in all_stages if stage.extended == 1][:1]
     first_joint = [stage for stage in all_stages if stage.extended > 1][:1]
@@ -55,16 +55,16 @@ def _stages_to_show(all_stages: Sequence[Stage]) -> dict[str, Stage]:
 
 
 _HEIGHT: Final = 4.2
-_PANEL: Final = 1.4  # the height of one of several panels that share the figure's width
+_PANEL: Final = 1.4  # the height of each panel in a column of several
 
 Problems = Mapping[str, Any]
 """Problems of the drawing's setting, by title."""
 Panels = Callable[[Figure, Problems, Sequence[str]], None]
-"""Draws into a figure, given problems by title, and the names of the arms."""
+"""A function that draws problems, given by title, into a figure, with the names of the arms."""
 
 
 def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
-    """Return the figure, given the problems by title."""
+    """Return a figure of problems, given its declaration and the problems by title."""
     figure = blank_figure(height=_HEIGHT)
     DRAWINGS[declared.draw](figure, problems, declared.names)
     return figure
@@ -73,7 +73,7 @@ def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
 def _side_by_side(
     draw: Callable[..., Axes], figure: Figure, problems: Problems, names: Sequence[str]
 ) -> None:
-    """Draw a panel for each problem."""
+    """Draw a panel for each problem by the function `draw`."""
     panels = figure.subplots(1, len(problems), squeeze=False)[0]
     for axes, (title, problem) in zip(panels, problems.items(), strict=True):
         draw(problem, axes, names=names)
@@ -81,7 +81,7 @@ def _side_by_side(
 
 
 def _draw_refinement(figure: Figure, problems: Problems, names: Sequence[str]) -> None:
-    """Draw the grids of each problem in a column of its own."""
+    """Draw the grids of each problem as a column of panels."""
     columns = figure.subfigures(1, len(problems), squeeze=False)[0]
     for column, (title, problem) in zip(columns, problems.items(), strict=True):
         draw_refinement(problem, column, names=names)
@@ -94,4 +94,4 @@ DRAWINGS: Final[dict[str, Panels]] = {
     "resource.gains": partial(_side_by_side, draw_gains),
     "resource.refinement": _draw_refinement,
 }
-"""The function of each of `DRAWING_NAMES`."""
+"""The function that draws each of `DRAWING_NAMES`."""

@@ -1,4 +1,4 @@
-"""Report page of a reproduction: the answer, charts and claims first, all else folded."""
+"""Report page of a reproduction: the answer, charts and claims first, the rest folded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from keyhole.results.curve_chart import cell_note
 BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 _MOST_PANELS: Final = 9
-"""More charts of problems would make a first part that is scrolled for long."""
+"""Charts of more problems are folded, so that the first part of the page stays short."""
 
 
 def write_reproduction(
@@ -27,7 +27,7 @@ def write_reproduction(
 ) -> Path:
     """Write ``report.html`` and the files of the figures of a reproduction.
 
-    `all_verdicts` are verdicts of pages beside this one, by id.
+    `all_verdicts` are the verdicts of pages beside this one, by id.
     """
     for outcome in outcomes:
         entry_charts.write_entry_figures(folder, outcome)
@@ -37,80 +37,80 @@ def write_reproduction(
 def write_reproduction_page(
     folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
-    """Write ``report.html`` alone: the files of its figures are there."""
+    """Write ``report.html`` where the files of its figures are written already."""
     all_verdicts = {**all_verdicts, **judged_entry.verdicts_by_id(outcomes)}
-    front = "../../index.html" if (folder.parent.parent / BATCH_MARKER).is_file() else ""
+    index_link = ""
+    if (folder.parent.parent / BATCH_MARKER).is_file():
+        index_link = "../../index.html"
     on_page = [outcome.entry.name for outcome in outcomes]
-    views = [_EntryView(outcome, folder, all_verdicts, on_page, front) for outcome in outcomes]
+    views = [_EntryView(outcome, folder, all_verdicts, on_page, index_link) for outcome in outcomes]
     first, *others = views
-    rules = [Text(render_template("papers/report/templates/rules.txt.j2"))]
-    has_verdicts = any(outcome.verdicts for outcome in outcomes)
+    sections = [view.as_section() for view in others]
+    if any(outcome.verdicts for outcome in outcomes):
+        rules = Text(render_template("papers/report/templates/rules.txt.j2"))
+        sections.append(Section("rules", "How verdicts were reached", [rules]))
+    for view in views:
+        ending = f": {view.name}" if others else ""
+        for section in view.sections():
+            sections.append(replace(section, title=section.title + ending))
     page = Page(
         title=first.outcome.entry.heading,
         answer=first.answer(),
         figures=first.figures(),
         beside=first.claims(),
-        sections=[
-            *(view.as_section() for view in others),
-            *([Section("rules", "How verdicts were reached", rules)] if has_verdicts else []),
-            *(
-                replace(section, title=f"{section.title}: {view.name}") if others else section
-                for view in views
-                for section in view.sections()
-            ),
-            _settings_section(outcomes),
-        ],
+        sections=[*sections, _settings_section(outcomes)],
     )
     return write_page(folder / "report.html", page)
 
 
 @dataclass
 class _EntryView:
-    """What a page shows of one of its entries."""
+    """A view of one entry of a page: the blocks and sections that show it."""
 
     outcome: judged_entry.JudgedEntry
     folder: Path
-    verdicts: Mapping[str, Verdict]  # all, by id
-    on_page: Sequence[str]  # the entries of the page
-    index_link: str  # to the page of all entries, or empty
+    verdicts: Mapping[str, Verdict]  # all verdicts of this page and of pages beside it, by id
+    on_page: Sequence[str]  # the names of the entries of the page
+    index_link: str  # the link to the page of all entries, or empty
 
     def __post_init__(self) -> None:
         entry = self.outcome.entry
         self.name = entry.name
         self.drawings = list(enumerate(entry.problem_figures, 1))
         self.overviews = list(enumerate(entry.parameter_figures, 1))
-        # Charts against a parameter say in one picture what those of the problems say in many.
         problems = list(self.outcome.runs)
+        # A chart against a parameter shows at once what the charts of the problems show together.
         if self.overviews:
             problems = []
-        self.shown = problems[:_MOST_PANELS]
-        self.left = problems[_MOST_PANELS:]
+        self.charted_problems = problems[:_MOST_PANELS]
+        self.folded_problems = problems[_MOST_PANELS:]
 
     def answer(self) -> Sequence[PageBlock]:
-        """Return the answer in one line, and the small line below it."""
-        return judged_entry.entry_answer(self.outcome, self.verdicts, self.index_link)
+        """Return the answer, and the small line below it."""
+        line = judged_entry.entry_line(self.outcome, self.verdicts, self.index_link)
+        return [judged_entry.entry_answer(self.outcome, self.verdicts), line]
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
+        if not self.overviews:
+            return [entry_charts.entry_charts(self.outcome, self.charted_problems, "chart")]
         charts = [
             entry_charts.parameter_chart(self.outcome, figure, f"overview-{i}")
             for i, figure in self.overviews
         ]
-        if len(charts) > 1:
-            return [ChartGrid(charts)]
-        return [*charts] or [entry_charts.entry_charts(self.outcome, self.shown, "chart")]
+        return [ChartGrid(charts)] if len(charts) > 1 else [*charts]
 
     def claims(self) -> list[PageBlock]:
-        """Return the rows of the paper's claims; Keyhole's own checks where there are none."""
-        judged, replicas = split_by_setup(self.outcome.papers_verdicts)
-        blocks: list[PageBlock] = []
-        row_budget = MOST_ROWS
+        """Return the rows of the paper's claims, or of Keyhole's own checks if there are none."""
+        on_papers_setup, replicas = split_by_setup(self.outcome.papers_verdicts)
         groups = {
-            "The paper says": judged,
+            "The paper says": on_papers_setup,
             f"The paper says; judged on {judged_entry.setup_words(replicas)}": replicas,
         }
         if not self.outcome.papers_verdicts:
             groups = {"Keyhole checks": self.outcome.own_verdicts}
+        blocks: list[PageBlock] = []
+        row_budget = MOST_ROWS
         for heading, verdicts in groups.items():
             if verdicts:
                 rows = claim_rows(self.outcome, verdicts, self.verdicts, self.on_page)
@@ -119,7 +119,7 @@ class _EntryView:
         return blocks
 
     def as_section(self) -> Section:
-        """Return what the first screen shows of an entry that is not the page's first."""
+        """Return a section with the blocks of a first screen, for entries after the first."""
         blocks = [
             *self.answer(),
             judged_entry.TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
@@ -127,7 +127,7 @@ class _EntryView:
         return Section(self.name, self.outcome.entry.heading, blocks)
 
     def sections(self) -> list[Section]:
-        """Return the folded parts."""
+        """Return the folded sections."""
         outcome = self.outcome
         sections = []
         if outcome.papers_verdicts and outcome.own_verdicts:
@@ -147,15 +147,16 @@ class _EntryView:
             pictures = [self._drawing(drawn, f"drawing-{i}") for i, drawn in self.drawings]
             title = "Drawings of the problems"
             sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
-        if self.left:
-            title = f"Charts of {len(self.left)} more problems"
-            chart = entry_charts.entry_charts(outcome, self.left, "more")
+        if self.folded_problems:
+            title = f"Charts of {len(self.folded_problems)} more problems"
+            chart = entry_charts.entry_charts(outcome, self.folded_problems, "more")
             sections.append(Section(f"{self.name}-more", title, [chart]))
         sections += [self._overview(figure, f"overview-{i}") for i, figure in self.overviews]
         problems = [self._problem(key) for key in outcome.runs]
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
     def _drawing(self, declared: ProblemFigure, name: str) -> Section:
+        """Return the section of a figure of problems, with the drawing from the file `name`.svg."""
         title = entry_charts.drawing_title(self.outcome, declared)
         picture = judged_entry.TemplateBlock(
             "picture",
@@ -167,7 +168,7 @@ class _EntryView:
         return Section(name, declared.title, [picture])
 
     def _overview(self, declared: ParameterFigure, stem: str) -> Section:
-        """Return the table of a figure against a number that differs between problems."""
+        """Return the section with the table of a figure against a number."""
         metric = declared.metric or self.outcome.common_metric()
         metric_entry = next(iter(self.outcome.curves.values())).metric(metric)
         points = declared.estimates(self.outcome.curves, metric)
@@ -177,16 +178,15 @@ class _EntryView:
         return Section(stem, declared.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
 
     def _problem(self, problem: str) -> Section:
-        """Return the tables of a problem, and the charts that stand nowhere else on the page."""
+        """Return the section of a problem: its tables, and the charts that are shown only here."""
         outcome = self.outcome
         entry = outcome.entry
         run = outcome.runs[problem]
-        has_chart = problem in (*self.shown, *self.left)
-        metrics = outcome.metrics_of(problem)
         sections = []
-        for i, metric in enumerate(metrics):
+        for i, metric in enumerate(outcome.metrics_of(problem)):
             blocks: list[PageBlock] = []
-            if i or not has_chart:
+            # Without overviews the chart of the first metric stands above.
+            if i or self.overviews:
                 blocks.append(entry_charts.problem_chart(outcome, problem, metric))
             if entry.ratio_to is not None:
                 blocks.append(entry_charts.ratio_chart(run.curves, problem, metric, entry.ratio_to))
@@ -199,7 +199,7 @@ class _EntryView:
 
 
 def _settings_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
-    """Return what the entries are about, their sources, their specs, and their versions."""
+    """Return the section with texts about the entries, their sources, specs and versions."""
     blocks: list[PageBlock] = []
     for outcome in outcomes:
         blocks.append(Text(outcome.entry.about, outcome.entry.source))

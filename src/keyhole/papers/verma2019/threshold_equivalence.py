@@ -1,6 +1,5 @@
-"""Whether two lists of amounts that arms need lead to the same best division of a resource."""
+"""Test whether two lists of thresholds of arms lead to the same best allocation of a resource."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.claims.statistics import Finding, Result
-from keyhole.papers.entry_names import Checkpoint, PolicyName, ProblemName
+from keyhole.papers.claims.statistics import Finding, Results
+from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
@@ -22,12 +21,12 @@ _THRESHOLD = Range(gt=0, le=1)
 
 
 def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
-    r"""Return the candidate that is equivalent to a threshold.
+    r"""Return the candidate threshold that is equivalent to a threshold.
 
     .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
 
-    It is the largest threshold, at most 1, with which the resource Q suffices for as many of the K
-    arms; :math:`\theta_c` is in (0, 1] and at most Q.
+    It is the largest threshold, at most 1, with which the resource Q suffices for the same number
+    of the K arms; :math:`\theta_c` is in (0, 1] and at most Q.
 
     References
     ----------
@@ -39,11 +38,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
     0.5833
     """
     valid_threshold = check_number("threshold", threshold, _THRESHOLD)
-    return min(
-        1.0,
-        check_number("resource", resource, Range(gt=0))
-        / count_funded_arms(valid_threshold, arms, resource),
-    )
+    valid_resource = check_number("resource", resource, Range(gt=0))
+    return min(1.0, valid_resource / count_funded_arms(valid_threshold, arms, resource))
 
 
 def allocation_equivalent(
@@ -53,8 +49,8 @@ def allocation_equivalent(
 
     .. math:: \min_a \sum_i \mu_i 1\{a_i < \theta_i\} = \min_a \sum_i \mu_i 1\{a_i < \hat\theta_i\}
 
-    If no estimate is too low, the allocation that is optimal for the estimates is then optimal. A
-    common threshold is repeated for each arm.
+    If they have, and no estimate is too low, the allocation that is optimal for the estimates is
+    optimal for the thresholds. A common threshold is repeated for each arm.
 
     Parameters
     ----------
@@ -72,12 +68,12 @@ def allocation_equivalent(
 
     Notes
     -----
-    By Lemma 3, estimates at most :math:`\gamma` (`Problem.gamma`) above the thresholds are
-    equivalent to them. The paper states the lemma for all mean losses; but :math:`\gamma` is
+    By Lemma 3, estimates that are at most :math:`\gamma` (`Problem.gamma`) above the thresholds are
+    equivalent to them. The paper states the lemma for all mean losses. But :math:`\gamma` is
     computed from the residual of the best allocation, which depends on the mean losses, and the
-    lemma holds for those from which it was computed. For others it can fail: with
-    thresholds (0.5, 0.5, 0.9), a resource of 1 and mean losses (0.2, 0.2, 0.9), :math:`\gamma` is
-    0.033; but for mean losses (0.6, 0.6, 0.5) estimates that are 0.03 too high are not equivalent.
+    lemma holds for these mean losses. For others it can fail: with thresholds (0.5, 0.5, 0.9), a
+    resource of 1 and mean losses (0.2, 0.2, 0.9), :math:`\gamma` is 0.033, but for mean losses
+    (0.6, 0.6, 0.5) estimates that are 0.03 too high are not equivalent.
 
     References
     ----------
@@ -91,8 +87,8 @@ def allocation_equivalent(
     False
     """
     means = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
-    # The least loss is the sum of all means less what the best set of arms saves, so the latter are
-    # compared.
+    # The least loss is the sum of all means less what the best set of arms saves, so it suffices to
+    # compare the savings.
     savings = []
     for name, values in (("thresholds", thresholds), ("estimates", estimates)):
         weights = check_vector(name, values, _THRESHOLD, len(means))
@@ -101,14 +97,15 @@ def allocation_equivalent(
 
 
 def best_allocation(
-    results: Mapping[str, Result], metric: str, problem: ProblemName, policy: PolicyName,
+    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     at_least: Annotated[float, Field(ge=0, le=1)], round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
     """Judge whether estimated thresholds lead to the best allocation, in a share of replications.
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
-    et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for those of all arms.
-    The claim is judged as an estimate of a proportion.
+    et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for the estimates of
+    all arms. The claim holds if the 95 % interval of the share lies above `at_least`, and does not
+    hold if it lies below.
     """
     result = results[problem]
     table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]
@@ -124,7 +121,7 @@ def best_allocation(
 
 
 def check_best_allocation(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse another metric, and problems of another setting."""
+    """Refuse a metric other than ``estimates[0]``, and problems of another setting."""
     if claim.metric != "estimates[0]" or plan.problem.setting.name != "semibandit":
         raise ValueError(
             "metric must be 'estimates[0]', on a problem of the setting 'semibandit', "
@@ -133,8 +130,8 @@ def check_best_allocation(claim: AnyClaim, plan: Plan) -> None:
 
 
 def _leads_to_best_allocation(problem: Any, estimates: FloatArray) -> bool:
-    return all(
-        map(allocation_reaches_threshold, estimates, problem.thresholds)
-    ) and allocation_equivalent(
-        problem.mean_losses, problem.thresholds, estimates, problem.resource
-    )
+    """Return whether no estimate is too low, and all are equivalent to the thresholds."""
+    if not all(map(allocation_reaches_threshold, estimates, problem.thresholds)):
+        return False
+    means = problem.mean_losses
+    return allocation_equivalent(means, problem.thresholds, estimates, problem.resource)

@@ -1,15 +1,35 @@
-"""Types of the names and short texts in an entry, and the check that the names exist."""
+"""Types of fields of an entry: names, which are checked to exist, and short texts."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from keyhole.play.simulation_plan import Plan
 from keyhole.validate import check_choice, check_line, short_repr
 
 PlansOf = Callable[[str], Mapping[str, Plan]]
-"""Returns the experiments on a problem, by scale, given its key."""
+"""A function that returns the experiments on a problem by scale, given the problem's key."""
+
+
+class TableModel(BaseModel):
+    """A table of a TOML file; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def problem_keys(self) -> tuple[str, ...]:
+        """The distinct keys of problems that the fields name, in order."""
+        return self._names_of(ProblemKey)
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The distinct metrics that the fields name, in order."""
+        return self._names_of(MetricKey)
+
+    def _names_of(self, name_class: type[str]) -> tuple[str, ...]:
+        names = (name for _, name, _ in _find_names(self, "", None))
+        return tuple(dict.fromkeys(name for name in names if isinstance(name, name_class)))
 
 
 class ProblemKey(str):
@@ -28,6 +48,7 @@ class Round(int):
     """A checkpoint of the problems."""
 
 
+# Validation gives a name the class of what it names, by which `_find_names` recognises it.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]
@@ -38,34 +59,23 @@ _MOST_LISTED: Final = 12
 
 
 def refuse_unknown(
-    where: str,
-    model: BaseModel,
-    problem_keys: Sequence[str],
-    problems: Collection[str],
-    plans_of: PlansOf,
+    where: str, model: TableModel, problems: Collection[str], plans_of: PlansOf
 ) -> None:
-    """Refuse a table that names an unknown problem, policy, metric or checkpoint."""
+    """Refuse a table that names an unknown problem, policy, metric or checkpoint.
+
+    A name that belongs to a problem, such as the policy of a cell, must exist on that problem; any
+    other name, on each problem of the table. `problems` are the keys of the entry's problems, and
+    `where` begins error messages.
+    """
     names = list(_find_names(model, where, None))
-    # First all problems, since other names are looked up in the plans of problems.
+    # Problems come first, since all other names are looked up in the plans of a problem.
     for path, name, _ in names:
         if isinstance(name, ProblemKey):
             check_choice(path, name, problems)
     for path, name, problem_of_name in names:
-        for problem in problem_keys if problem_of_name is None else [problem_of_name]:
+        for problem in model.problem_keys if problem_of_name is None else [problem_of_name]:
             for scale, plan in plans_of(problem).items():
                 _check_name(path, name, plan, f"{problem!r} at scale {scale!r}")
-
-
-def problems_in(model: BaseModel) -> list[str]:
-    """Return the distinct problems that a table names, in order."""
-    names = (name for _, name, _ in _find_names(model, "", None))
-    return list(dict.fromkeys(name for name in names if isinstance(name, ProblemKey)))
-
-
-def metrics_in(model: BaseModel) -> list[str]:
-    """Return the distinct metrics that a table names, in order."""
-    names = (name for _, name, _ in _find_names(model, "", None))
-    return list(dict.fromkeys(name for name in names if isinstance(name, MetricKey)))
 
 
 def _check_name(path: str, name: Name, plan: Plan, where: str) -> None:
@@ -84,12 +94,13 @@ def _check_name(path: str, name: Name, plan: Plan, where: str) -> None:
 def _find_names(
     value: object, path: str, problem: str | None
 ) -> Iterator[tuple[str, Name, str | None]]:
-    """Yield the path of each name in a value, the name, and the problem that it is on, if given."""
+    """Yield the path of each name in a value, the name, and the problem that it belongs to.
+
+    `problem` is the problem that the value belongs to; None if it belongs to none.
+    """
     if isinstance(value, Name):
         yield path, value, problem
     elif isinstance(value, BaseModel):
-        # A cell that names its problem is checked against that problem alone, else against all of
-        # the claim's.
         problem = getattr(value, "problem", problem)
         for field in type(value).model_fields:
             yield from _find_names(getattr(value, field), f"{path}.{field}", problem)
@@ -99,11 +110,12 @@ def _find_names(
     elif isinstance(value, dict):
         for key, element in value.items():
             yield from _find_names(key, path, problem)
-            yield from _find_names(element, f"{path}.{key}", problem)
+            owner = key if isinstance(key, ProblemKey) else problem
+            yield from _find_names(element, f"{path}.{key}", owner)
 
 
 def _list_rounds(rounds: Sequence[int]) -> str:
-    """Return rounds as text; of many, the first two and the last."""
+    """Return rounds as text: all of them, or of many the first two and the last."""
     if len(rounds) <= _MOST_LISTED:
         return ", ".join(map(str, rounds))
     return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"
@@ -113,13 +125,13 @@ QUESTION_WORDS: Final = 14
 SHORT_WORDS: Final = 12
 
 
-def _few_words(limit: int, ending: str = "") -> AfterValidator:
-    """Return a validator of texts: empty, or one line of at most `limit` words, with an ending."""
+def _limit_words(limit: int, ending: str = "") -> AfterValidator:
+    """Return a validator of texts: one line of at most `limit` words with an ending, or empty."""
 
     def check(text: str) -> str:
         if not text:
             return text
-        # Pydantic's path, which begins the message, ends where this name begins.
+        # Without a name: messages of Pydantic begin with the path of the field.
         check_line("", text)
         if text != text.strip():
             raise ValueError(f" must not begin or end with a space, got {short_repr(text)}")
@@ -133,8 +145,8 @@ def _few_words(limit: int, ending: str = "") -> AfterValidator:
     return AfterValidator(check)
 
 
-Question = Annotated[str, _few_words(QUESTION_WORDS, "?")]
+Question = Annotated[str, _limit_words(QUESTION_WORDS, "?")]
 """A question that can be answered with yes or no, in at most 14 words; or empty."""
 
-ShortText = Annotated[str, _few_words(SHORT_WORDS)]
+ShortText = Annotated[str, _limit_words(SHORT_WORDS)]
 """A claim in at most 12 plain words that are understood alone; or empty."""

@@ -5,14 +5,14 @@ import pytest
 from pydantic import BaseModel, Field
 
 from keyhole.papers.claims import KINDS, Finding
-from keyhole.papers.claims.claim import claim_class
+from keyhole.papers.claims.claim import make_claim_class
 from keyhole.papers.claims.kinds import find_claim_class
 from keyhole.papers.entry import ParameterFigure
-from keyhole.papers.entry_names import (
+from keyhole.papers.field_types import (
     Checkpoint,
     PolicyName,
     ProblemName,
-    metrics_in,
+    TableModel,
     refuse_unknown,
 )
 from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
@@ -46,8 +46,10 @@ def rivalry(
 
 def check(**more):
     plan = SimpleNamespace(policies=["us", "x"], metrics=["aggregate_regret"], checkpoints=[10, 20])
-    claim = claim_class(rivalry, kind="rivalry").model_validate(COMMON | {"kind": "rivalry"} | more)
-    refuse_unknown("claims[0]", claim, claim.problem_keys, ["made-up"], lambda key: {"quick": plan})
+    claim = make_claim_class(rivalry, kind="rivalry").model_validate(
+        COMMON | {"kind": "rivalry"} | more
+    )
+    refuse_unknown("claims[0]", claim, ["made-up"], lambda key: {"quick": plan})
 
 
 @pytest.mark.parametrize(
@@ -108,13 +110,14 @@ def test_metrics_are_found_wherever_they_are_named():
         | {"cells": [{"policy": "us"}, {"policy": "x"}]}
         | {"metrics": ["pulls[0]", "regret"]}
     )
-    assert metrics_in(claim) == ["aggregate_regret", "pulls[0]", "regret"]
-    assert metrics_in(ParameterFigure(title="O", x_label="x", x={"a": 1, "b": 2})) == []
+    assert claim.metric_names == ("aggregate_regret", "pulls[0]", "regret")
+    figure = ParameterFigure(title="O", x_label="x", x={"a": 1, "b": 2})
+    assert figure.metric_names == ()
 
 
 def test_a_key_of_a_table_may_be_a_name():
-    class Keyed(BaseModel):
+    class Keyed(TableModel):
         x: dict[ProblemName, float]
 
     with pytest.raises(ValueError, match=r"keyed\.x must be one of a; got 'b'"):
-        refuse_unknown("keyed", Keyed(x={"b": 1.0}), ["a"], ["a"], lambda key: {})
+        refuse_unknown("keyed", Keyed(x={"b": 1.0}), ["a"], lambda key: {})
