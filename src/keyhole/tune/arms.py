@@ -175,12 +175,6 @@ class Arm:
     shell_error: str = field(default="", compare=False, repr=False)
     arguments: Mapping[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
-    def as_json(self) -> dict[str, object]:
-        """Return the arm as JSON data."""
-        data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
-        del data["shell_error"], data["arguments"]
-        return data
-
     def format_command(self, fields: Mapping[str, object]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.

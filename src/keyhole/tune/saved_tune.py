@@ -71,9 +71,8 @@ def _check_spec(folder: Path, spec: Spec) -> None:
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
-        # Both went through JSON, which makes lists of tuples.
         saved_entries = read_spec(folder).as_json()
-        new_entries = json.loads(json.dumps(spec.as_json()))
+        new_entries = spec.as_json()
         for entry, saved in saved_entries.items():
             if entry not in _MAY_DIFFER and saved != new_entries[entry]:
                 path, old, new = _find_difference(entry, saved, new_entries[entry])

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_jsonable_python
 
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
@@ -271,18 +272,15 @@ class Spec:
 
     def as_json(self) -> dict[str, object]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
-        return {
-            **vars(self),
-            "arms": [arm.as_json() for arm in self.arms],
-            "limits": list(self.limits),
-            "instances": [asdict(instance) for instance in self.instances],
-            "success": self.success.as_json(),
+        policy = self.policy
+        entries: dict[str, object] = to_jsonable_python(
+            replace(self, policy=None),
+            exclude={"arms": {"__all__": {"shell_error", "arguments"}}},
+            fallback=lambda space: space.as_json(),
+        )
+        return entries | {
             "objective": self.objective.as_json(),
-            "environment": dict(self.environment),
-            "policy": self.policy
-            and {"name": type(self.policy).__name__, **self.policy.parameters()},
-            "folder": str(self.folder),
-            "search": self.search and self.search.as_json(),
+            "policy": policy and {"name": type(policy).__name__, **policy.parameters()},
         }
 
     @classmethod
