@@ -338,11 +338,14 @@ def check_field_table(
     if not isinstance(value, Mapping) or len(value) < least:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     for name in value:
-        if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
-            raise ValueError(
-                f"{path}.{name} must be an identifier other than {', '.join(RUN_FIELDS)}"
-            )
+        check_field_name(f"{path}.{name}", name)
     return dict(value)
+
+
+def check_field_name(label: str, name: object) -> None:
+    """Refuse a name that no field of a command may have; errors begin with `label`."""
+    if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
+        raise ValueError(f"{label} must be an identifier other than {', '.join(RUN_FIELDS)}")
 
 
 def _check_parameters(path: str, value: object) -> dict[str, Parameter]:

@@ -13,7 +13,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
 from keyhole.tune.grids import label_arms
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_tune import SavedTune, refuse_empty
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.space_tune import AnyTune, SavedSpaceTune, replay_records
 from keyhole.tune.summary import (
     RECOMMENDED,
@@ -108,7 +108,6 @@ def drawn_arms(tune: SavedTune) -> list[int]:
 
 def gain_chart(tune: AnyTune) -> LineChart:
     """Return the chart of gains by limit, with a ring around what is recommended."""
-    refuse_empty(tune)
     summary = summarize(tune)
     limit, gain = summary.estimate.limit, summary.estimate.gain
     limits = tune.spec.limits

@@ -13,7 +13,7 @@ from typing import Final
 
 from keyhole.data import csv_rows
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import RUN_FIELDS
+from keyhole.tune.arms import check_field_name
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
 
@@ -70,7 +70,7 @@ class InstanceOrder:
         self._runs: dict[str, Counter[str]] = defaultdict(
             lambda: Counter(dict.fromkeys(self._instances, 0))
         )
-        self._orders: dict[tuple[str, int], list[str]] = {}
+        self._orders: dict[str, tuple[int, list[str]]] = {}
         for record in records:
             self._runs[record.arm][record.instance] += 1
 
@@ -90,14 +90,14 @@ class InstanceOrder:
 
     def _order(self, arm: str, repetition: int) -> list[str]:
         """Return the permutation of an arm for its first, second, ... pass."""
-        if (arm, repetition) not in self._orders:
+        last_repetition, names = self._orders.get(arm, (-1, []))
+        if repetition != last_repetition:
             names = list(self._instances)
             # `Random` hashes a text by SHA-512, so that the order is the same in every process.
             random.Random(f"{self._seed} {repetition} {arm}").shuffle(names)
-            # Earlier permutations of the arm are dropped: there may be 10,000 arms.
-            self._orders = {key: order for key, order in self._orders.items() if key[0] != arm}
-            self._orders[arm, repetition] = names
-        return self._orders[arm, repetition]
+            # Only the last permutation of an arm is kept: there may be 10,000 arms.
+            self._orders[arm] = repetition, names
+        return names
 
 
 def command_seed(seed: int, round: int) -> int:
@@ -189,10 +189,8 @@ def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
                 f"{csv_rows.separator_hint(header)}"
             )
         for name in check_distinct("columns", header):
-            if name != "instance" and (not name.isidentifier() or name in RUN_FIELDS):
-                raise ValueError(
-                    f"the column {name!r} must be an identifier other than {', '.join(RUN_FIELDS)}"
-                )
+            if name != "instance":
+                check_field_name(f"the column {name!r}", name)
 
     def add(row: list[str]) -> None:
         if "\0" in "".join(row):

@@ -18,7 +18,7 @@ from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune, refuse_empty
+from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
 from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.spec import Spec
 from keyhole.validate import escape_controls
@@ -92,7 +92,6 @@ def write_report(tune: AnyTune) -> Path:
     ValueError
         If nothing has been run yet.
     """
-    refuse_empty(tune)
     gain_chart = _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")
     history = charts.replay_recommendations(tune)
     history_charts = [charts.history_chart(tune, history)] if len(history) > 1 else []

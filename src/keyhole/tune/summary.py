@@ -91,30 +91,26 @@ def summarize(tune: AnyTune) -> Summary:
 def _summarize_list(tune: SavedTune) -> Summary:
     best = tune.best()
     full = best.full
-    estimates = {RECOMMENDED: best, f"{full.arm}, full cut-off": full}
+    difference = None if has_one_pair(tune) else best.gain_over_full
+    rows = [[RECOMMENDED, *_estimate_cells(best, difference)]]
+    if has_shorter_limit(tune) or full.arm != best.arm:
+        rows.append([f"{full.arm}, full cut-off", *_estimate_cells(full, None)])
     claim = f"run {best.arm} for at most {best.limit:g} s"
-    notes = [format_cut_off(tune), format_next_runs(tune)]
     if has_shorter_limit(tune):
         claim += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
     else:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
-        if full.arm == best.arm:
-            del estimates[f"{full.arm}, full cut-off"]
+    notes = [format_cut_off(tune), format_next_runs(tune)]
     if not has_one_pair(tune):
         notes.insert(0, format_probability(best))
     if len(tune.spec.arms) > 1:
         notes.insert(0, "gain over full cut-off: over the best command there, whichever it is")
-    difference = None if has_one_pair(tune) else best.gain_over_full
-    rows = [
-        [name, *_estimate_cells(estimate, difference if estimate is best else None)]
-        for name, estimate in estimates.items()
-    ]
     return Summary(
         f"{best.arm} with {best.limit:g} s",
         tune.spec.arms[tune.spec.names.index(best.arm)],
         best,
         claim,
-        [*estimates][-1],
+        rows[-1][0],
         (_estimates_head("full cut-off"), rows),
         [note for note in notes if note],
     )
@@ -330,8 +326,9 @@ def tried_table(tune: AnyTune) -> CellTable:
     """Return a table of the commands by gain, or of the configurations by number of runs."""
     rows = []
     if isinstance(tune, SavedTune):
-        by_gain = sorted(_arm_results(tune), key=lambda result: _negative_gain(result[2]))
-        for label, runs, best in by_gain:
+        results = _arm_results(tune)
+        results.sort(key=lambda result: -result[2].gain.value if result[2] else math.inf)
+        for label, runs, best in results:
             best_cells = [f"{best.limit:g} s", str(best.gain)] if best else ["", ""]
             rows.append([*_count_cells(label, runs), *best_cells])
         return [tune.noun, *_COUNTS_HEAD, "best limit", "gain with it"], rows
@@ -343,10 +340,6 @@ def tried_table(tune: AnyTune) -> CellTable:
         parameters = format_parameters(tune, runs[0].parameters or {})
         rows.append([*_count_cells(str(number), runs), parameters])
     return [tune.noun, *_COUNTS_HEAD, "parameters"], rows
-
-
-def _negative_gain(estimate: CommandLimitEstimate | None) -> float:
-    return -estimate.gain.value if estimate else math.inf
 
 
 def _count_cells(label: str, runs: list[TrialRecord]) -> list[str]:

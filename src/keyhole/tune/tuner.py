@@ -505,12 +505,10 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
 
 def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
-    for _ in range(count):
-        try:
+    with suppress(SpaceExhaustedError):  # before the first outcome is known, or for good
+        for _ in range(count):
             trial = decider.ask()
-        except SpaceExhaustedError:  # before the first outcome is known, or for good
-            return
-        yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)
+            yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)
 
 
 def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:

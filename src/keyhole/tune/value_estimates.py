@@ -150,8 +150,7 @@ class ValueEstimates:
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
         # Untried pairs are not recommended: their estimates come from the prior and other arms.
-        arm, limit_index = divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
-        return arm, limit_index
+        return divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
 
     @cached_property
     def tried_means(self) -> FloatArray:
