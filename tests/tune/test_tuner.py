@@ -19,9 +19,9 @@ from keyhole.tune import tuner as staying
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import (
-    NAME,
     RUNS,
     STUDY,
+    STUDY_NAME,
     open_tune_folder,
     open_tune_study,
     write_scenario,
@@ -39,7 +39,7 @@ def check_every_run_counts_once(out, runs):
     lines = (out / RUNS).read_text().splitlines()
     counted = [json.loads(line)["id"] for line in lines if '"outcome": "expired"' not in line]
     assert len(counted) == runs
-    with Study.open(out / STUDY, NAME) as study:
+    with Study.open(out / STUDY, STUDY_NAME) as study:
         events = study.history().to_pylist()
         told = {one["decision"]: one for one in events if one["event"] in ("told", "told late")}
         assert sum(one["event"].startswith("told") for one in events) == runs
@@ -300,7 +300,7 @@ def test_with_clock_cpu_a_sleeping_run_is_killed_too(tmp_path):
 def test_with_clock_cpu_pending_runs_count_as_within_their_limits(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
     newborn = Study.create(
-        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
+        tmp_path / "other.db", STUDY_NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
         durability="process_crash", time_unit=1.0, clock=lambda: 1e9, **spec.facts(),
     )  # fmt: skip
     with open_tune_study(tmp_path, spec) as study, newborn:

@@ -142,7 +142,8 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     # there, and its user is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    lines = [result.command_line, text_table(*result.table), *result.sentences]
+    command = f"{summary.shell_command(result.arm)}    # for at most {result.estimate.limit:g} s"
+    lines = [command, text_table(*result.table), *result.sentences]
     lines.append(summary.format_validation(tune))
     print_result(summary.best_as_json(tune), *filter(None, lines), as_json=as_json)
 

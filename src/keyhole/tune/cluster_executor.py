@@ -18,7 +18,7 @@ from keyhole.runner import CommandResult, Runner
 from keyhole.tune.spec import Spec
 
 if TYPE_CHECKING:
-    from keyhole.tune.tuner import Executors
+    from keyhole.tune.tuner import ExecutorFactory
 
 _POLL_SECONDS: Final = 0.5
 _CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
@@ -34,7 +34,7 @@ def is_local(on: str | futures.Executor) -> bool:
 @contextmanager
 def cluster_executors(
     on: str | futures.Executor, workers: int, spec: Spec
-) -> "Iterator[Executors | None]":
+) -> "Iterator[ExecutorFactory | None]":
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
     A cluster that was started here, with the capacity `workers`, is closed in the end.

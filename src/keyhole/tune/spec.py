@@ -37,9 +37,10 @@ from keyhole.validate import (
 )
 
 FULL_CUT_OFF: Final = "full cut-off"
-"""Objective PAR10 that learns no limit: the full cut-off is recommended, and limits save time."""
+"""Objective PAR10, but only the full cut-off is recommended; shorter limits just save time."""
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
-_COSTS: Final = ("cost_per_second", "cost_of_giving_up")
+"""By name, as how many times the full cut-off a run without success counts."""
+_COST_ENTRIES: Final = ("cost_per_second", "cost_of_giving_up")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class CostModel:
     def from_entry(cls, value: object, cutoff: float, span: float) -> "CostModel":
         r"""Make a cost model of the entry ``objective``: a preset, or a table.
 
+        `cutoff` is the full cut-off in seconds, and `span` the largest reward less the least one.
         With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`
         cut-offs, where PAR10 is its time, or 10 T without success. A success is worth nine
         cut-offs of time; a run that is given up earlier has cost less time.
@@ -77,10 +79,10 @@ class CostModel:
                 f"objective must be {presets}, or a table such as {{ cost_per_second = 0.01 }}, "
                 f"got {short_repr(value)}"
             )
-        check_entries("objective", value, _COSTS)
+        check_entries("objective", value, _COST_ENTRIES)
         per_second, giving_up = (
             check_number(f"objective.{entry}", value.get(entry, 0.0), Range(ge=0))
-            for entry in _COSTS
+            for entry in _COST_ENTRIES
         )
         if per_second * cutoff > span:
             raise ValueError(
@@ -95,7 +97,10 @@ class CostModel:
         return Power(slope=self.cost_per_second)
 
     def penalty(self, least_reward: float) -> Power:
-        """Return the cost of reaching a limit: of seconds and giving up, less the least reward."""
+        """Return the cost of a run that reaches its limit, as a function of the limit.
+
+        It is the cost of the seconds and of giving up, less the least reward.
+        """
         return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least_reward)
 
     def as_json(self) -> str | dict[str, float]:
@@ -157,7 +162,8 @@ class Spec:
     grace : float
         Seconds between SIGTERM at the limit and SIGKILL; 0 for SIGKILL at once.
     search : SpaceSearch, optional
-        The parameter space of the only command, and how it is searched; None for a list.
+        The parameter space of the only command, and how it is searched; None for a list of
+        commands.
     """
 
     name: str
@@ -189,7 +195,7 @@ class Spec:
 
     @classmethod
     def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
-        """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
+        """Make a spec of a dict with the entries of a file; ``function`` may be the function."""
         check_entries("", table, _ENTRIES)
         _refuse_entries_below_headings(table)
         for entry in ("arm", "limits"):
@@ -221,13 +227,14 @@ class Spec:
     def _check_arms(self, *, has_instances: bool) -> None:
         """Make a command line of each arm once, so that errors show before the first run."""
         fields = self.fields(self.instances[0], 1, self.limits[0])
-        # Then a template that names {instance} is refused as one with an unknown field.
+        # Without the entry `instances`, {instance} is refused as an unknown field.
         if not has_instances:
             del fields["instance"]
         examples = self.arms
         if self.search is not None:
             space = self.search.space
-            # A function gets the active parameters alone; of a command, each word must be valid.
+            # Each word of a command is checked, so that all parameters are given. A function gets
+            # only those that are always active: it must do without the others.
             values = space.unconditional if self.arms[0].function else space.all_defaults
             examples = (self.configure(values),)
         for arm in examples:
@@ -246,7 +253,7 @@ class Spec:
         return tuple(arm.name for arm in self.arms)
 
     def check_new(self) -> None:
-        """Refuse shell syntax, which only a tune of an earlier version may have."""
+        """Refuse shell syntax in a new tune; a tune that an earlier version began may have it."""
         for arm in self.arms:
             if arm.shell_error:
                 raise ValueError(arm.shell_error)
@@ -285,14 +292,14 @@ class Spec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec of the data of `as_json`, also of 0.2.0, which had fewer entries."""
+        """Return the spec from the data of `as_json`; those of 0.2.0 have fewer entries."""
         try:
             saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
             raise ValueError(error_message(error)) from None
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
-        # Instances may be files, whose names need not be UTF-8.
+        # Instances are not checked, since names of files need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")
@@ -306,7 +313,7 @@ class Spec:
 
 
 class _SavedTables(BaseModel):
-    """The tables of `Spec.as_json` that a written spec has in another form."""
+    """The tables of `Spec.as_json` that a spec file has in another form."""
 
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
@@ -314,7 +321,7 @@ class _SavedTables(BaseModel):
 
 
 def _refuse_entries_below_headings(table: Mapping[str, object]) -> None:
-    """Refuse an entry of the spec below a heading: TOML takes it for an entry of that table."""
+    """Refuse an entry that stands below a heading, where TOML takes it for one of that table."""
     arms = table.get("arm")
     tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
     if isinstance(arms, list | tuple):
@@ -352,7 +359,7 @@ def _parse_range(table: Mapping[str, object]) -> list[float]:
     high = check_number("limits.to", table["to"], Range(gt=low))
     count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))
     points = np.geomspace(low, high, count)
-    # Both ends stay exactly as given; those between are rounded, since commands print them.
+    # The ends stay exactly as given. Limits between them are rounded, since they are printed.
     rounded = [float(f"{point:.4g}") for point in points[1:-1]]
     return [low, *rounded, high]
 
@@ -372,7 +379,7 @@ def _parse_memory(value: object) -> int | None:
 
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries that a written and a saved spec have in the same form."""
+    """Return the values of the entries that spec files and saved specs have in the same form."""
     limits = _parse_limits(table["limits"])
     success = SuccessRule.from_table(table["success"])
     return {

@@ -77,11 +77,6 @@ class Summary:
     table: CellTable
     sentences: list[str]
 
-    @property
-    def command_line(self) -> str:
-        """The recommended command line, with its limit as a comment."""
-        return f"{shell_command(self.arm)}    # for at most {self.estimate.limit:g} s"
-
 
 def summarize(tune: AnyTune) -> Summary:
     """Return the summary of a tune that has runs."""

@@ -53,7 +53,7 @@ _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
 _POLL_SECONDS: Final = 0.05
 _SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
-_SHARE_BETWEEN_LINES: Final = 0.1  # of the elapsed time
+_SHARE_BETWEEN_LINES: Final = 0.1  # of the time so far
 WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
@@ -85,18 +85,18 @@ class Executor(Protocol):
         """Kill the current run, and release resources; called from another thread on Ctrl-C."""
 
 
-Executors = Callable[[], Executor]
-"""A factory that is called once per worker."""
+ExecutorFactory = Callable[[], Executor]
+"""A function that makes an executor, called once per worker."""
 
 
 @dataclass
 class TuningLoop:
-    """The trials of one call of `Tuner.run`, in one thread per worker."""
+    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker."""
 
     spec: Spec
     decisions: Decisions
     log: TrialLog
-    executors: Executors
+    executors: ExecutorFactory
     progress: Progress | None
     max_runs: float
     budget: float
@@ -107,7 +107,7 @@ class TuningLoop:
         self._lock, self._stop = Lock(), Event()
         self._executing: list[Executor] = []
         self._error: BaseException | None = None
-        # What an earlier call took after its last record is not counted.
+        # The time of an earlier call after its last record is not counted.
         self._earlier_seconds = max((record.elapsed for record in self.log.all), default=0.0)
         self._began = time.monotonic()
         self._runs_left = self.max_runs - len(self.log.by_id)
@@ -153,7 +153,7 @@ class TuningLoop:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
     def _claim_trial(self) -> bool:
-        """Claim one more trial of those that are left; return False if none is."""
+        """Claim one of the trials that are left; return False if none is left."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
@@ -161,7 +161,7 @@ class TuningLoop:
             return True
 
     def _run_thread(self, cores: tuple[int, ...] | None) -> None:
-        """Run trials on these cores until none is left or the tune stops: a thread's function."""
+        """Run trials on these cores until none is left or the tune stops (a thread's function)."""
         executor: Executor | None = None
         try:
             executor = self.executors()
@@ -179,7 +179,7 @@ class TuningLoop:
                     executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
-        """Run up to five trials until one counts, and tell each; return False if none is left."""
+        """Run trials, at most five, until one counts; return False if there is none to run."""
         for _ in range(_MAX_EXPIRED):
             trial = self._ask()
             if trial is None:
@@ -209,7 +209,7 @@ class TuningLoop:
         # A command that sleeps uses no CPU time, and would never reach a limit of CPU time alone.
         if self.spec.clock == "cpu":
             return _WALL_FACTOR * limit + 1.0
-        # The function process has an alarm at the limit, which begins when the function does.
+        # The function process has an alarm, whose seconds begin when the function does.
         return limit + LOAD_SECONDS if arm.function else limit
 
     def _execute(
@@ -236,7 +236,8 @@ class TuningLoop:
             **({"grace": spec.grace} if spec.grace else {}),
         )
         result = judge_outcome(spec, arm, limit, run)
-        # Output of a run that was killed at its limit is kept only if it was judged.
+        # The output of a run without success is kept; of one that was killed at its limit, only if
+        # it was judged.
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
@@ -315,7 +316,7 @@ class Tuner:
     """
 
     def __init__(
-        self, spec: Spec, out: str | Path, *, executors: Executors = make_local_executor
+        self, spec: Spec, out: str | Path, *, executors: ExecutorFactory = make_local_executor
     ) -> None:
         if not isinstance(spec, Spec):
             raise TypeError(
@@ -357,16 +358,16 @@ class Tuner:
             Whether to show counts and the last run: on standard error, in a notebook below the
             cell; or a function that is called with the record of every run.
         warm_start : str or Path, optional
-            The folder of an earlier tune, whose runs of configurations of this space are known
-            before the first run. They are copied; a later call may leave it out.
+            The folder of an earlier tune. Its runs of configurations of this space are copied, and
+            known before the first run; a later call may leave the folder out.
         weight : float, default 1
-            What a run of the earlier tune counts against one of this tune; at most 1.
+            How much a run of the earlier tune counts, if one of this tune counts 1; at most 1.
 
         Returns
         -------
         SavedTune
-            Of a spec with parameters a `SavedSpaceTune`, which `SavedSpaceTune.load` returns for
-            type checkers.
+            The tune; a `SavedSpaceTune` if the spec has parameters. For type checkers,
+            `SavedSpaceTune.load` returns that type.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -400,7 +401,7 @@ class Tuner:
     ) -> dict[str, ConfigurationEstimate]:
         """Run the recommended, the default and other configurations on instances kept aside.
 
-        Each is run on each instance, once; the same call resumes a validation.
+        Each configuration is run once on each instance; the same call resumes a validation.
 
         Parameters
         ----------
@@ -412,7 +413,8 @@ class Tuner:
         Returns
         -------
         dict of str to ConfigurationEstimate
-            As `SavedSpaceTune.estimates`, on these instances and all that were given before.
+            Estimates with the names of `SavedSpaceTune.estimates`, from the runs on these instances
+            and on those of earlier calls.
         """
         self._check_workers(workers, on)
         parsed_instances = parse_instances(instances, self.spec.folder)
@@ -441,7 +443,7 @@ class Tuner:
 
     @contextmanager
     def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
-        """Open the study of a list, or make the decider of a space, as of the end of the log."""
+        """Open the study of a list and tell it what it lacks, or make a decider from the log."""
         if self.spec.search is not None:
             yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
@@ -461,7 +463,7 @@ class Tuner:
     ) -> None:
         with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
-                progress = _show_progress(runs) if progress else None
+                progress = _make_progress_printer(runs) if progress else None
             executors = cluster_factory or self._executors
             max_runs = runs or math.inf
             max_seconds = budget or math.inf
@@ -475,17 +477,18 @@ class Tuner:
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _show_progress(max_runs: int | None) -> Progress:
-    """Return a function that shows counts of outcomes and the last run, from time to time."""
+def _make_progress_printer(max_runs: int | None) -> Progress:
+    """Return a function that prints counts of outcomes and the last run, from time to time."""
     begin = time.monotonic()
     line = StatusLine(_SECONDS_BETWEEN_LINES)
     total_text = f" of {max_runs:,}" if max_runs else ""
     counts: Counter[str] = Counter()
 
-    def show(record: TrialRecord) -> None:
+    def print_progress(record: TrialRecord) -> None:
         counts[record.outcome] += 1
         if line.is_due or record.round == max_runs:
-            # Ever less often: nobody reads a line every five seconds in the log of days.
+            # The longer a tune takes, the rarer the lines: nobody reads one every five seconds for
+            # days.
             line.wait(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
             counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
             line.print(
@@ -493,7 +496,7 @@ def _show_progress(max_runs: int | None) -> Progress:
                 f"last {record.label} with {record.limit:g} s"
             )
 
-    return show
+    return print_progress
 
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
