@@ -19,7 +19,7 @@ from keyhole.validate import check_distinct, check_line, short_repr
 
 _SEED_RANGE: Final = 2**31
 _LISTS: Final = (".txt", ".csv", ".lst", ".list")  # files that mostly list instances
-_BYTES: Final = re.compile("[\udc80-\udcff]")
+_NON_UTF_8: Final = re.compile("[\udc80-\udcff]")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*")
 
 
@@ -40,11 +40,12 @@ class Instance:
 
 
 class InstanceOrder:
-    """Order in which each arm is run on instances: one random permutation of all after another.
+    """Order in which each arm is run on instances: random permutations of all, one by one.
 
     Sampling without replacement has a smaller variance. If all arms had the same order, arms with
-    few runs would share the same few instances, and look as good or bad as these are: a tune then
-    loses more, though one with equally many runs of all arms loses less (docs/tune.md).
+    few runs would share the same few instances, and all look better, or all worse, than they are.
+    A tune would lose more then, though one that runs all arms equally often would lose less
+    (docs/tune.md).
 
     Parameters
     ----------
@@ -77,19 +78,19 @@ class InstanceOrder:
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
         runs = self._runs[arm]
-        # The first of the permutation with fewest runs, not simply the next one: after `put_back`,
-        # or in a resumed tune, any instance may lack a run.
+        # The first instance of the permutation with the fewest runs, not simply the next one: after
+        # `put_back`, or in a resumed tune, any instance may lack a run.
         fewest_runs = min(runs.values())
         name = next(name for name in self._order(arm, fewest_runs) if runs[name] == fewest_runs)
         runs[name] += 1
         return self._instances[name]
 
     def put_back(self, arm: str, instance: Instance) -> None:
-        """Return an instance to the order, since its run does not count."""
+        """Put an instance back into the order, since its run does not count."""
         self._runs[arm][instance.name] -= 1
 
     def _order(self, arm: str, repetition: int) -> list[str]:
-        """Return the permutation of an arm for its first, second, ... pass."""
+        """Return the permutation of an arm for its first pass over all instances (0), and so on."""
         last_repetition, names = self._orders.get(arm, (-1, []))
         if repetition != last_repetition:
             names = list(self._instances)
@@ -123,7 +124,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
             "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, "
             f"{{ file = 'FILE' }} or {{ csv = 'FILE' }}, got {short_repr(value)}"
         )
-    # Normed, since a file under two names, a.cnf and ./a.cnf, would count twice.
+    # Names are normalized, since a file with two names, a.cnf and ./a.cnf, would count twice.
     check_distinct("instances", [os.path.normpath(instance.name) for instance in instances])
     return tuple(instances)
 
@@ -131,7 +132,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 def _check_name(path: str, name: object) -> str:
     """Refuse a name that does not stand on one line; bytes of a file's name need not be UTF-8."""
     # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
-    check_line(path, _BYTES.sub("?", name) if isinstance(name, str) else name)
+    check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)
 
 
@@ -167,7 +168,7 @@ def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
     instances = []
     for number, line in enumerate(text.split("\n"), 1):
         if name := _COMMENT.sub("", line).strip():
-            # Files are relative to the folder of the list, commands run in that of the spec.
+            # Files are relative to the folder of the list, but commands run in that of the spec.
             if (path.parent / name).is_file() and not os.path.isabs(name):
                 name = os.path.relpath(path.parent / name, folder)
             instances.append(Instance(check_line(f"{path}, line {number}: instance", name)))

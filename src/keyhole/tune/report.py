@@ -23,10 +23,10 @@ from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.spec import Spec
 from keyhole.validate import escape_controls
 
-_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
-                "memory (MiB)", "why", "began (UTC)")  # fmt: skip
+_RUNS_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward",
+                     "CPU (s)", "memory (MiB)", "why", "began (UTC)")  # fmt: skip
 _MIB: Final = 2**20
-_MOST_BYTES: Final = 250_000
+_MOST_BYTES: Final = 250_000  # of the compressed rows
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class RunsTable:
 
     caption: str
     rows: str  # JSON, compressed
-    file: str
-    head: tuple[str, ...] = _HEAD
+    file: str  # with all runs
+    head: tuple[str, ...] = _RUNS_HEAD
     template: ClassVar[str] = "tune/templates/runs.html.j2"
 
 
@@ -55,7 +55,7 @@ def runs_table(tune: AnyTune) -> RunsTable:
     ]  # fmt: skip
     caption = "Click on a heading to sort."
     data = _compress(rows)
-    # Fewer rows until it fits: how far they can be compressed is known only afterwards.
+    # Rows are left out until they fit: how far they can be compressed is known only afterwards.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
         data = _compress(rows)
@@ -65,14 +65,14 @@ def runs_table(tune: AnyTune) -> RunsTable:
 
 
 def _compress(rows: Sequence[Sequence[object]]) -> str:
-    # Without the time in the header: equal results make equal pages.
     cells = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
     text = json.dumps(cells, ensure_ascii=False, separators=(",", ":"))
+    # Without the time in the header of gzip, equal results make equal pages.
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
-_SPEC: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
-                "grace", "folder")  # fmt: skip
+_ENTRIES: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
+                   "grace", "folder")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,9 @@ def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
 
 
 def _estimates_block(tune: AnyTune) -> PageBlock:
-    """Return the estimates of what is recommended and of its yardstick, which fit beside a chart.
+    """Return a table of the recommendation and its yardstick that fits beside a chart.
 
-    Without success there are none that say anything.
+    If no run has succeeded, estimates say nothing, and only the progress is returned.
     """
     caption = f"{summary.format_progress(tune)}."
     if not any(run.outcome == "ok" for run in tune.runs):
@@ -225,7 +225,7 @@ def _spec_section(tune: AnyTune) -> Section:
     if len(names) > 5:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
-    rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
+    rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _ENTRIES]
     if tune.spec.search is not None:
         space = tune.spec.search.space.as_json()
         rows += [["policy", tune.spec.search.rule], *([k, str(v)] for k, v in space.items())]

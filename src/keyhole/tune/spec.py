@@ -252,6 +252,12 @@ class Spec:
         """Names of the arms."""
         return tuple(arm.name for arm in self.arms)
 
+    @property
+    def rewards_vary(self) -> bool:
+        """Whether successes may earn different rewards; otherwise each earns the largest one."""
+        is_number = any(arm.function for arm in self.arms) and self.search is None
+        return bool(self.success.number) or is_number
+
     def check_new(self) -> None:
         """Refuse shell syntax in a new tune; a tune that an earlier version began may have it."""
         for arm in self.arms:

@@ -36,10 +36,11 @@ _SAFE_WORD: Final = re.compile(
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
-_MORE: Final = 4  # as many times the runs halve an interval
+_HALVING_FACTOR: Final = 4  # as many times the runs halve an interval, roughly
 _MOST_ROWS: Final = 10  # of a table in a notebook
 _MOST_CONFIGURATIONS: Final = 100  # of a table
-# Limits of at least 10 s of which all successes took below 1 % were probably meant in ms.
+# Limits were probably meant in ms if they are at least 10 s, and each success took less than 1 % of
+# the shortest one.
 _SHORT_SHARE: Final = 0.01
 _LONG_LIMIT: Final = 10.0
 _POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
@@ -62,9 +63,10 @@ class Summary:
     claim : str
         What to run, and what that gains.
     yardstick : str
-        Name of the table's row that the recommendation is compared with, or else its own row.
+        Name of the row of `table` with which the recommendation is compared; if there is none, of
+        its own row.
     table : CellTable
-        Estimates of it and of others, whose first column has their names.
+        Estimates of the recommendation and of others; the first column has their names.
     sentences : list of str
         How sure the recommendation is.
     """
@@ -95,11 +97,12 @@ def _summarize_list(tune: SavedTune) -> Summary:
         claim += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
     else:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
-    notes = [format_cut_off(tune), format_next_runs(tune)]
-    if not has_one_pair(tune):
-        notes.insert(0, format_probability(best))
+    notes = []
     if len(tune.spec.arms) > 1:
-        notes.insert(0, "gain over full cut-off: over the best command there, whichever it is")
+        notes.append("gain over full cut-off: over the best command there, whichever it is")
+    if not has_one_pair(tune):
+        notes.append(format_probability(best))
+    notes += [format_cut_off(tune), format_next_runs(tune)]
     return Summary(
         f"{best.arm} with {best.limit:g} s",
         tune.spec.arms[tune.spec.names.index(best.arm)],
@@ -130,7 +133,7 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
 
 
 def _format_gain(difference: Interval, unit: str, over: str) -> str:
-    # An interval that begins below 0 leaves open whether anything is gained.
+    # If the interval begins below 0, it is uncertain whether anything is gained.
     verb = "gains" if difference.low > 0.0 else "may gain"
     return f": it {verb} {difference} {unit} a run over {over}"
 
@@ -232,7 +235,7 @@ def format_warnings(tune: AnyTune) -> list[str]:
 
 
 def has_one_pair(tune: SavedTune) -> bool:
-    """Return whether a tune has one command and one limit, which is compared with no other."""
+    """Return whether a tune has only one pair of command and limit, and nothing to compare."""
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
 
 
@@ -248,10 +251,7 @@ def count_cut_off(tune: SavedTune) -> int:
 
 
 def format_cut_off(tune: SavedTune) -> str:
-    """Return a note that longer limits may be better; "" if no run of the recommendation needs one.
-
-    All other statements are about the limits of the spec alone.
-    """
+    """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
     cut_off_count = count_cut_off(tune)
     if not cut_off_count or has_shorter_limit(tune):
@@ -263,23 +263,20 @@ def format_cut_off(tune: SavedTune) -> str:
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return a note on how many runs roughly halve the bound on the regret; "" if it is small."""
+    """Return a note on how many runs would halve the bound on the regret; "" if it is small."""
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.span
     if is_settled or has_one_pair(tune) or not best.successes:
         return ""
-    # Cost of the further runs only: those made so far are paid for.
-    cost = format_duration((_MORE - 1) * tune.elapsed)
-    run_count = _MORE * len(tune.runs)
-    return f"--runs {run_count}, about {cost} more, roughly halves what may be missed"
+    run_count = _HALVING_FACTOR * len(tune.runs)
+    more_time = format_duration((_HALVING_FACTOR - 1) * tune.elapsed)
+    return f"--runs {run_count}, about {more_time} more, roughly halves what may be missed"
 
 
 def gain_unit(tune: AnyTune) -> str:
-    """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
-    spec = tune.spec
-    is_number = any(arm.function for arm in spec.arms) and spec.search is None
-    varies = bool(spec.success.number) or is_number
-    return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
+    """Return the unit of gains: a success if each success earns 1, else the reward."""
+    is_one = tune.spec.success.scale[1] == 1.0 and not tune.spec.rewards_vary
+    return "of a success" if is_one else "of the reward"
 
 
 def describe_objective(tune: AnyTune) -> str:
@@ -295,7 +292,7 @@ def describe_objective(tune: AnyTune) -> str:
 
 
 def shell_command(arm: Arm) -> str:
-    """Return the command line of a command for a shell, with its own parameters filled in."""
+    """Return a command line for a shell, or a call of a function, with the arm's parameters."""
     if arm.function:
         values = ", ".join(f"{name}={value!r}" for name, value in arm.parameters.items())
         return f"{arm.function.removeprefix(f'{TYPED}:')}({values})"
@@ -306,7 +303,7 @@ def shell_command(arm: Arm) -> str:
 def _arm_results(
     tune: SavedTune,
 ) -> list[tuple[str, list[TrialRecord], CommandLimitEstimate | None]]:
-    """Return the label and the runs of each arm, and its best pair of those that were tried."""
+    """Return the label and the runs of each arm, and the best of its pairs that were tried."""
     labels, _ = label_arms(tune.spec)
     results = []
     for arm, name in enumerate(tune.spec.names):
@@ -398,7 +395,7 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
 def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
-        # Runs of the recommended command alone are counted.
+        # Of the recommended command only.
         data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off(tune)}
     else:
         recommendation = asdict(tune.best())

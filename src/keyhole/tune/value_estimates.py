@@ -276,11 +276,9 @@ class _Posterior:
         self._successes = _beta_parameters(counts.succeeded, counts.exited, *self._prior_successes)
         begins = _interval_begins(limits)
         width = limits - begins
-        # If rewards do not vary, each success has the largest one, and their width is 0.
-        rewards_vary = bool(spec.success.number) or any(arm.function for arm in spec.arms)
         self._counts = counts
         self._seconds_data = (counts.seconds, counts.exited, begins + width / 2, width)
-        reward_width = spec.success.span * rewards_vary
+        reward_width = spec.success.span * spec.rewards_vary
         self._reward_data = (counts.rewards, counts.succeeded, spec.success.scale[1], reward_width)
         self._seconds = _student_parameters(*self._seconds_data)
         self._rewards = _student_parameters(*self._reward_data)
