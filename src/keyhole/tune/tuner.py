@@ -352,11 +352,11 @@ class Tuner:
         workers : int, default 1
             How many runs at a time; on this machine each has its own cores.
         on : str or concurrent.futures.Executor, default "threads"
-            Where the commands are run: on this machine, on a cluster, as for
-            `keyhole.clusters.connect`, or on an executor.
+            Where the commands are run: on this machine, on the cluster of an address, as
+            `keyhole.clusters.connect` takes it, or on an executor.
         progress : bool or callable, optional
-            Whether to show counts and the last run: on standard error, in a notebook below the
-            cell; or a function that is called with the record of every run.
+            Whether to print counts of outcomes and the last run, on standard error or below the
+            cell of a notebook; or a function that is called with the record of every run.
         warm_start : str or Path, optional
             The folder of an earlier tune. Its runs of configurations of this space are copied, and
             known before the first run; a later call may leave the folder out.
