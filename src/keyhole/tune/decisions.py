@@ -33,6 +33,8 @@ class PlannedTrial:
 class Decisions(Protocol):
     """Decides on the next runs, and learns from their outcomes; several threads call it."""
 
+    log: TrialLog
+
     def ask(self) -> PlannedTrial | None:
         """Return the next trial; None if nothing is left to be run.
 
@@ -51,7 +53,7 @@ class StudyDecisions:
 
     def __init__(self, spec: Spec, study: Study, log: TrialLog) -> None:
         self._study = study
-        self._log = log
+        self.log = log
         self._arms = {arm.name: arm for arm in spec.arms}
         self._order = InstanceOrder(spec.instances, spec.seed, log.by_id.values())
         self._lock = Lock()
@@ -71,7 +73,7 @@ class StudyDecisions:
         # The record is durable before the study is told. If the process is killed in between, the
         # next call tells the study (`resume_study`); in the reverse order the record would be lost.
         with self._lock:
-            self._log.add(record)
+            self.log.add(record)
             if not record.is_counted:
                 self._order.put_back(trial.arm.name, trial.instance)
         if record.is_counted:

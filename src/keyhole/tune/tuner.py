@@ -95,8 +95,7 @@ class TuningLoop:
 
     spec: Spec
     decisions: Decisions
-    log: TrialLog
-    executors: ExecutorFactory
+    make_executor: ExecutorFactory
     progress: Progress | None
     max_runs: float
     budget: float
@@ -104,18 +103,20 @@ class TuningLoop:
     def __post_init__(self) -> None:
         """Begin to count seconds and runs."""
         self._warnings = EarlyWarnings(self.spec)
-        self._lock, self._stop = Lock(), Event()
-        self._executing: list[Executor] = []
+        self._lock = Lock()
+        self._stop = Event()
+        self._executors: list[Executor] = []
         self._error: BaseException | None = None
         # The time of an earlier call after its last record is not counted.
-        self._earlier_seconds = max((record.elapsed for record in self.log.all), default=0.0)
-        self._began = time.monotonic()
-        self._runs_left = self.max_runs - len(self.log.by_id)
+        log = self.decisions.log
+        self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
+        self._start = time.monotonic()
+        self._runs_left = self.max_runs - len(log.by_id)
 
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
-        return self._earlier_seconds + time.monotonic() - self._began
+        return self._earlier_seconds + time.monotonic() - self._start
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
@@ -144,8 +145,8 @@ class TuningLoop:
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
-            executing = list(self._executing)
-        for executor in executing:
+            executors = list(self._executors)
+        for executor in executors:
             with suppress(Exception):
                 executor.close()
 
@@ -164,9 +165,9 @@ class TuningLoop:
         """Run trials on these cores until none is left or the tune stops (a thread's function)."""
         executor: Executor | None = None
         try:
-            executor = self.executors()
+            executor = self.make_executor()
             with self._lock:
-                self._executing.append(executor)
+                self._executors.append(executor)
             while self._claim_trial() and self._run_until_one_counts(executor, cores):
                 pass
         except BaseException as error:  # stops all threads; `run` raises it
@@ -181,7 +182,7 @@ class TuningLoop:
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
         """Run trials, at most five, until one counts; return False if there is none to run."""
         for _ in range(_MAX_EXPIRED):
-            trial = self._ask()
+            trial = self._wait_for_trial()
             if trial is None:
                 return False
             record = self._execute(executor, trial, cores)
@@ -196,7 +197,7 @@ class TuningLoop:
                 return True
         raise RuntimeError(f"{_MAX_EXPIRED} runs in a row did not count: {record.reason}")
 
-    def _ask(self) -> PlannedTrial | None:
+    def _wait_for_trial(self) -> PlannedTrial | None:
         while True:
             try:
                 return self.decisions.ask()
@@ -224,7 +225,7 @@ class TuningLoop:
         limit = trial.limit
         seed = command_seed(spec.seed, trial.round)
         start_time = time.time()
-        load = LoadMonitor(cores)
+        monitor = LoadMonitor(cores)
         run = executor.run(
             make_command(spec, trial),
             self._wall_limit(arm, limit),
@@ -255,7 +256,7 @@ class TuningLoop:
             output=_last_lines(run.output) if keeps_output else "",
             at=start_time,
             elapsed=self.elapsed,
-            others=load.other_load(run.cpu),
+            others=monitor.other_load(run.cpu),
             configuration=trial.configuration,
             parameters=trial.parameters,
         )
@@ -388,7 +389,7 @@ class Tuner:
             elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
             with self._open_decisions(log) as decisions:
-                self._run_loop(decisions, log, progress, workers, on, runs, budget)
+                self._run_loop(decisions, progress, workers, on, runs, budget)
         return cast("saved_tune.SavedTune", load_tune(self.out))
 
     def validate(
@@ -425,10 +426,11 @@ class Tuner:
             closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
         ):
             plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
-            self._run_loop(plan, log, progress, workers, on)
+            self._run_loop(plan, progress, workers, on)
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
+        """Refuse workers that cannot run there; warn if they need more cores than there are."""
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
@@ -454,20 +456,20 @@ class Tuner:
     def _run_loop(
         self,
         decisions: Decisions,
-        log: TrialLog,
         progress: bool | Progress | None,
         workers: int,
         on: str | futures.Executor,
         runs: int | None = None,
         budget: float | None = None,
     ) -> None:
+        """Run trials, here or on a cluster, until the runs or the budget are spent."""
         with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
                 progress = _make_progress_printer(runs) if progress else None
             executors = cluster_factory or self._executors
             max_runs = runs or math.inf
             max_seconds = budget or math.inf
-            loop = TuningLoop(self.spec, decisions, log, executors, progress, max_runs, max_seconds)
+            loop = TuningLoop(self.spec, decisions, executors, progress, max_runs, max_seconds)
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
 
