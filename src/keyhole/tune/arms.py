@@ -70,7 +70,7 @@ def explain_shell_syntax(path: str, text: object) -> str:
 LOAD_SECONDS: Final = 60.0
 """Seconds beyond the limit that starting Python and importing the function may take."""
 TYPED: Final = "<typed>"
-"""Module that version 0.2.0 named for a function that was typed in a notebook."""
+"""Module of a function that was typed in a notebook, as version 0.2.0 wrote it."""
 
 
 def parse_target(path: str, value: object) -> str:

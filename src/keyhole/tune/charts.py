@@ -34,7 +34,7 @@ HISTORY_DRAWS: Final = 400
 _MOST_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
 _MOST_COUNTED_RUNS: Final = 100_000  # summed over points with half of all runs each: half a second
-_MOST_REPLAYED_RUNS: Final = 40_000  # summed over points, in a parameter space
+_MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
 _LEAST_POINTS: Final = 8  # of the history of a parameter space
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # of a logarithmic axis of seconds
@@ -162,8 +162,9 @@ class PastRecommendation:
 def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     """Return the recommendations at points of the log, at most 20; the last point is its end.
 
-    Each is made anew from the runs before the point; for a list of commands, with `HISTORY_DRAWS`
-    draws. With many pairs or runs there are fewer points, so that all take about a second.
+    Each is made anew from the runs before the point. For a list of commands, all but the last have
+    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, so that all take about a
+    second.
     """
     run_count = len(tune.runs)
     if isinstance(tune, SavedTune):
@@ -183,7 +184,7 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
 
 
 def _history_counts(run_count: int, points: int) -> list[int]:
-    """Return at most `points` numbers of runs, spread geometrically from 1 to `run_count`."""
+    """Return at most `points` numbers of runs, from `run_count` geometrically down to 1."""
     counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
     return sorted(set(counts.tolist()))
 

@@ -33,7 +33,7 @@ class PlannedTrial:
 class Decisions(Protocol):
     """Decides on the next runs, and learns from their outcomes; several threads call it."""
 
-    log: TrialLog
+    log: TrialLog  # of all trials so far
 
     def ask(self) -> PlannedTrial | None:
         """Return the next trial; None if nothing is left to be run.

@@ -55,7 +55,8 @@ def runs_table(tune: AnyTune) -> RunsTable:
     ]  # fmt: skip
     caption = "Click on a heading to sort."
     data = _compress(rows)
-    # Rows are left out until they fit: how far they can be compressed is known only afterwards.
+    # The oldest rows are left out until the others fit: how far they can be compressed is known
+    # only afterwards.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
         data = _compress(rows)

@@ -195,7 +195,7 @@ class Spec:
 
     @classmethod
     def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
-        """Make a spec of a dict with the entries of a file; ``function`` may be the function."""
+        """Make a spec of a dict with the entries of a file; ``function`` may be a function."""
         check_entries("", table, _ENTRIES)
         _refuse_entries_below_headings(table)
         for entry in ("arm", "limits"):
@@ -253,10 +253,11 @@ class Spec:
         return tuple(arm.name for arm in self.arms)
 
     @property
-    def rewards_vary(self) -> bool:
+    def has_varying_rewards(self) -> bool:
         """Whether successes may earn different rewards; otherwise each earns the largest one."""
-        is_number = any(arm.function for arm in self.arms) and self.search is None
-        return bool(self.success.number) or is_number
+        # In a parameter space, functions return only whether they succeeded.
+        returns_rewards = any(arm.function for arm in self.arms) and self.search is None
+        return bool(self.success.number) or returns_rewards
 
     def check_new(self) -> None:
         """Refuse shell syntax in a new tune; a tune that an earlier version began may have it."""
@@ -305,7 +306,7 @@ class Spec:
             raise ValueError(error_message(error)) from None
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
-        # Instances are not checked, since names of files need not be UTF-8.
+        # Names of instances may be those of files, which need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")

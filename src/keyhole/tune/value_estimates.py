@@ -278,7 +278,7 @@ class _Posterior:
         width = limits - begins
         self._counts = counts
         self._seconds_data = (counts.seconds, counts.exited, begins + width / 2, width)
-        reward_width = spec.success.span * spec.rewards_vary
+        reward_width = spec.success.span * spec.has_varying_rewards
         self._reward_data = (counts.rewards, counts.succeeded, spec.success.scale[1], reward_width)
         self._seconds = _student_parameters(*self._seconds_data)
         self._rewards = _student_parameters(*self._reward_data)
