@@ -113,10 +113,10 @@ def _find_arguments(path: str, target: Any) -> dict[str, bool]:
         arguments = inspect.signature(function).parameters.values()
     except Exception as error:  # of any code that the module runs
         raise ValueError(f"{path}: the arguments of {target} cannot be read: {error}") from error
-    optional = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    optional_kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {
         "**" if argument.kind is argument.VAR_KEYWORD else argument.name:
-        argument.default is argument.empty and argument.kind not in optional
+        argument.default is argument.empty and argument.kind not in optional_kinds
         for argument in arguments
     }  # fmt: skip
 

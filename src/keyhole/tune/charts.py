@@ -204,8 +204,8 @@ def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineC
     """Return the chart of the gain of past recommendations, by number of runs."""
     names = [past.name for past in history]
     # The point after the last one whose recommendation is not that of the end.
-    since = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
-    description = f"{names[-1]} since run {history[since].runs:,} of {len(tune.runs):,}"
+    first_point = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
+    description = f"{names[-1]} since run {history[first_point].runs:,} of {len(tune.runs):,}"
     counts = [float(past.runs) for past in history]
     return LineChart(
         id="history-chart",

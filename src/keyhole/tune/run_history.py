@@ -71,9 +71,9 @@ class RunGains:
     def of_times(self, times: FloatArray, is_failed: NDArray[np.bool_], limit: float) -> FloatArray:
         """Return the gains of runs under a limit, given their times until success or failure."""
         is_ended = times <= limit
-        earned = np.where(is_failed, 0.0, 1.0)
-        spent = self.cost_per_second * np.minimum(times, limit)
-        return np.where(is_ended, earned, -self.cost_of_giving_up) - spent
+        rewards = np.where(is_failed, 0.0, 1.0)
+        costs = self.cost_per_second * np.minimum(times, limit)
+        return np.where(is_ended, rewards, -self.cost_of_giving_up) - costs
 
     def expected(self, log_means: FloatArray, deviation: float, limits: FloatArray) -> FloatArray:
         r"""Return the mean gain at each limit of log-normal run times, over their `log_means`.

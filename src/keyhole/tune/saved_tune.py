@@ -402,8 +402,8 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )
-    exported = (_export_run(tune, run) for run in tune.runs)
-    return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
+    exported_runs = (_export_run(tune, run) for run in tune.runs)
+    return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported_runs)
 
 
 def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:

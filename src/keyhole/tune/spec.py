@@ -71,8 +71,8 @@ class CostModel:
         cut-offs of time; a run that is given up earlier has cost less time.
         """
         if isinstance(value, str):
-            times = _PRESETS[check_choice("objective", value, _PRESETS)]
-            return cls(span / ((times - 1.0) * cutoff), 0.0, value)
+            factor = _PRESETS[check_choice("objective", value, _PRESETS)]
+            return cls(span / ((factor - 1.0) * cutoff), 0.0, value)
         if not isinstance(value, Mapping) or not value:
             presets = " or ".join(map(repr, _PRESETS))
             raise TypeError(
@@ -80,16 +80,16 @@ class CostModel:
                 f"got {short_repr(value)}"
             )
         check_entries("objective", value, _COST_ENTRIES)
-        per_second, giving_up = (
+        cost_per_second, cost_of_giving_up = (
             check_number(f"objective.{entry}", value.get(entry, 0.0), Range(ge=0))
             for entry in _COST_ENTRIES
         )
-        if per_second * cutoff > span:
+        if cost_per_second * cutoff > span:
             raise ValueError(
                 f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "
-                f"largest limit costs more than the best reward, got {per_second:g}"
+                f"largest limit costs more than the best reward, got {cost_per_second:g}"
             )
-        return cls(per_second, giving_up)
+        return cls(cost_per_second, cost_of_giving_up)
 
     @property
     def cost(self) -> Power:
@@ -367,8 +367,8 @@ def _parse_range(table: Mapping[str, object]) -> list[float]:
     count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))
     points = np.geomspace(low, high, count)
     # The ends stay exactly as given. Limits between them are rounded, since they are printed.
-    rounded = [float(f"{point:.4g}") for point in points[1:-1]]
-    return [low, *rounded, high]
+    inner_limits = [float(f"{point:.4g}") for point in points[1:-1]]
+    return [low, *inner_limits, high]
 
 
 def _parse_memory(value: object) -> int | None:

@@ -275,8 +275,8 @@ def format_next_runs(tune: SavedTune) -> str:
 
 def gain_unit(tune: AnyTune) -> str:
     """Return the unit of gains: a success if each success earns 1, else the reward."""
-    is_one = tune.spec.success.scale[1] == 1.0 and not tune.spec.has_varying_rewards
-    return "of a success" if is_one else "of the reward"
+    earns_one = tune.spec.success.scale[1] == 1.0 and not tune.spec.has_varying_rewards
+    return "of a success" if earns_one else "of the reward"
 
 
 def describe_objective(tune: AnyTune) -> str:

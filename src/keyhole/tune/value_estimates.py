@@ -212,7 +212,7 @@ class ValueEstimates:
         spec = self._spec
         limits = np.array(spec.limits)
         least_reward = spec.success.least
-        seconds = np.clip(seconds, _interval_begins(limits), limits)
+        seconds = np.clip(seconds, _interval_starts(limits), limits)
         rewards = np.clip(rewards, least_reward, spec.success.scale[1])
         penalties = np.asarray(spec.objective.penalty(least_reward)(limits))
         survival = np.cumprod(1.0 - hazards, axis=-1)
@@ -274,10 +274,10 @@ class _Posterior:
         self._prior_successes = 0.25 / count, 0.25 / count
         self._hazards = _beta_parameters(counts.exited, counts.entered, *self._prior_hazards)
         self._successes = _beta_parameters(counts.succeeded, counts.exited, *self._prior_successes)
-        begins = _interval_begins(limits)
-        width = limits - begins
+        starts = _interval_starts(limits)
+        width = limits - starts
         self._counts = counts
-        self._seconds_data = (counts.seconds, counts.exited, begins + width / 2, width)
+        self._seconds_data = (counts.seconds, counts.exited, starts + width / 2, width)
         reward_width = spec.success.span * spec.has_varying_rewards
         self._reward_data = (counts.rewards, counts.succeeded, spec.success.scale[1], reward_width)
         self._seconds = _student_parameters(*self._seconds_data)
@@ -313,7 +313,7 @@ class _Posterior:
         )
 
 
-def _interval_begins(limits: FloatArray) -> FloatArray:
+def _interval_starts(limits: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], limits[:-1]])
 
 
@@ -346,11 +346,12 @@ def _prior_runs(count: FloatArray, totals: FloatArray) -> float:
     spread = share * (1.0 - share)
     arms = (totals > 0.0).sum(axis=0)
     arm_shares = np.where(totals > 0.0, count / np.maximum(totals, 1.0), share)
-    between = (totals * (arm_shares - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
-    max_between = float((spread * (runs - (totals**2).sum(axis=0) / runs)).sum())
-    # The intraclass correlation: 0 for equal arms, 1 if all variance is between arms. With few runs
-    # it is noisy; the bounds keep arms from counting as equal, or as unrelated.
-    correlation = float(between.sum()) / max_between if max_between > 0.0 else 1.0
+    excess = (totals * (arm_shares - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
+    max_excess = float((spread * (runs - (totals**2).sum(axis=0) / runs)).sum())
+    # The intraclass correlation, an excess of variance between arms: 0 for equal arms, 1 if all
+    # variance is between arms. With few runs it is noisy; the bounds keep arms from counting as
+    # equal, or as unrelated.
+    correlation = float(excess.sum()) / max_excess if max_excess > 0.0 else 1.0
     if correlation <= 0.0:
         return _MOST_PRIOR_RUNS
     return min(max(1.0 / correlation - 1.0, _LEAST_PRIOR_RUNS), _MOST_PRIOR_RUNS)

@@ -84,11 +84,11 @@ class LoadMonitor:
 
     def other_load(self, cpu_seconds: float) -> float:
         """Return the CPU seconds of other processes, given those of the run."""
-        now = busy_core_seconds(self._cores)
-        if now is None or self._before is None:
+        busy_seconds = busy_core_seconds(self._cores)
+        if busy_seconds is None or self._before is None:
             return 0.0
         # The system counts in ticks of a hundredth of a second, so the difference may fall below 0.
-        return max(0.0, now - self._before - cpu_seconds)
+        return max(0.0, busy_seconds - self._before - cpu_seconds)
 
 
 _MIN_RUNS: Final = 10  # before what all runs have in common is a problem
@@ -175,16 +175,16 @@ class EarlyWarnings:
         self._other_load.add(record)
         if self._other_load.is_high:
             self._warn("others", self._other_load.warning)
-        crashed = self._counts["failed"] + self._counts["out of memory"]
+        failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
         # Until all arms, or many configurations of a space, have failed, another may succeed.
         noun = "arm"
-        enough = len(self._spec.arms)
+        needed_count = len(self._spec.arms)
         if self._spec.search is not None:
             noun = "configuration"
-            enough = _MIN_CONFIGURATIONS
-        has_tried_enough = len(self._tried) >= enough
-        if crashed == runs >= _MIN_RUNS and (has_tried_enough or runs >= _MAX_FAILED_RUNS):
+            needed_count = _MIN_CONFIGURATIONS
+        has_tried_enough = len(self._tried) >= needed_count
+        if failed_count == runs >= _MIN_RUNS and (has_tried_enough or runs >= _MAX_FAILED_RUNS):
             raise AllFailedError(
                 f"all {runs} runs failed, of {count_text(len(self._tried), noun)}; the last, of "
                 f"{record.arm!r} on {record.instance!r}, {record.reason}{_format_output(record)}"
