@@ -103,11 +103,12 @@ def write_report(tune: AnyTune) -> Path:
     else:
         results = _space_sections(tune)
         figures = [*history_charts, gain_chart]
+    answer, block_beside = _first_blocks(tune)
     page = Page(
         title=make_title(tune),
-        answer=_answer_blocks(tune),
+        answer=answer,
         figures=figures,
-        beside=[_estimates_block(tune)],
+        beside=[block_beside],
         sections=[
             *notes,
             *results,
@@ -154,17 +155,21 @@ def make_title(tune: AnyTune) -> str:
     return f"Which {' and which '.join(choices)} for {spec.name}?"
 
 
-def _answer_blocks(tune: AnyTune) -> list[PageBlock]:
+def _first_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
+    """Return the blocks of the answer, and the block beside the figures."""
     warnings = [f"{capitalize(text)}." for text in summary.format_warnings(tune)]
+    progress = f"{summary.format_progress(tune)}."
+    # If no run has succeeded, estimates say nothing.
     if not any(run.outcome == "ok" for run in tune.runs):
-        return [Answer(warnings[0]), *map(Text, warnings[1:])]
+        return [Answer(warnings[0]), *map(Text, warnings[1:])], Text(progress)
     result = summary.summarize(tune)
     note = " ".join(f"{capitalize(text)}." for text in result.sentences)
     command = CommandBlock(
         summary.shell_command(result.arm),
         _describe_use(tune.spec, result.arm, result.estimate.limit),
     )
-    return [Answer(f"{capitalize(result.claim)}.", note=note), *map(Text, warnings), command]
+    answer = Answer(f"{capitalize(result.claim)}.", note=note)
+    return [answer, *map(Text, warnings), command], _estimates_table(result, progress)
 
 
 def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
@@ -175,15 +180,8 @@ def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
     return f"Stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}{fill_text}."
 
 
-def _estimates_block(tune: AnyTune) -> PageBlock:
-    """Return a table of the recommendation and its yardstick that fits beside a chart.
-
-    If no run has succeeded, estimates say nothing, and only the progress is returned.
-    """
-    caption = f"{summary.format_progress(tune)}."
-    if not any(run.outcome == "ok" for run in tune.runs):
-        return Text(caption)
-    result = summary.summarize(tune)
+def _estimates_table(result: summary.Summary, caption: str) -> Table:
+    """Return a table of the recommendation and its yardstick that fits beside a chart."""
     head, rows = result.table
     names = (summary.RECOMMENDED, result.yardstick)
     columns = [row for row in (head, *rows) if row is head or row[0] in names]

@@ -217,8 +217,7 @@ def format_warnings(tune: AnyTune) -> list[str]:
     if isinstance(tune, SavedTune):
         best = tune.best()
         outcomes = {run.outcome for run in tune.runs_of(best.arm)}
-        if best.untried:
-            warnings.append(format_untried(best))
+        warnings.append(format_untried(best))
         if success_seconds and "ok" not in outcomes:
             text = f"no run of {best.arm} has succeeded: giving up early costs least so far"
             warnings.append(text)
@@ -228,10 +227,8 @@ def format_warnings(tune: AnyTune) -> list[str]:
             f"every success took at most {format_duration(longest)}, and the least limit is "
             f"{shortest_limit:g} s: limits are in seconds"
         )
-    load = OtherLoad(tune.spec, tune.runs)
-    if load.is_high:
-        warnings.append(load.warning)
-    return warnings
+    warnings.append(OtherLoad(tune.spec, tune.runs).warning)
+    return [text for text in warnings if text]
 
 
 def has_one_pair(tune: SavedTune) -> bool:

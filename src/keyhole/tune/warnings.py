@@ -131,15 +131,12 @@ class OtherLoad:
         return min(1.0, self._others / (self._seconds or float("inf")))
 
     @property
-    def is_high(self) -> bool:
-        """Whether the load makes the measured seconds too long."""
+    def warning(self) -> str:
+        """The warning that the machine was busy, which made the seconds too long; "" if not."""
         # Other load changes CPU time little.
         is_measured = self._spec.clock != "cpu" and self._seconds >= _MIN_SECONDS
-        return is_measured and self.share > _MAX_SHARE
-
-    @property
-    def warning(self) -> str:
-        """The warning that the machine was busy."""
+        if not (is_measured and self.share > _MAX_SHARE):
+            return ""
         return (
             "the machine was busy: during the runs, their cores worked for other processes "
             f"{self.share:.0%} of the time, so that the measured seconds are too long; use fewer "
@@ -173,8 +170,8 @@ class EarlyWarnings:
         self._tried.add((record.arm, record.configuration))
         self._check_pattern(record)
         self._other_load.add(record)
-        if self._other_load.is_high:
-            self._warn("others", self._other_load.warning)
+        if text := self._other_load.warning:
+            self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
         # Until all arms, or many configurations of a space, have failed, another may succeed.
