@@ -19,6 +19,7 @@ from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.validate import check_line, check_names, short_repr, suggestion
 
+# An escaped character, or a text in quotes.
 _QUOTED: Final = re.compile(r"""\\(?:\r\n|.)|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _CONTINUATIONS: Final = ("\\\n", "\\\r\n")
 _FIELD_FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # the part :>5 of {limit:>5}, say

@@ -37,7 +37,7 @@ _MOST_COUNTED_RUNS: Final = 100_000  # summed over points with half of all runs 
 _MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
 _LEAST_POINTS: Final = 8  # of the history of a parameter space
 _PERCENT: Final = 100.0
-_MARGIN: Final = 0.9  # of a logarithmic axis of seconds
+_MARGIN: Final = 0.9  # by which an axis of seconds extends beyond the data, as a factor
 _LARGE_HEIGHT: Final = 335  # in pixels
 _SMALL_HEIGHT: Final = 170
 

@@ -59,7 +59,7 @@ class StudyDecisions:
         self._lock = Lock()
 
     def ask(self) -> PlannedTrial:
-        """Return the study's next decision, on the next instance of its arm."""
+        """Return the next decision of the study, with the next instance of its arm."""
         decision = self._study.ask()
         # The instance is taken now, not when the run is recorded: parallel runs of an arm must have
         # different instances.

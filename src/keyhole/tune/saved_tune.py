@@ -55,7 +55,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     ValueError
         If the folder belongs to another spec, has other files, or another process works in it.
     """
-    if not has_content(folder):  # which refuses a file in its place
+    if not has_content(folder):  # it raises if a file is in the place of the folder
         spec.check_new()
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
@@ -64,7 +64,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
 
 def _check_spec(folder: Path, spec: Spec) -> None:
-    """Refuse a folder that is not new and does not belong to this spec; write the spec."""
+    """Refuse a folder that has other files, or those of another spec; write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
@@ -323,7 +323,7 @@ class SavedTune(SavedRuns):
         )
 
     def best(self) -> Best:
-        """Return the pair with the largest mean gain, of those that were tried.
+        """Return the pair with the largest mean gain among those that were tried.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class SavedTune(SavedRuns):
         shortfalls = draws.max(axis=(1, 2)) - draws[:, arm, limit_index]
         return Best(
             **vars(self.estimate_pair(arm, limit_index)),
-            # An arm that was never run may be the best with the same probability as any other arm.
+            # Each arm that was never run is as likely to be the best as any other arm.
             probability=float(
                 (shortfalls <= TOLERANCE * self.spec.success.span).mean() * has_runs.mean()
             ),

@@ -39,7 +39,7 @@ from keyhole.validate import (
 FULL_CUT_OFF: Final = "full cut-off"
 """Objective PAR10, but only the full cut-off is recommended; shorter limits just save time."""
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
-"""By name, as how many times the full cut-off a run without success counts."""
+"""By name, how many full cut-offs a run without success counts as."""
 _COST_ENTRIES: Final = ("cost_per_second", "cost_of_giving_up")
 
 
@@ -356,7 +356,7 @@ def _parse_limits(value: object) -> tuple[float, ...]:
 
 
 def _parse_range(table: Mapping[str, object]) -> list[float]:
-    """Return limits that increase geometrically from one to another."""
+    """Return limits that increase geometrically between two ends."""
     entries = ("from", "to", "count")
     check_entries("limits", table, entries)
     for entry in entries:

@@ -37,8 +37,8 @@ _SAFE_WORD: Final = re.compile(
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
 _HALVING_FACTOR: Final = 4  # as many times the runs halve an interval, roughly
-_MOST_ROWS: Final = 10  # of a table in a notebook
-_MOST_CONFIGURATIONS: Final = 100  # of a table
+_MOST_ROWS: Final = 10  # in a table of a notebook
+_MOST_CONFIGURATIONS: Final = 100  # in a table
 # Limits were probably meant in ms if they are at least 10 s, and each success took less than 1 % of
 # the shortest one.
 _SHORT_SHARE: Final = 0.01
@@ -337,7 +337,7 @@ def _count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
 
 
 def tried_note(tune: AnyTune) -> str:
-    """Return the sentences to read with the table of what was tried."""
+    """Return the note that explains the table of what was tried."""
     if isinstance(tune, SavedSpaceTune):
         return "Parameters as far as they differ from the default."
     _, explanation = label_arms(tune.spec)

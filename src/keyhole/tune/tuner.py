@@ -502,7 +502,7 @@ def _make_progress_printer(max_runs: int | None) -> Progress:
 
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
-    """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
+    """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
     trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
     return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
@@ -510,7 +510,7 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
 
 def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
-    with suppress(SpaceExhaustedError):  # before the first outcome is known, or for good
+    with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
         for _ in range(count):
             trial = decider.ask()
             yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)

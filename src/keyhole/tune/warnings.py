@@ -91,9 +91,9 @@ class LoadMonitor:
         return max(0.0, busy_seconds - self._before - cpu_seconds)
 
 
-_MIN_RUNS: Final = 10  # before what all runs have in common is a problem
-_MAX_FAILED_RUNS: Final = 100  # if all have failed, of whatever arms
-_MIN_CONFIGURATIONS: Final = 20  # of a space, if all have failed
+_MIN_RUNS: Final = 10  # with the same problem, before it is reported
+_MAX_FAILED_RUNS: Final = 100  # after which no further arm is waited for
+_MIN_CONFIGURATIONS: Final = 20  # of a space that all have failed
 _MOST_CHARACTERS: Final = 200  # of an output that a warning quotes
 _MIN_SECONDS: Final = 5.0  # of runs, before a warning of other load
 _MAX_SHARE: Final = 0.1  # of other load, without a warning
