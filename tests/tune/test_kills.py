@@ -71,6 +71,14 @@ def count_records(out):
     return len((out / RUNS).read_bytes().splitlines()) if (out / RUNS).exists() else 0
 
 
+def wait_for_records(tuner, out, count):
+    deadline = time.monotonic() + 600
+    while count_records(out) < count:
+        assert tuner.poll() is None, tuner.finish().stderr
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
 def kill_and_resume(starter, out, kills, seed):
     """Kill a tuner `kills` times, at random moments after one or two more runs; then resume it."""
     start, tag = starter
@@ -78,11 +86,7 @@ def kill_and_resume(starter, out, kills, seed):
     for _ in range(kills):
         before = count_records(out)
         with start("-c", LOOP, 10**6) as tuner:  # which is killed in the end
-            deadline = time.monotonic() + 600
-            while count_records(out) <= before:
-                assert tuner.poll() is None, tuner.finish().stderr
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
+            wait_for_records(tuner, out, before + 1)
             time.sleep(rng.uniform(0.0, 0.15))
         check_no_process_is_left(tag)
         saved_ids = {run.id for run in SavedTune.load(out).runs}
@@ -124,11 +128,7 @@ def test_a_killed_tune_of_parameters_goes_on_as_its_log_says(starter, tmp_path, 
     for delay in (0.0, 0.02, 0.1):
         before = count_records(out)
         with start(*tune, "--out", out, "--runs", 10**6) as tuner:  # which is killed in the end
-            deadline = time.monotonic() + 600
-            while count_records(out) < before + 5:
-                assert tuner.poll() is None, tuner.finish().stderr
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
+            wait_for_records(tuner, out, before + 5)
             time.sleep(delay)
         check_no_process_is_left(tag)
     shutil.copytree(out, tmp_path / "copy")
@@ -146,11 +146,7 @@ def test_ctrl_c_kills_all_commands_and_says_how_to_resume(starter, tmp_path):
     start, tag = starter
     arguments = ("tune", "mine.toml", "--out", "out", "--runs", 10**6, "--workers", 2)
     with start("-m", "keyhole", *arguments) as tuner:
-        deadline = time.monotonic() + 600
-        while count_records(tmp_path / "out") < 2:
-            assert tuner.poll() is None, tuner.finish().stderr
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for_records(tuner, tmp_path / "out", 2)
         tuner.send_signal(signal.SIGINT)
         result = tuner.finish()
     assert result.returncode == 130

@@ -104,13 +104,13 @@ def _summarize_list(tune: SavedTune) -> Summary:
         notes.append(format_probability(best))
     notes += [format_cut_off(tune), format_next_runs(tune)]
     return Summary(
-        f"{best.arm} with {best.limit:g} s",
-        tune.spec.arms[tune.spec.names.index(best.arm)],
-        best,
-        claim,
-        rows[-1][0],
-        (_estimates_head("full cut-off"), rows),
-        [note for note in notes if note],
+        name=f"{best.arm} with {best.limit:g} s",
+        arm=tune.spec.arms[tune.spec.names.index(best.arm)],
+        estimate=best,
+        claim=claim,
+        yardstick=rows[-1][0],
+        table=(_estimates_head("full cut-off"), rows),
+        sentences=[note for note in notes if note],
     )
 
 
@@ -121,14 +121,15 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
     over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
     claim = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
+    note = "gain over default: over a run with the default and the full cut-off, paired by instance"
     return Summary(
-        name_configuration(tune, best),
-        tune.spec.configure(best.parameters),
-        best,
-        f"{claim}{_format_gain(difference, gain_unit(tune), over)}",
-        YARDSTICK,
-        configurations_table(tune, tune.estimates()),
-        ["gain over default: over a run with the default and the full cut-off, paired by instance"],
+        name=name_configuration(tune, best),
+        arm=tune.spec.configure(best.parameters),
+        estimate=best,
+        claim=f"{claim}{_format_gain(difference, gain_unit(tune), over)}",
+        yardstick=YARDSTICK,
+        table=configurations_table(tune, tune.estimates()),
+        sentences=[note],
     )
 
 
