@@ -90,10 +90,11 @@ def _summarize_list(tune: SavedTune) -> Summary:
     full = best.full
     difference = None if has_one_pair(tune) else best.gain_over_full
     rows = [[RECOMMENDED, *_estimate_cells(best, difference)]]
-    if has_shorter_limit(tune) or full.arm != best.arm:
+    has_shorter_limit = best.limit < full.limit
+    if has_shorter_limit or full.arm != best.arm:
         rows.append([f"{full.arm}, full cut-off", *_estimate_cells(full, None)])
     claim = f"run {best.arm} for at most {best.limit:g} s"
-    if has_shorter_limit(tune):
+    if has_shorter_limit:
         claim += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
     else:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
@@ -237,11 +238,6 @@ def has_one_pair(tune: SavedTune) -> bool:
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
 
 
-def has_shorter_limit(tune: SavedTune) -> bool:
-    """Return whether the recommended limit is shorter than the full cut-off."""
-    return tune.best().limit < tune.spec.limits[-1]
-
-
 def count_cut_off(tune: SavedTune) -> int:
     """Return how many runs of the recommended command were killed at the full cut-off."""
     runs = tune.runs_of(tune.best().arm)
@@ -252,7 +248,7 @@ def format_cut_off(tune: SavedTune) -> str:
     """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
     cut_off_count = count_cut_off(tune)
-    if not cut_off_count or has_shorter_limit(tune):
+    if not cut_off_count or best.limit < best.full.limit:
         return ""
     return (
         f"this holds among the limits tried: {best.limit:g} s ended {cut_off_count:,} of "
