@@ -1,11 +1,10 @@
 r"""Shrinkage: posterior draws of shares and means of arms, drawn towards those of similar arms.
 
 The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. With a common
-mean m, shares of arms follow :math:`\mathrm{Beta}(s m, s (1 - m))`, and means of arms a normal
-distribution with the variance of a mean of s runs. The similarity s is drawn from its posterior on
-the grid 1, 2, 4, ..., 4,096 with a uniform prior, then m given s, then the shares of the arms given
-s, m and their own runs. With many limits a share may be unrelated to those of other arms, since the
-hazard of an arm may change in any way from one limit to the next.
+mean m, shares of arms follow :math:`\mathrm{Beta}(s m, s (1 - m))`, and means of arms are normal,
+with the variance of a mean of s runs. The similarity s is drawn from its posterior on the grid 1,
+2, 4, ..., 4,096 with a uniform prior, then m given s, then the shares of arms given s, m and their
+own runs. With many limits a share may be unrelated to other arms, since a hazard may change freely.
 """
 
 from collections.abc import Callable

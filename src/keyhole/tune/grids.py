@@ -18,9 +18,8 @@ _MISSING: Final = "-"  # in the place of a parameter that only other arms of the
 _MOST_LEVELS: Final = 60  # of a table that can be read
 _MOST_RUNS: Final = 20_000  # only the first are used, so that sampling takes about a second
 _INTERACTION_SCALE: Final = 0.25
-"""Prior variance of the difference between an arm and the sum of the effects of its values, which
-is mostly small. With it, 95 % intervals held 94 to 100 % of the true differences in simulated grids
-of 4, 8 and 32 arms."""
+"""Prior variance of an arm's difference from the sum of its values' effects, mostly small: with it,
+95 % intervals held 94 to 100 % of the differences in simulated grids of 4, 8 and 32 arms."""
 Levels = dict[str, dict[str, list[int]]]
 """By parameter and value, the indices of the arms that have it."""
 
