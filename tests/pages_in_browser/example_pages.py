@@ -22,7 +22,7 @@ from keyhole.tune.report import write_report as write_tune_report
 from tests.study.studies import Clock
 from tests.tune.conftest import TABLE, Simulated
 from tests.tune.spaces import SPACE
-from tests.tune.test_value_estimates import played
+from tests.tune.test_value_estimates import simulate_runs
 from tests.tune.trial_records import record
 
 RUN = """
@@ -63,7 +63,7 @@ def make_run(folder, more=""):
 
 
 def make_tune(folder):
-    runs = played(np.random.default_rng(9), (0.05, 1.0), 118, [0.01, 0.1, 1.0])
+    runs = simulate_runs(np.random.default_rng(9), (0.05, 1.0), 118, [0.01, 0.1, 1.0])
     runs.append(record("failed", 0.5, 1.0, "slow", reason="<b>no</b>", output="x"))
     runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
     folder.mkdir()

@@ -14,28 +14,28 @@ def column(*values):
 
 
 def test_an_arm_without_runs_has_the_distribution_of_the_others():
-    of = column(*[100.0] * 9, 0.0)
-    count = 0.8 * of
-    drawn = draw_interval_shares(np.random.default_rng(1), count, of, 0.5, 0.5, DRAWS, 0.0)
-    assert drawn.shape == (DRAWS, 10, 1)
-    # What nine arms of 80 in 100 leave open is how much the tenth may differ from them.
-    assert drawn[:, 9].mean() == pytest.approx(0.8, abs=0.05)
-    assert drawn[:, 0].mean() == pytest.approx(0.8, abs=0.02)
+    totals = column(*[100.0] * 9, 0.0)
+    count = 0.8 * totals
+    draws = draw_interval_shares(np.random.default_rng(1), count, totals, 0.5, 0.5, DRAWS, 0.0)
+    assert draws.shape == (DRAWS, 10, 1)
+    # Nine arms with 80 in 100 leave open how much the tenth may differ from them.
+    assert draws[:, 9].mean() == pytest.approx(0.8, abs=0.05)
+    assert draws[:, 0].mean() == pytest.approx(0.8, abs=0.02)
 
 
 def test_a_share_of_few_runs_is_shrunk_towards_the_others():
-    of = column(*[100.0] * 9, 2.0)
+    totals = column(*[100.0] * 9, 2.0)
     count = column(*[80.0] * 9, 0.0)
-    drawn = draw_interval_shares(np.random.default_rng(2), count, of, 0.5, 0.5, DRAWS, 0.0)
-    assert 0.3 < drawn[:, 9].mean() < 0.8
+    draws = draw_interval_shares(np.random.default_rng(2), count, totals, 0.5, 0.5, DRAWS, 0.0)
+    assert 0.3 < draws[:, 9].mean() < 0.8
 
 
 def test_an_arm_without_runs_has_the_mean_of_the_others():
     count = column(*[50.0] * 9, 0.0)
     sums = np.stack([3.0 * count, 9.5 * count])
-    drawn = draw_posterior_means(np.random.default_rng(3), sums, count, 5.0, 10.0, DRAWS, 1.0)
-    assert drawn[:, 0].mean() == pytest.approx(3.0, abs=0.1)
-    assert drawn[:, 9].mean() == pytest.approx(3.0, abs=0.5)
+    draws = draw_posterior_means(np.random.default_rng(3), sums, count, 5.0, 10.0, DRAWS, 1.0)
+    assert draws[:, 0].mean() == pytest.approx(3.0, abs=0.1)
+    assert draws[:, 9].mean() == pytest.approx(3.0, abs=0.5)
 
 
 def test_the_logarithm_of_the_beta_function_is_that_of_scipy():

@@ -62,7 +62,7 @@ def test_hyperthreads_are_assigned_last_and_count_as_one_core(tmp_path, monkeypa
         cpu_cores.os, "sched_getaffinity", lambda process: {0, 1, 2, 3, 9}, raising=False
     )
     assert cpu_cores.available_cores() == [0, 1, 9, 2, 3]
-    assert cpu_cores.physical_cores([0, 1, 2, 3, 9]) == 3
+    assert cpu_cores.count_physical_cores([0, 1, 2, 3, 9]) == 3
     assert workers_warning(3, 1, cpu_cores.available_cores()) == ""
     assert workers_warning(2, 2, cpu_cores.available_cores()) == (
         "workers: 4 cores would be needed, and this process may use 3 with 5 threads: the measured "

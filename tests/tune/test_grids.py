@@ -69,7 +69,7 @@ def test_figures_and_tables_have_the_labels_and_data_the_names(tmp_path, no_figu
 
 
 @pytest.fixture
-def played(tmp_path):
+def tune(tmp_path):
     """Return a tune in which `phase` makes runs four times as long, and `decay` does nothing."""
     spec = spec_of({"phase": ["on", "off"], "decay": [0.5, 0.9]}, {"aim": ["sat", "unsat"]})
     rng = np.random.default_rng(4)
@@ -83,8 +83,8 @@ def played(tmp_path):
     return SavedTune(tmp_path, spec, runs)
 
 
-def test_effects_are_those_of_the_parameters_of_a_grid_of_several(played):
-    effects = {(effect.parameter, effect.level): effect for effect in played.effects()}
+def test_effects_are_those_of_the_parameters_of_a_grid_of_several(tune):
+    effects = {(effect.parameter, effect.level): effect for effect in tune.effects()}
     assert list(effects) == [
         ("toy phase", "on"), ("toy phase", "off"), ("toy decay", "0.5"), ("toy decay", "0.9"),
     ]  # fmt: skip
@@ -95,8 +95,8 @@ def test_effects_are_those_of_the_parameters_of_a_grid_of_several(played):
     assert decay.low < 0.0 < decay.high
 
 
-def test_the_table_of_effects_has_times(played):
-    head, rows = effects_table(played.effects(), "arms")
+def test_the_table_of_effects_has_times(tune):
+    head, rows = effects_table(tune.effects(), "arms")
     assert head == ["parameter", "value", "arms run", "run time, times the mean"]
     assert [row[:3] for row in rows[:2]] == [["toy phase", "on", "2"], ["toy phase", "off", "2"]]
     assert float(rows[0][3].split()[0]) * float(rows[1][3].split()[0]) == pytest.approx(
@@ -114,13 +114,13 @@ def test_parameters_that_the_runs_cannot_tell_apart_have_wide_intervals(tmp_path
     for effect in effects:
         assert effect.log_time.low < 0.0 < effect.log_time.high
     runs = [record("ok", 0.1, 1.0, spec.names[number]) for number in (0, 3, 1)]
-    said = json.loads(json.dumps(tune_as_json(SavedTune(tmp_path, spec, runs))))["effects"]
-    assert [(effect["parameter"], effect["level"]) for effect in said] == [
+    effects_data = json.loads(json.dumps(tune_as_json(SavedTune(tmp_path, spec, runs))))["effects"]
+    assert [(effect["parameter"], effect["level"]) for effect in effects_data] == [
         ("phase", "on"), ("phase", "off"), ("decay", "0.5"), ("decay", "0.9"),
     ]  # fmt: skip
 
 
-def test_the_report_says_what_each_parameter_did(played, no_figures):
-    page = write_report(played).read_text()
+def test_the_report_says_what_each_parameter_did(tune, no_figures):
+    page = write_report(tune).read_text()
     assert page.index('id="arms"') < page.index('id="effects"') < page.index('id="survival"')
     assert "What each parameter did" in page

@@ -17,8 +17,8 @@ def test_a_pattern_finds_files_by_their_names_from_the_folder(tmp_path):
 
 def test_the_columns_of_a_table_are_fields(tmp_path):
     (tmp_path / "rows.csv").write_text("instance, size\na,3\n\nb,5\n")
-    found = parse_instances({"csv": "rows.csv"}, tmp_path)
-    assert found == (Instance("a", {"size": "3"}), Instance("b", {"size": "5"}))
+    instances = parse_instances({"csv": "rows.csv"}, tmp_path)
+    assert instances == (Instance("a", {"size": "3"}), Instance("b", {"size": "5"}))
 
 
 @pytest.mark.parametrize(
@@ -46,40 +46,40 @@ def test_a_bad_table_is_refused(tmp_path, text, words):
         parse_instances({"csv": "rows.csv"}, tmp_path)
 
 
-SOME = [Instance(name) for name in "abcdefgh"]
+INSTANCES = [Instance(name) for name in "abcdefgh"]
 
 
-def taken(order, arm, count):
+def take_names(order, arm, count):
     return "".join(order.take(arm).name for _ in range(count))
 
 
 def test_every_arm_has_all_instances_once_before_any_is_repeated():
-    order = InstanceOrder(SOME, seed=3)
+    order = InstanceOrder(INSTANCES, seed=3)
     for _ in range(3):
         for arm in ("one", "other"):
-            assert sorted(taken(order, arm, 8)) == list("abcdefgh")
+            assert sorted(take_names(order, arm, 8)) == list("abcdefgh")
 
 
 def test_orders_differ_by_arm_by_time_and_by_seed_and_follow_from_them():
-    order = InstanceOrder(SOME, seed=3)
-    one, again, other = taken(order, "one", 8), taken(order, "one", 8), taken(order, "other", 8)
-    assert len({one, again, other, taken(InstanceOrder(SOME, seed=4), "one", 8)}) == 4
-    assert taken(InstanceOrder(SOME, seed=3), "one", 16) == one + again
+    order = InstanceOrder(INSTANCES, seed=3)
+    passes = [take_names(order, arm, 8) for arm in ("one", "one", "other")]
+    assert len({*passes, take_names(InstanceOrder(INSTANCES, seed=4), "one", 8)}) == 4
+    assert take_names(InstanceOrder(INSTANCES, seed=3), "one", 16) == passes[0] + passes[1]
 
 
 def test_a_resumed_order_continues_with_unused_instances():
-    whole = taken(InstanceOrder(SOME, seed=3), "one", 16)
+    all_names = take_names(InstanceOrder(INSTANCES, seed=3), "one", 16)
     for done in (0, 5, 8, 11):
-        runs = [record("ok", 0.1, 1.0, "one", instance=name) for name in whole[:done]]
-        assert taken(InstanceOrder(SOME, 3, runs), "one", 16 - done) == whole[done:]
+        runs = [record("ok", 0.1, 1.0, "one", instance=name) for name in all_names[:done]]
+        assert take_names(InstanceOrder(INSTANCES, 3, runs), "one", 16 - done) == all_names[done:]
 
 
 def test_an_instance_that_is_put_back_is_next_in_its_pass():
-    order = InstanceOrder(SOME, seed=3)
-    lost = order.take("one")
-    seen = taken(order, "one", 4)
-    order.put_back("one", lost)
-    assert sorted(seen + taken(order, "one", 4)) == list("abcdefgh")
+    order = InstanceOrder(INSTANCES, seed=3)
+    instance = order.take("one")
+    names = take_names(order, "one", 4)
+    order.put_back("one", instance)
+    assert sorted(names + take_names(order, "one", 4)) == list("abcdefgh")
 
 
 def test_seeds_of_commands_differ_and_are_determined_by_the_round():
@@ -94,8 +94,8 @@ def test_a_file_lists_instances_relative_to_its_folder(tmp_path):
     (tmp_path / "sets" / "a b.cnf").write_text("")
     text = "\ufeff# training set\r\na b.cnf  # easy\r\n\r\n--size 3\r\nx#1\r\n/abs/b.cnf"
     (tmp_path / "sets" / "training.txt").write_bytes(text.encode())
-    found = parse_instances({"file": "sets/training.txt"}, tmp_path)
-    assert [one.name for one in found] == ["sets/a b.cnf", "--size 3", "x#1", "/abs/b.cnf"]
+    instances = parse_instances({"file": "sets/training.txt"}, tmp_path)
+    assert [one.name for one in instances] == ["sets/a b.cnf", "--size 3", "x#1", "/abs/b.cnf"]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_table_names_one_file(tmp_path, table):
 
 def test_a_list_taken_for_one_instance_is_said(tmp_path):
     (tmp_path / "training.txt").write_text("a\nb\n")
-    said = r"^1 instance: training.txt; .* instances = \{ file = 'training.txt' \}, for this one"
-    with pytest.warns(UserWarning, match=said):
+    message = r"^1 instance: training.txt; .* instances = \{ file = 'training.txt' \}, for this one"
+    with pytest.warns(UserWarning, match=message):
         assert parse_instances("training.txt", tmp_path) == (Instance("training.txt"),)
     assert parse_instances(["training.txt"], tmp_path) == (Instance("training.txt"),)
     assert parse_instances("*.txt", tmp_path) == (Instance("training.txt"),)

@@ -8,20 +8,21 @@ from keyhole.tune.charts import (
     replay_recommendations,
 )
 from tests.tune.conftest import TABLE
-from tests.tune.test_value_estimates import played
+from tests.tune.test_value_estimates import simulate_runs
 from tests.tune.trial_records import record
 
 
 def test_the_history_ends_with_the_recommendation(spec, tmp_path):
-    tune = SavedTune(tmp_path, spec, played(np.random.default_rng(4), (0.05, 1.0), 200, [0.1, 1.0]))
+    runs = simulate_runs(np.random.default_rng(4), (0.05, 1.0), 200, [0.1, 1.0])
+    tune = SavedTune(tmp_path, spec, runs)
     history, best = replay_recommendations(tune), tune.best()
-    runs = [past.runs for past in history]
-    assert runs[0] == 1
-    assert runs == sorted(set(runs))
-    assert (runs[-1], history[-1].gains) == (200, {"recommended": best.gain})
+    counts = [past.runs for past in history]
+    assert counts[0] == 1
+    assert counts == sorted(set(counts))
+    assert (counts[-1], history[-1].gains) == (200, {"recommended": best.gain})
     assert history[-1].name == f"{best.arm} with {best.limit:g} s"
-    # What the first runs alone recommend, by the same estimates with fewer draws.
-    early = SavedTune(tmp_path, spec, tune.runs[: runs[-2]]).best()
+    # The recommendation of the first runs alone, from more draws.
+    early = SavedTune(tmp_path, spec, tune.runs[: counts[-2]]).best()
     assert abs(early.gain.value - history[-2].gains["recommended"].value) < 0.02
     assert replay_recommendations(tune) == history
 

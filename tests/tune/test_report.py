@@ -20,7 +20,7 @@ from keyhole.tune.summary import (
 )
 from tests.conftest import draw_only_svg
 from tests.tune.conftest import TABLE
-from tests.tune.test_value_estimates import played
+from tests.tune.test_value_estimates import simulate_runs
 from tests.tune.trial_records import record
 
 
@@ -28,7 +28,7 @@ from tests.tune.trial_records import record
 def tune(tmp_path_factory):
     """Return a tune of 60 runs, one of which has expired."""
     spec = Spec.from_table(TABLE)
-    runs = played(np.random.default_rng(9), (0.05, 1.0), 58, [0.1, 1.0])
+    runs = simulate_runs(np.random.default_rng(9), (0.05, 1.0), 58, [0.1, 1.0])
     runs.append(record("failed", 0.5, 1.0, "slow", reason="<script>alert(1)</script>", output="x"))
     runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
     return SavedTune(tmp_path_factory.mktemp("tune"), spec, runs)
@@ -45,12 +45,12 @@ def page(tune):
 def test_a_report_answers_its_question_before_everything_else(tune, page):
     assert "<h1>Which command and which time limit for two?</h1>" in page
     command = "<code>true 0.05 {instance} {seed}</code>"
-    how = "Stop it after 1\N{NO-BREAK SPACE}s; fill in {instance}, {seed}."
-    parts = ["Run quick for at most 1 s, the full cut-off", "Probability that no other", command,
-             how, 'id="gain-chart"', 'id="history-chart"', "<caption>two: 59 runs in",
+    use = "Stop it after 1\N{NO-BREAK SPACE}s; fill in {instance}, {seed}."
+    texts = ["Run quick for at most 1 s, the full cut-off", "Probability that no other", command,
+             use, 'id="gain-chart"', 'id="history-chart"', "<caption>two: 59 runs in",
              'id="arms"', 'id="survival"', 'id="runs"', 'id="spec"']  # fmt: skip
-    places = [page.index(part) for part in parts]
-    assert places == sorted(places)
+    positions = [page.index(text) for text in texts]
+    assert positions == sorted(positions)
     assert {path.suffix for path in tune.folder.iterdir()} == {".html", ".svg", ".png", ".pdf"}
 
 
@@ -119,12 +119,12 @@ def test_the_summary_counts_outcomes_and_seconds(tune):
 
 
 def test_the_best_pair_is_printed_as_json(tune):
-    said = json.loads(json.dumps(best_as_json(tune)))
-    assert said["command"] == ["true", "0.05", "{instance}", "{seed}"]
-    assert said["gain"]["low"] < said["gain"]["value"] < said["gain"]["high"]
-    assert 0.0 <= said["probability"] <= 1.0
-    assert said["full"]["limit"] == 1.0
-    assert said["template"] == said["command"]
+    data = json.loads(json.dumps(best_as_json(tune)))
+    assert data["command"] == ["true", "0.05", "{instance}", "{seed}"]
+    assert data["gain"]["low"] < data["gain"]["value"] < data["gain"]["high"]
+    assert 0.0 <= data["probability"] <= 1.0
+    assert data["full"]["limit"] == 1.0
+    assert data["template"] == data["command"]
 
 
 def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
@@ -140,16 +140,16 @@ def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
 def test_the_number_of_untried_arms_is_warned_of(spec, tmp_path):
     tune = SavedTune(tmp_path, spec, [record("ok", 0.05, 1.0)] * 3)
     assert format_warnings(tune) == ["1 of 2 arms not tried yet"]
-    said = best_as_json(tune)
-    assert said["runs_of_arms"] == {"quick": 1, "slow": 0}
+    data = best_as_json(tune)
+    assert data["runs_of_arms"] == {"quick": 1, "slow": 0}
     assert tune.best().untried == ["slow"]
 
 
 def test_the_summary_begins_with_the_absence_of_success(spec, tmp_path):
-    said = "no run has succeeded: there is no evidence for any command"
+    message = "no run has succeeded: there is no evidence for any command"
     runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
     tune = SavedTune(tmp_path, spec, runs)
-    assert format_warnings(tune) == [said]
+    assert format_warnings(tune) == [message]
     assert best_as_json(tune)["successes"] == 0
     tune = SavedTune(tmp_path, spec, [*runs, record("ok", 0.1, 1.0)])
     assert format_warnings(tune) == []
@@ -169,8 +169,9 @@ def test_a_recommended_command_that_never_succeeded_is_named(tmp_path):
 
 def test_limits_that_may_be_milliseconds_are_warned_of(tmp_path):
     tune = one_arm(tmp_path, [100, 1000], [record("ok", 0.05, 1000.0) for _ in range(9)])
-    said = "every success took at most 0.05 s, and the least limit is 100 s: limits are in seconds"
-    assert format_warnings(tune) == [said]
+    assert format_warnings(tune) == [
+        "every success took at most 0.05 s, and the least limit is 100 s: limits are in seconds"
+    ]
 
 
 def test_the_probability_is_explained_in_the_summary(tune):
@@ -197,15 +198,15 @@ def test_runs_are_exported_as_they_were_and_read_back(tune, tmp_path):
 
 
 def test_a_busy_machine_is_warned_of_wherever_results_are_shown(spec, tmp_path, no_figures):
-    said = "the machine was busy: during the runs, their cores worked for other processes 50% of"
+    message = "the machine was busy: during the runs, their cores worked for other processes 50% of"
     runs = [record("ok", 1.0, 1.0, arm, others=0.5) for arm in ("quick", "slow") * 4]
     busy = SavedTune(tmp_path, spec, runs)
-    assert format_warnings(busy)[0].startswith(said)
+    assert format_warnings(busy)[0].startswith(message)
     assert best_as_json(busy)["other_load"] == 0.5
-    assert best_as_json(busy)["warnings"][0].startswith(said)
+    assert best_as_json(busy)["warnings"][0].startswith(message)
     page = write_report(busy).read_text()
     claim, command = f"Run {busy.best().arm} for", 'class="command"'
-    assert page.index(claim) < page.index(said[1:]) < page.index(command)
+    assert page.index(claim) < page.index(message[1:]) < page.index(command)
     assert best_as_json(SavedTune(tmp_path, spec, runs[:4]))["warnings"] == []  # four seconds
     by_cpu = dataclasses.replace(spec, clock="cpu")
     assert best_as_json(SavedTune(tmp_path, by_cpu, runs))["warnings"] == []
@@ -221,15 +222,15 @@ def test_runs_that_were_cut_off_at_the_recommended_largest_limit_are_counted(tmp
     runs = [record("ok", 0.8, 1.0) for _ in range(20)]
     runs += [record("out of time", limit, limit) for limit in (1.0, 1.0, 0.1)]
     tune = one_arm(tmp_path, [0.1, 1.0], runs)
-    said = (
+    message = (
         "this holds among the limits tried: 1 s ended 2 of 22 runs; a longer limit, if you can "
         "wait for it, may be better"
     )
-    assert said in summarize(tune).sentences
+    assert message in summarize(tune).sentences
     assert best_as_json(tune)["out_of_time_at_full_cut_off"] == 2
     page = write_report(tune).read_text()
-    assert f"T{said[1:]}." in page
-    assert said in tune._repr_html_()
+    assert f"T{message[1:]}." in page
+    assert message in tune._repr_html_()
     # A shorter limit is recommended, or no run of the command reached the largest one.
     early = [record("ok", 0.01, 1.0) for _ in range(20)] + runs[20:]
     for other in (early, runs[:20]):

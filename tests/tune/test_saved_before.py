@@ -74,7 +74,7 @@ def rounded(value):
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def found(folder):
+def read_facts(folder):
     """Return the values of a tune in the order of fields, without names, which may change."""
     tune = SavedTune.load(folder)
     with Study.open(folder / "study.db", "tune") as study:
@@ -125,7 +125,7 @@ def test_nothing_is_written_beside_a_study_of_a_newer_version(folder):
 
 
 def test_a_saved_tune_is_opened_with_its_runs(folder):
-    assert found(folder) == EXPECTED["found"]
+    assert read_facts(folder) == EXPECTED["found"]
 
 
 def test_a_saved_spec_round_trips(folder):
@@ -134,11 +134,11 @@ def test_a_saved_spec_round_trips(folder):
 
 
 def test_a_saved_tune_can_be_resumed(folder):
-    assert went_on(folder) == EXPECTED["went_on"]
+    assert resume(folder) == EXPECTED["went_on"]
     assert len(SavedTune.load(folder).expired) == len(EXPECTED["found"]["done over"])
 
 
-def went_on(folder):
+def resume(folder):
     """Resume a tune with its own spec; return the new runs and the best pair."""
     spec = SavedTune.load(folder).spec
     runs = len(EXPECTED["found"]["runs"])

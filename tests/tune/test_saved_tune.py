@@ -95,8 +95,21 @@ def scattered(limits):
     return portfolio("scattered", 6, seed=34, limits=list(limits))
 
 
-def replayed(policy, seed, limits, runs):
-    """Replay a tune; return its stated probability, whether it is right, and on the cut-off."""
+def tell_and_record(learner, arm, limit, seconds):
+    """Tell a learner the end of a run that would take so many seconds; return its record."""
+    if seconds <= limit:
+        learner.tell(reward=1.0, consumption=seconds)
+        return record("ok", seconds, limit, f"arm {arm}")
+    learner.tell(exceeded=True)
+    return record("out of time", limit, limit, f"arm {arm}")
+
+
+def replay(policy, seed, limits, runs):
+    """Replay a tune; return its stated probability, and whether two of its claims are true.
+
+    One is that the recommended pair is the best, the other the interval of the gain over the
+    full cut-off.
+    """
     problem = scattered(tuple(limits))
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(distribution.consumptions) for distribution in problem.distributions]
@@ -107,17 +120,16 @@ def replayed(policy, seed, limits, runs):
     for _ in range(runs):
         arm, limit = learner.ask()
         seconds, turns[arm] = float(orders[arm][turns[arm]]), turns[arm] + 1
-        if seconds <= limit:
-            learner.tell(reward=1.0, consumption=seconds)
-            records.append(record("ok", seconds, limit, f"arm {arm}"))
-        else:
-            learner.tell(exceeded=True)
-            records.append(record("out of time", limit, limit, f"arm {arm}"))
+        records.append(tell_and_record(learner, arm, limit, seconds))
     best = SavedTune("", spec_of(6, limits), records).best()
-    arm, place = int(best.arm.split()[1]), limits.index(best.limit)
-    is_right = problem.gains.max() - problem.gains[arm, place] <= 0.01
-    more = problem.gains[arm, place] - problem.gains[:, -1].max()
-    return best.probability, is_right, best.gain_over_full.low <= more <= best.gain_over_full.high
+    arm, limit_index = int(best.arm.split()[1]), limits.index(best.limit)
+    is_right = problem.gains.max() - problem.gains[arm, limit_index] <= 0.01
+    difference = problem.gains[arm, limit_index] - problem.gains[:, -1].max()
+    return (
+        best.probability,
+        is_right,
+        best.gain_over_full.low <= difference <= best.gain_over_full.high,
+    )
 
 
 @pytest.mark.slow
@@ -126,16 +138,16 @@ def replayed(policy, seed, limits, runs):
     "limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=["one limit", "ten"]
 )
 def test_stated_probabilities_are_calibrated_or_conservative(policy, limits):
-    found = np.array([replayed(policy, seed, limits, 200) for seed in range(TUNES)], dtype=float)
-    probability, right, held = found.mean(axis=0)
+    results = np.array([replay(policy, seed, limits, 200) for seed in range(TUNES)], dtype=float)
+    probability, right, covered = results.mean(axis=0)
     # Five standard errors of a share, at most 1/2 from either side.
     assert right >= probability - 5 * 0.5 / TUNES**0.5
     if len(limits) > 1:
-        assert held >= 0.95 - 5 * (0.05 * 0.95 / TUNES) ** 0.5
+        assert covered >= 0.95 - 5 * (0.05 * 0.95 / TUNES) ** 0.5
 
 
-def close_arms(policy, seed, runs):
-    """Tune arms that differ by .015 in turn; return the stated probability, and if it is right."""
+def tune_close_arms(policy, seed, runs):
+    """Tune arms whose shares differ by .015; return the stated probability, and if it is right."""
     rng = np.random.default_rng(seed)
     shares = rng.permutation(0.75 - 0.015 * np.arange(5))
     times = np.where(rng.random((400, 5)) < shares, rng.exponential(0.2, (400, 5)), 99.0)
@@ -145,13 +157,7 @@ def close_arms(policy, seed, runs):
     records = []
     for turn in range(runs):
         arm, _ = learner.ask()
-        seconds = float(times[turn, arm])
-        if seconds <= 1.0:
-            learner.tell(reward=1.0, consumption=seconds)
-            records.append(record("ok", seconds, 1.0, f"arm {arm}"))
-        else:
-            learner.tell(exceeded=True)
-            records.append(record("out of time", 1.0, 1.0, f"arm {arm}"))
+        records.append(tell_and_record(learner, arm, 1.0, float(times[turn, arm])))
     best = SavedTune("", spec_of(5, [1.0]), records).best()
     gains = np.where(times <= 1.0, 1.0 - times, -1.0).mean(axis=0)
     return best.probability, gains.max() - gains[int(best.arm.split()[1])] <= 0.01
@@ -161,8 +167,8 @@ def close_arms(policy, seed, runs):
 @pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
 def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
     tunes = 400
-    found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
-    probability, right = found.mean(axis=0)
+    results = np.array([tune_close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
+    probability, right = results.mean(axis=0)
     assert right >= probability - 5 * 0.5 / tunes**0.5
 
 

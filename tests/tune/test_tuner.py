@@ -15,13 +15,13 @@ import pytest
 
 from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import SavedTune, Spec, Tuner
-from keyhole.tune import tuner as staying
+from keyhole.tune import tuner as tuner_module
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import (
-    NAME,
     RUNS,
     STUDY,
+    STUDY_NAME,
     open_tune_folder,
     open_tune_study,
     write_scenario,
@@ -39,15 +39,15 @@ def check_every_run_counts_once(out, runs):
     lines = (out / RUNS).read_text().splitlines()
     counted = [json.loads(line)["id"] for line in lines if '"outcome": "expired"' not in line]
     assert len(counted) == runs
-    with Study.open(out / STUDY, NAME) as study:
+    with Study.open(out / STUDY, STUDY_NAME) as study:
         events = study.history().to_pylist()
-        told = {one["decision"]: one for one in events if one["event"] in ("told", "told late")}
-        assert sum(one["event"].startswith("told") for one in events) == runs
+        told = {row["decision"]: row for row in events if row["event"] in ("told", "told late")}
+        assert sum(row["event"].startswith("told") for row in events) == runs
         assert told.keys() == set(counted)
         for run in tune.runs:
-            over = run.outcome == "out of time"
-            assert bool(told[run.id].get("exceeded")) == over
-            assert over or told[run.id]["consumption"] == min(run.seconds, run.limit)
+            is_exceeded = run.outcome == "out of time"
+            assert bool(told[run.id].get("exceeded")) == is_exceeded
+            assert is_exceeded or told[run.id]["consumption"] == min(run.seconds, run.limit)
         assert not study.pending
     return tune
 
@@ -62,21 +62,22 @@ def test_a_tune_learns_which_command_is_quick(spec, tmp_path):
 def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypatch):
     for module in ("warnings", "tuner"):
         monkeypatch.setattr(f"keyhole.tune.{module}.available_cores", lambda: [3, 5, 7])
-    together, made = threading.Barrier(3, timeout=600), []
+    barrier = threading.Barrier(3, timeout=600)
+    executors = []
 
     def meet(number, run):
         if number <= 5:
-            together.wait()
+            barrier.wait()
         return run
 
-    def executor():
-        made.append(Simulated(meet))
-        return made[-1]
+    def make_executor():
+        executors.append(Simulated(meet))
+        return executors[-1]
 
-    Tuner(spec, tmp_path / "out", executors=executor).run(runs=30, workers=3)
-    cores = [{told["cores"] for *_, told in one.commands} for one in made]
+    Tuner(spec, tmp_path / "out", executors=make_executor).run(runs=30, workers=3)
+    cores = [{options["cores"] for *_, options in executor.commands} for executor in executors]
     assert sorted(cores, key=min) == [{(3,)}, {(5,)}, {(7,)}]
-    assert all(one.closed for one in made)
+    assert all(executor.closed for executor in executors)
     check_every_run_counts_once(tmp_path / "out", 30)
 
 
@@ -85,8 +86,8 @@ def test_a_resumed_tune_takes_the_same_decisions(spec, tmp_path):
         tune = Tuner(spec, tmp_path / "parts", executors=Simulated).run(runs=runs)
     whole = Tuner(spec, tmp_path / "whole", executors=Simulated).run(runs=12)
     facts = [
-        [(run.round, run.arm, run.limit, run.instance, run.seed) for run in one.runs]
-        for one in (tune, whole)
+        [(run.round, run.arm, run.limit, run.instance, run.seed) for run in saved_tune.runs]
+        for saved_tune in (tune, whole)
     ]
     assert facts[0] == facts[1]
     check_every_run_counts_once(tmp_path / "parts", 12)
@@ -94,17 +95,17 @@ def test_a_resumed_tune_takes_the_same_decisions(spec, tmp_path):
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_seeds_of_commands_are_determined_by_the_seed_of_the_spec(tmp_path, seed):
-    made = Simulated()
+    executor = Simulated()
     spec = Spec.from_table(TABLE | {"seed": seed})
-    tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
+    tune = Tuner(spec, tmp_path, executors=lambda: executor).run(runs=4)
     seeds = [command_seed(seed, run.round) for run in tune.runs]
     assert [run.seed for run in tune.runs] == seeds
-    assert [int(command[-1]) for command, *_ in made.commands] == seeds
+    assert [int(command[-1]) for command, *_ in executor.commands] == seeds
 
 
 def test_the_budget_counts_all_calls_of_run(spec, tmp_path, monkeypatch):
     clock = itertools.count(step=0.25)
-    monkeypatch.setattr(staying.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(tuner_module.time, "monotonic", lambda: next(clock))
     tuner = Tuner(spec, tmp_path, executors=Simulated)
     first = tuner.run(budget=10.0)
     assert 0 < len(first.runs) < 40
@@ -123,9 +124,9 @@ def test_a_recorded_run_that_was_not_told_is_told_and_not_repeated(spec, tmp_pat
         with pytest.raises(KeyboardInterrupt):
             Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
     assert len((tmp_path / RUNS).read_text().splitlines()) == 1
-    made = Simulated()
-    Tuner(spec, tmp_path, executors=lambda: made).run(runs=5)
-    assert len(made.commands) == 4
+    executor = Simulated()
+    Tuner(spec, tmp_path, executors=lambda: executor).run(runs=5)
+    assert len(executor.commands) == 4
     check_every_run_counts_once(tmp_path, 5)
 
 
@@ -166,12 +167,12 @@ def test_a_run_during_which_the_machine_slept_is_repeated(spec, tmp_path):
     def sleep(number, run):
         return dataclasses.replace(run, slept=True) if number == 2 else run
 
-    made = Simulated(sleep)
+    executor = Simulated(sleep)
     with pytest.warns(UserWarning, match="is repeated: the machine slept during the run"):
-        tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
+        tune = Tuner(spec, tmp_path, executors=lambda: executor).run(runs=4)
     assert [run.round for run in tune.runs] == [1, 2, 3, 4]
     assert [run.round for run in tune.expired] == [2]
-    assert made.commands[1] == made.commands[2]
+    assert executor.commands[1] == executor.commands[2]
     check_every_run_counts_once(tmp_path, 4)
 
 
@@ -198,29 +199,29 @@ def test_a_tune_ends_when_all_runs_fail(spec, tmp_path):
 
 def test_a_pattern_that_is_never_found_is_warned_of_after_ten_runs(tmp_path):
     spec = Spec.from_table(TABLE | {"success": {"pattern": "solved"}, "limits": [0.1, 1]})
-    said = []
+    counts = []
 
-    def count(record):
-        said.append(len(seen))
+    def count_warnings(record):
+        counts.append(len(caught))
 
-    with warnings.catch_warnings(record=True) as seen:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        one = {"name": "late", "command": "true 100 {instance} {seed}"}
-        spec = dataclasses.replace(spec, arms=(*spec.arms, *Spec.from_table(
-            TABLE | {"arm": [one]}).arms))  # fmt: skip
-        Tuner(spec, tmp_path, executors=Simulated).run(runs=40, progress=count)
-    (text,) = [str(one.message) for one in seen]
+        arm = {"name": "late", "command": "true 100 {instance} {seed}"}
+        arms = (*spec.arms, *Spec.from_table(TABLE | {"arm": [arm]}).arms)
+        spec = dataclasses.replace(spec, arms=arms)
+        Tuner(spec, tmp_path, executors=Simulated).run(runs=40, progress=count_warnings)
+    (text,) = [str(warning.message) for warning in caught]
     assert text.startswith("success.pattern 'solved' was found in none of 10 outputs so far")
-    assert said.index(1) < 39
+    assert counts.index(1) < 39
 
 
 def test_a_busy_machine_is_warned_of_once(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(staying.LoadMonitor, "other_load", lambda watched, own: 0.5)
+    monkeypatch.setattr(tuner_module.LoadMonitor, "other_load", lambda monitor, cpu_seconds: 0.5)
     with pytest.warns(
         UserWarning, match="the machine was busy: .* worked for other processes"
-    ) as seen:
+    ) as caught:
         Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
-    assert len(seen) == 1
+    assert len(caught) == 1
 
 
 def slow(number, run):
@@ -263,10 +264,10 @@ def test_runs_or_budget_must_be_given(spec, tmp_path):
 
 
 def test_a_dry_run_shows_every_arm(spec):
-    shown = make_dry_run(spec, 10)
-    assert len(shown) == 10
-    assert {arm for arm, *_ in shown} == {"quick", "slow"}
-    assert {limit for _, limit, _ in shown} == set(spec.limits)
+    trials = make_dry_run(spec, 10)
+    assert len(trials) == 10
+    assert {arm for arm, *_ in trials} == {"quick", "slow"}
+    assert {limit for _, limit, _ in trials} == set(spec.limits)
 
 
 def test_a_worker_waits_while_the_policy_does(spec, tmp_path, monkeypatch):
@@ -290,32 +291,33 @@ def test_a_finished_tune_can_be_replayed(spec, tmp_path):
 
 def test_with_clock_cpu_a_sleeping_run_is_killed_too(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
-    made = Simulated(lambda number, run: dataclasses.replace(run, cpu=run.seconds))
-    Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
-    for _, wall, told in made.commands:
-        assert wall == 10 * told["cpu"] + 1.0
-        assert told["cpu"] in spec.limits
+    executor = Simulated(lambda number, run: dataclasses.replace(run, cpu=run.seconds))
+    Tuner(spec, tmp_path, executors=lambda: executor).run(runs=4)
+    for _, wall_limit, options in executor.commands:
+        assert wall_limit == 10 * options["cpu"] + 1.0
+        assert options["cpu"] in spec.limits
 
 
 def test_with_clock_cpu_pending_runs_count_as_within_their_limits(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
-    newborn = Study.create(
-        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
+    still_study = Study.create(  # whose clock stands still
+        tmp_path / "other.db", STUDY_NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
         durability="process_crash", time_unit=1.0, clock=lambda: 1e9, **spec.facts(),
     )  # fmt: skip
-    with open_tune_study(tmp_path, spec) as study, newborn:
-        waiting = []
+    with open_tune_study(tmp_path, spec) as study, still_study:
+        pending = []
         for turn in range(40):
-            one, other = study.ask(), newborn.ask()
-            assert (one.arm, one.limit) == (other.arm, other.limit)
-            waiting.append((one, other))
-            if len(waiting) > turn % 8:
-                one, other = waiting.pop(0)
-                used = 0.05 if one.arm == "quick" else 0.4
-                over = used > one.limit
-                told = {"exceeded": True} if over else {"reward": 1.0, "consumption": used}
-                study.tell(one.id, **told)
-                newborn.tell(other.id, **told)
+            decision, still_decision = study.ask(), still_study.ask()
+            assert (decision.arm, decision.limit) == (still_decision.arm, still_decision.limit)
+            pending.append((decision, still_decision))
+            if len(pending) > turn % 8:
+                decision, still_decision = pending.pop(0)
+                seconds = 0.05 if decision.arm == "quick" else 0.4
+                feedback = {"reward": 1.0, "consumption": seconds}
+                if seconds > decision.limit:
+                    feedback = {"exceeded": True}
+                study.tell(decision.id, **feedback)
+                still_study.tell(still_decision.id, **feedback)
 
 
 def test_a_full_disk_ends_the_tune_and_no_run_counts_twice(spec, tmp_path, monkeypatch):
@@ -507,6 +509,8 @@ def test_an_executor_gets_grace_only_if_the_spec_has_it(tmp_path, spec):
     for number, grace in enumerate((0, 2)):
         executor = Simulated()
         graced = dataclasses.replace(spec, grace=float(grace))
-        Tuner(graced, tmp_path / str(number), executors=lambda made=executor: made).run(runs=1)
+        Tuner(graced, tmp_path / str(number), executors=lambda executor=executor: executor).run(
+            runs=1
+        )
         assert executor.commands[0][2].get("grace", 0) == grace
         assert ("grace" in executor.commands[0][2]) == bool(grace)

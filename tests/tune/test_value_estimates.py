@@ -11,29 +11,29 @@ from tests.tune.trial_records import record
 LIMITS = np.array([0.01, 0.1, 1.0])
 
 
-def played(rng, means, runs, limits):
+def simulate_runs(rng, means, count, limits):
     """Return runs of both arms with exponential times."""
-    found = []
-    for _ in range(runs):
+    runs = []
+    for _ in range(count):
         arm = int(rng.integers(2))
         limit, seconds = float(rng.choice(limits)), float(rng.exponential(means[arm]))
         outcome = "ok" if seconds <= limit else "out of time"
-        found.append(record(outcome, min(seconds, limit), limit, ("quick", "slow")[arm]))
-    return found
+        runs.append(record(outcome, min(seconds, limit), limit, ("quick", "slow")[arm]))
+    return runs
 
 
-def truth(mean):
+def true_gains(mean):
     """Return the gains of an arm with exponential times: success rate less mean time."""
-    done = 1.0 - np.exp(-LIMITS / mean)
-    return done - mean * done
+    success_rate = 1.0 - np.exp(-LIMITS / mean)
+    return success_rate - mean * success_rate
 
 
 def test_many_runs_determine_the_gains_though_most_are_censored(spec):
     rng = np.random.default_rng(5)
-    gains = ValueEstimates(spec, played(rng, (0.05, 1.0), 6_000, [0.01, 0.1, 1.0]))
+    gains = ValueEstimates(spec, simulate_runs(rng, (0.05, 1.0), 6_000, [0.01, 0.1, 1.0]))
     means = gains.draws.mean(axis=0)
     # Some 1,000 runs of each arm with each limit: five standard errors of a share.
-    assert np.abs(means - [truth(0.05), truth(1.0)]).max() < 5 * 0.5 / 1_000**0.5
+    assert np.abs(means - [true_gains(0.05), true_gains(1.0)]).max() < 5 * 0.5 / 1_000**0.5
     assert gains.success_rates.mean(axis=0)[0] == pytest.approx(
         1.0 - np.exp(-LIMITS / 0.05), abs=0.05
     )
@@ -44,13 +44,14 @@ def test_many_runs_determine_the_gains_though_most_are_censored(spec):
 
 @pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_stated(spec):
-    rng, held = np.random.default_rng(6), []
+    rng, covered = np.random.default_rng(6), []
     for _ in range(60):
-        gains = ValueEstimates(spec, played(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
+        gains = ValueEstimates(spec, simulate_runs(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
         low, high = np.quantile(gains.draws, (0.025, 0.975), axis=0)
-        held.append((low <= [truth(0.3), truth(0.6)]) & (high >= [truth(0.3), truth(0.6)]))
-    shares = np.mean(held, axis=0)
-    # What is shared by the arms narrows them a little: a share of .95 deviates by .028 here.
+        truth = [true_gains(0.3), true_gains(0.6)]
+        covered.append((low <= truth) & (high >= truth))
+    shares = np.mean(covered, axis=0)
+    # Pooling of the arms narrows the intervals a little; a share of .95 deviates by .028 here.
     assert shares.min() > 0.73
     assert shares.mean() > 0.86
 
@@ -74,17 +75,16 @@ def test_no_interval_exceeds_the_possible_gains(tmp_path, outcome, seconds, wort
     assert worst <= best.gain.low < best.gain.value < best.gain.high <= most
 
 
-@pytest.mark.parametrize("runs", [5, 20])
-def test_intervals_of_an_arm_that_mostly_succeeds_cover_the_truth(runs):
+@pytest.mark.parametrize("count", [5, 20])
+def test_intervals_of_an_arm_that_mostly_succeeds_cover_the_truth(count):
     spec = Spec.from_table({"arm": [{"name": "quick", "command": "true"}], "limits": 1.0})
-    rng, held = np.random.default_rng(8), []
+    rng, covered = np.random.default_rng(8), []
     for _ in range(100):
-        found = [
-            record("ok" if rng.random() < 0.9 else "failed", rng.random(), 1.0) for _ in range(runs)
-        ]
-        low, high = np.quantile(ValueEstimates(spec, found).success_rates[:, 0, 0], (0.025, 0.975))
-        held.append(low <= 0.9 <= high)
-    assert np.mean(held) > 0.8  # five standard errors below .95
+        outcomes = ("ok" if rng.random() < 0.9 else "failed" for _ in range(count))
+        runs = [record(outcome, rng.random(), 1.0) for outcome in outcomes]
+        low, high = np.quantile(ValueEstimates(spec, runs).success_rates[:, 0, 0], (0.025, 0.975))
+        covered.append(low <= 0.9 <= high)
+    assert np.mean(covered) > 0.8  # five standard errors below .95
 
 
 def test_quick_runs_under_a_large_limit_are_quick():
@@ -93,7 +93,7 @@ def test_quick_runs_under_a_large_limit_are_quick():
         spec, [record("ok", t, 10.0) for t in (0.0027, 0.003, 0.004, 0.0072, 0.0131)]
     )
     low, high = np.quantile(gains.seconds[:, 0, 0], (0.025, 0.975))
-    assert low < 0.01 < high  # five runs say little of how many never end
+    assert low < 0.01 < high  # five runs say little of the share that never ends
 
 
 @pytest.mark.slow
@@ -125,11 +125,11 @@ def test_gains_are_in_the_unit_of_the_reward():
 
 def test_the_best_pair_has_a_probability(spec, tmp_path):
     rng = np.random.default_rng(7)
-    many_runs = SavedTune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
+    many_runs = SavedTune(tmp_path, spec, simulate_runs(rng, (0.05, 1.0), 2_000, [1.0])).best()
     assert (many_runs.arm, many_runs.limit, many_runs.full.arm) == ("quick", 1.0, "quick")
     assert many_runs.probability > 0.99
     assert (many_runs.gain_over_full.low, many_runs.gain_over_full.high) == (0.0, 0.0)
-    few_runs = SavedTune(tmp_path, spec, played(rng, (0.5, 0.5), 20, [1.0])).best()
+    few_runs = SavedTune(tmp_path, spec, simulate_runs(rng, (0.5, 0.5), 20, [1.0])).best()
     assert few_runs.probability < 0.9
     assert few_runs.regret_bound > many_runs.regret_bound
 
@@ -159,15 +159,15 @@ def test_shrinkage_is_stronger_for_similar_arms():
         {"arm": [{"name": name, "command": "true"} for name in names], "limits": [1]}
     )
 
-    def of(shares):
+    def first_success_rate(shares):
         """Return the success rate of the first arm, with one successful run, beside the others."""
         runs = [record("ok", 0.5, 1.0, names[0])]
         for name, share in zip(names[1:], shares, strict=True):
-            done = round(40 * share)
-            runs += [record("ok", 0.5, 1.0, name) for _ in range(done)]
-            runs += [record("out of time", 1.0, 1.0, name) for _ in range(40 - done)]
+            successes = round(40 * share)
+            runs += [record("ok", 0.5, 1.0, name) for _ in range(successes)]
+            runs += [record("out of time", 1.0, 1.0, name) for _ in range(40 - successes)]
         return ValueEstimates(spec, runs).success_rates[:, 0, 0].mean()
 
-    alike, apart = of([0.25] * 9), of([0.0] * 7 + [1.0, 1.0])
+    alike, apart = first_success_rate([0.25] * 9), first_success_rate([0.0] * 7 + [1.0, 1.0])
     assert alike == pytest.approx((1 + 16 * 0.25) / 17, abs=0.02)
     assert apart > 0.5

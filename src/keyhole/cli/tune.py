@@ -24,12 +24,12 @@ _DRY_RUNS: Final = 10
 
 
 class _Group(TyperGroup):
-    """A group in which the name of a file stands for the command that runs it."""
+    """A group of commands in which the name of a file stands for `run` with that file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command in front of a file's name; without words, show the help."""
+        """Put `run` in front of the name of a file; without arguments, show the help."""
         args = args or ["--help"]
-        # What is no command is taken for a file, so that errors name the file.
+        # A word that is no command is taken for a file, so that errors name the file.
         if args[0] not in (*self.commands, "--help"):
             hint = suggestion(args[0], self.commands)
             if hint and not args[0].startswith("-") and not Path(args[0]).exists():
@@ -138,11 +138,11 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 
     tune = load_tune(folder)
     result = summary.summarize(tune)
-    # On standard error: a script that reads the command from standard output sees nothing else
-    # there, and its user is still warned.
+    # Warnings go to standard error: standard output begins with the command, for scripts.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
-    lines = [result.command_line, text_table(*result.table), *result.sentences]
+    command = f"{summary.shell_command(result.arm)}    # for at most {result.estimate.limit:g} s"
+    lines = [command, text_table(*result.table), *result.sentences]
     lines.append(summary.format_validation(tune))
     print_result(summary.best_as_json(tune), *filter(None, lines), as_json=as_json)
 
@@ -216,12 +216,12 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
     if as_json:
         print_json([dict(zip(("arm", "limit", "command"), t, strict=True)) for t in trials])
         return
-    counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
+    entries = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
     if spec.search:
-        counts = {"parameter": spec.search.space.names, **counts}
-    counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
+        entries = {"parameter": spec.search.space.names, **entries}
+    counts_text = ", ".join(count_text(len(values), noun) for noun, values in entries.items())
     if len(spec.arms) > 1:
-        # As the hazard policies do, which try a new arm in every second run.
+        # The hazard policies try a new arm in every second run.
         run_count = 2 * len(spec.arms)
         counts_text += (
             f"; each arm is run once within about {run_count:,} runs, and an answer takes more"
@@ -232,7 +232,7 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
 
 
 def _write_report(tune: "AnyTune") -> Path | None:
-    """Write the report of a tune, if it has runs and what the report needs is installed."""
+    """Write the report of a tune, if it has runs and the extra `plots` is installed."""
     if not (tune.runs and has_extra("plots")):
         return None
     from keyhole.tune.report import write_report

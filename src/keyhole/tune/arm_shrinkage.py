@@ -1,10 +1,10 @@
 r"""Shrinkage: posterior draws of shares and means of arms, drawn towards those of similar arms.
 
-The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. Shares of arms
-follow :math:`\mathrm{Beta}(s m, s (1 - m))`, means a normal distribution with the variance of s
-runs. The similarity s is drawn from its posterior on the grid 1, 2, 4, ..., 4,096 with a uniform
-prior, then m given s, then the shares of the arms given s, m and their own runs. With many limits a
-share may be unrelated to those of other arms, since the hazard of an arm may change in any way.
+The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. With a common
+mean m, shares of arms follow :math:`\mathrm{Beta}(s m, s (1 - m))`, and means of arms are normal,
+with the variance of a mean of s runs. The similarity s is drawn from its posterior on the grid 1,
+2, 4, ..., 4,096 with a uniform prior, then m given s, then the shares of arms given s, m and their
+own runs. With many limits a share may be unrelated to other arms, since a hazard may change freely.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 
 _GRID: Final = 2.0 ** np.arange(13)
-"""Values of s: as how many runs of an arm the common mean counts."""
+"""Values of s: the common mean counts as so many runs of an arm."""
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows beyond it
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
@@ -28,7 +28,7 @@ def draw_interval_shares(
     rng: np.random.Generator, count: FloatArray, totals: FloatArray, alpha_prior: float,
     beta_prior: FloatArray | float, draws: int, unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw the shares of all arms in all intervals, given `count` of `totals` runs.
+    """Draw shares of runs, given the counts of all arms in all intervals: `count` of `totals` runs.
 
     `alpha_prior` and `beta_prior` are the parameters of the beta prior of m; `unrelated_prior` is
     the prior probability that a share is unrelated to those of other arms.
@@ -37,29 +37,29 @@ def draw_interval_shares(
     # Log marginal likelihood of a share that is unrelated to the others, with a uniform prior.
     unrelated = _log_beta(count + 1.0, totals - count + 1.0) + np.log(max(unrelated_prior, _TINY))
 
-    def log_likelihood(runs: float, mean: FloatArray, _: FloatArray) -> FloatArray:
-        related = _log_likelihood(count, totals, runs * mean, runs * (1.0 - mean), unrelated_prior)
+    def log_likelihood(s: float, m: FloatArray, _: FloatArray) -> FloatArray:
+        related = _log_related(count, totals, s * m, s * (1.0 - m), unrelated_prior)
         return np.asarray(np.logaddexp(related, unrelated))
 
-    runs, mean, size = _draw_similarity(
+    s, mean, mean_runs = _draw_similarity(
         rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, draws
     )
-    # Clipped: both beta functions have no value at 0, where underflow would put a small share.
-    mean = rng.beta(mean * size, (1.0 - mean) * size).clip(_TINY, 1.0 - _TINY)
-    alpha, beta = ((runs * share)[:, None] for share in (mean, 1.0 - mean))
+    # Clipped, since underflow would make small shares 0, where neither beta function has a value.
+    m = rng.beta(mean * mean_runs, (1.0 - mean) * mean_runs).clip(_TINY, 1.0 - _TINY)
+    alpha, beta = ((s * share)[:, None] for share in (m, 1.0 - m))
     if unrelated_prior > 0.0:
-        related = _log_likelihood(count, totals, alpha, beta, unrelated_prior)
-        odds = np.clip(related - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT)
-        # With log odds of related against unrelated, P(unrelated) = 1 / (1 + exp(odds)).
-        is_unrelated = rng.random(odds.shape) * (1.0 + np.exp(odds)) < 1.0
+        related = _log_related(count, totals, alpha, beta, unrelated_prior)
+        log_odds = np.clip(related - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT)
+        # These are odds of related against unrelated: P(unrelated) = 1 / (1 + exp(log_odds)).
+        is_unrelated = rng.random(log_odds.shape) * (1.0 + np.exp(log_odds)) < 1.0
         alpha, beta = (np.where(is_unrelated, 1.0, shape) for shape in (alpha, beta))
     return rng.beta(np.maximum(count + alpha, _TINY), np.maximum(totals - count + beta, _TINY))
 
 
 def _log_beta(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the logarithm of the beta function, to some 1e-11 of the largest term."""
-    # Not by SciPy's: a tune must not depend on whether an extra is installed. `math.lgamma` for
-    # each element takes three times as long.
+    """Return the logarithm of the beta function, with an error of 1e-11 of its largest term."""
+    # SciPy is not used, since a tune must not depend on whether an extra is installed. Calls of
+    # `math.lgamma` for each element would take three times as long.
     return _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
 
 
@@ -76,23 +76,25 @@ def _log_gamma(x: FloatArray) -> FloatArray:
     return np.asarray(log_gamma, np.float64)
 
 
-def _log_likelihood(
-    count: FloatArray, totals: FloatArray, alpha: FloatArray, beta: FloatArray, unrelated: float
-) -> FloatArray:
-    """Return the beta-binomial log likelihood of counts, for related shares."""
+def _log_related(
+    count: FloatArray, totals: FloatArray, alpha: FloatArray, beta: FloatArray,
+    unrelated_prior: float,
+) -> FloatArray:  # fmt: skip
+    """Return the beta-binomial log likelihood of counts whose shares are related."""
     alpha, beta = np.maximum(alpha, _TINY), np.maximum(beta, _TINY)
     ratio = _log_beta(count + alpha, totals - count + beta) - _log_beta(alpha, beta)
-    return np.asarray(ratio + np.log1p(-unrelated), np.float64)
+    return np.asarray(ratio + np.log1p(-unrelated_prior), np.float64)
 
 
 def draw_posterior_means(
     rng: np.random.Generator, sums: FloatArray, count: FloatArray, usual: FloatArray | float,
     width: FloatArray | float, draws: int, weight: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw the means of all arms in all intervals, given sums and sums of squares of numbers.
+    """Draw the means of all arms in all intervals, given `count` numbers of each.
 
-    The prior of a number is uniform around `usual` with this `width`, and so is that of the mean
-    of an arm without numbers. Each number has this `weight`.
+    `sums` are the sums and the sums of squares of the numbers. The prior of a number is uniform
+    around `usual` with this `width`, and so is that of the mean of an arm without numbers. Each
+    number has this `weight`.
     """
     has_runs = count > 0.0
     arm_means = np.where(has_runs, sums[0] / np.maximum(count, 1.0), 0.0)
@@ -108,39 +110,43 @@ def draw_posterior_means(
         log_weight = np.log(np.maximum(weight, _TINY))
         return np.asarray(0.5 * (log_weight - weight * np.square(arm_means - mean) / variance))
 
-    runs, mean, size = _draw_similarity(
+    s, mean, mean_runs = _draw_similarity(
         rng, arm_means, run_weights, 0.5 * usual, 0.5, log_likelihood, draws
     )
     # The posterior of a variance: a scaled inverse chi-squared distribution.
     spread = variance * freedom / rng.chisquare(freedom, mean.shape)
-    mean = mean + np.sqrt(spread / size) * rng.standard_normal(mean.shape)
-    runs = runs[:, None]
-    center = (run_weights * arm_means + runs * mean[:, None]) / (run_weights + runs)
-    error = np.where(has_runs, spread[:, None] / (run_weights + runs), prior_variance)
-    return np.asarray(center + np.sqrt(error) * rng.standard_normal(center.shape), np.float64)
+    m = mean + np.sqrt(spread / mean_runs) * rng.standard_normal(mean.shape)
+    s = s[:, None]
+    center = (run_weights * arm_means + s * m[:, None]) / (run_weights + s)
+    square_error = np.where(has_runs, spread[:, None] / (run_weights + s), prior_variance)
+    noise = np.sqrt(square_error) * rng.standard_normal(center.shape)
+    return np.asarray(center + noise, np.float64)
 
 
 def _draw_similarity(
     rng: np.random.Generator, values: FloatArray, totals: FloatArray, prior_sum: FloatArray | float,
     prior_runs: FloatArray | float, log_likelihood: LogLikelihood, draws: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """Draw s from its posterior in each interval; return s, m given s, and the runs m counts as.
+    """Draw s from its posterior in each interval; return s, and the posterior of m given s.
 
-    `values` are means over `totals` runs of each arm, and `prior_sum` is the sum of `prior_runs`.
+    That posterior is returned as its mean, and as the number of runs whose precision it has.
+    `values` are means over `totals` runs of each arm. The prior of m counts as `prior_runs` runs,
+    whose values have the sum `prior_sum`.
     """
     has_runs = totals > 0.0
     intervals = totals.shape[1]
     log_posterior, means, sizes = (np.empty((len(_GRID), intervals)) for _ in range(3))
-    for g, runs in enumerate(_GRID):
-        # The weight of an arm in the mean m: precision of its value, with s = `runs` between arms.
-        weight = np.where(has_runs, 1.0 / (1.0 / np.maximum(totals, _TINY) + 1.0 / runs), 0.0)
+    for g, s in enumerate(_GRID):
+        # The weight of an arm in m is the precision of its value, in which arms differ as means of
+        # s runs do.
+        weight = np.where(has_runs, 1.0 / (1.0 / np.maximum(totals, _TINY) + 1.0 / s), 0.0)
         # The marginal likelihood of s is approximated at the weighted mean m of the arms; the term
         # with `sizes` is the width of the posterior of m (Laplace).
         sizes[g] = weight.sum(axis=0) + prior_runs
         means[g] = ((weight * values).sum(axis=0) + prior_sum) / sizes[g]
-        likelihood = np.where(has_runs, log_likelihood(runs, means[g], weight), 0.0)
+        likelihood = np.where(has_runs, log_likelihood(s, means[g], weight), 0.0)
         log_posterior[g] = likelihood.sum(axis=0) - 0.5 * np.log(sizes[g])
-    # Less the maximum: the exponentials of log posteriors of many runs underflow.
+    # The maximum is subtracted, since the posteriors of many runs would underflow.
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
     cdf = np.cumsum(chances / chances.sum(axis=0), axis=0)
     # Inverse transform sampling. Rounding may leave the last cumulative chance a little below 1.

@@ -1,4 +1,4 @@
-"""Arms of a tune: command templates, whose fields each run fills in, and Python functions."""
+"""Arms of a tune: command templates with fields that each run fills in, or Python functions."""
 
 import inspect
 import itertools
@@ -19,11 +19,13 @@ from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.validate import check_line, check_names, short_repr, suggestion
 
+# An escaped character, or a text in quotes.
 _QUOTED: Final = re.compile(r"""\\(?:\r\n|.)|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _CONTINUATIONS: Final = ("\\\n", "\\\r\n")
-_FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # of a field, such as {limit:>5}
-# Operators, the end of a line, expansions such as $HOME and $(date), patterns of files, and at the
-# beginning of a word a home folder or a comment. `?` and `[` are mostly arguments, as in a URL.
+_FIELD_FORMAT: Final = re.compile(r":[^{}]*(?=\})")  # the part :>5 of {limit:>5}, say
+# Operators, the end of a line, expansions such as $HOME and $(date), the pattern `*`, and at the
+# beginning of a word a home folder or a comment. `?` and `[` are left out, since they mostly belong
+# to arguments such as URLs.
 _SYNTAX: Final = re.compile(
     r"\|\||&&|>>|<<|[|&;<>`*\n]|\$\(|\$\{?[A-Za-z_]\w*\}?|(?:^|(?<=\s))(?:~(?=/|\s|$)|#)"
 )
@@ -32,15 +34,15 @@ _SYNTAX: Final = re.compile(
 def find_shell_syntax(text: str) -> str:
     """Return the first piece of a command that only a shell would interpret; "" for none.
 
-    What is quoted is an argument, also `$HOME` in double quotes, which a shell would expand: `sh -c
-    "echo $HOME"` works.
+    Quoted text counts as an argument, also in double quotes, where a shell would expand `$HOME`:
+    `sh -c "echo $HOME"` is fine.
 
     Examples
     --------
     >>> find_shell_syntax("echo hi | tee log"), find_shell_syntax("sh -c 'echo hi | tee log'")
     ('|', '')
     """
-    match = _SYNTAX.search(_FORMAT.sub("", _QUOTED.sub("''", text.strip())))
+    match = _SYNTAX.search(_FIELD_FORMAT.sub("", _QUOTED.sub("''", text.strip())))
     return match[0] if match else ""
 
 
@@ -56,8 +58,8 @@ def join_lines(text: str) -> str:
 
 
 def explain_shell_syntax(path: str, text: object) -> str:
-    """Return an error that names shell syntax in a command, and what to write; "" for none."""
-    # In a list, each word is an argument.
+    """Return an error message about shell syntax in a command; "" if it has none."""
+    # If the command is a list, its words are arguments as they are.
     if not isinstance(text, str) or not (syntax := find_shell_syntax(text)):
         return ""
     return (
@@ -69,11 +71,14 @@ def explain_shell_syntax(path: str, text: object) -> str:
 LOAD_SECONDS: Final = 60.0
 """Seconds beyond the limit that starting Python and importing the function may take."""
 TYPED: Final = "<typed>"
-"""In a tune of version 0.2.0: the module of a function that was typed in a notebook."""
+"""Module of a function that was typed in a notebook, as version 0.2.0 wrote it."""
 
 
 def parse_target(path: str, value: object) -> str:
-    """Return the target of a function: ``module:name`` or ``file.py:name``."""
+    """Return the target of a function, ``module:name`` or ``file.py:name``.
+
+    `value` is the function itself, or already its target.
+    """
     if callable(value):
         value = _find_target(path, value)
     if not isinstance(value, str) or not all(value.rpartition(":")):
@@ -100,16 +105,19 @@ def _find_target(path: str, function: Callable[..., object]) -> str:
 
 
 def _find_arguments(path: str, target: Any) -> dict[str, bool]:
-    """Return the arguments of a function, and whether each must be given; "**" for all others."""
+    """Return the names of a function's arguments, and whether each must be given.
+
+    `target` is the function itself, or names it. "**" stands for arbitrary keyword arguments.
+    """
     try:
         function = target if callable(target) else function_process_child.import_function(target)
         arguments = inspect.signature(function).parameters.values()
     except Exception as error:  # of any code that the module runs
         raise ValueError(f"{path}: the arguments of {target} cannot be read: {error}") from error
-    optional = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    optional_kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {
         "**" if argument.kind is argument.VAR_KEYWORD else argument.name:
-        argument.default is argument.empty and argument.kind not in optional
+        argument.default is argument.empty and argument.kind not in optional_kinds
         for argument in arguments
     }  # fmt: skip
 
@@ -124,8 +132,8 @@ def function_command(
 
 
 def find_answer(output: bytes) -> Answer | None:
-    """Return the answer in the output of a call; None if the call was ended."""
-    # The last mark: the function itself may have printed one before.
+    """Return the answer to a call of a function; None if its output has no valid answer."""
+    # The last mark counts, since the function itself may have printed one before it.
     _, mark, tail = output.rpartition(MARK.encode())
     answer = parse_answer(mark and tail.partition(b"\n")[0])
     if answer and (answer.failure or isinstance(answer.result, int | float)):
@@ -154,7 +162,7 @@ class Arm:
         Name of the arm.
     command : tuple of str
         Program and arguments, with fields in braces: ``{instance}``, ``{seed}``, ``{limit}``,
-        parameters, and further columns of the instances. It is not interpreted by a shell.
+        parameters, and further columns of the instances. No shell interprets it.
     parameters : mapping
         Values of further fields.
     function : str
@@ -175,21 +183,15 @@ class Arm:
     shell_error: str = field(default="", compare=False, repr=False)
     arguments: Mapping[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
-    def as_json(self) -> dict[str, object]:
-        """Return the arm as JSON data."""
-        data = vars(self) | {"command": list(self.command), "cells": list(self.cells)}
-        del data["shell_error"], data["arguments"]
-        return data
-
     def format_command(self, fields: Mapping[str, object]) -> list[str]:
         """Return the command with its fields filled in."""
         # A parameter of an arm hides a column of the instances that has the same name.
         return [_fill_fields(word, {**fields, **self.parameters}) for word in self.command]
 
     def configure(self, parameters: Mapping[str, Parameter], inactive: Collection[str]) -> "Arm":
-        """Return the arm with these parameters, without the words that name an inactive one.
+        """Return the arm with these parameters; words that name an inactive one are left out.
 
-        An option before such a word goes with it: ``-rinc {inc}``.
+        If such a word is the value of an option, as in ``-rinc {inc}``, so is the option.
 
         Examples
         --------
@@ -201,8 +203,8 @@ class Arm:
         for word in self.command:
             names = _field_names("command", word)
             if not set(names).isdisjoint(inactive):
-                is_value = word[0] + word[-1] == "{}" and word.count("{") == 1
-                if is_value and command and _is_option(command[-1]):
+                is_single_field = word[0] + word[-1] == "{}" and word.count("{") == 1
+                if is_single_field and command and _is_option(command[-1]):
                     command.pop()
                 continue
             command.append(word)
@@ -213,17 +215,17 @@ class Arm:
         return [_fill_fields(word, self.parameters) for word in self.command]
 
     def open_fields(self) -> list[str]:
-        """Return the names of the fields that a run fills in, and not the arm's own parameters."""
+        """Return the names of the fields that a run fills in: all but the arm's own parameters."""
         names = [name for word in self.command for name in _field_names("command", word)]
         return [name for name in dict.fromkeys(names) if name not in self.parameters]
 
     def check(
-        self, path: str, fields: Mapping[str, object], folder: Path, search: str | None = None
+        self, path: str, fields: Mapping[str, object], folder: Path, search_path: str | None = None
     ) -> None:
-        """Refuse unknown fields and arguments, and a program that is not found.
+        """Refuse unknown fields, bad formats, arguments without a value, and a missing program.
 
         Errors begin with `path`. `fields` are those of an example run, `folder` is the working
-        directory of the command, and `search` replaces the ``PATH`` of this process.
+        directory of the command, and `search_path` replaces the ``PATH`` of this process.
         """
         known_names = list(dict.fromkeys([*fields, *self.parameters]))
         for name in self.open_fields():
@@ -249,12 +251,12 @@ class Arm:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}: a field cannot be formatted: {error}") from None
-        # A program whose name has a field is known only when it is run.
+        # If the name of the program has a field, it is known only when a run fills the field in.
         if self.function or _field_names(path, program := self.command[0]):
             return
-        # As the system does: a name with a slash is a path, and others are looked up on the PATH.
+        # The system, too, takes a name with a slash for a path, and looks others up on the PATH.
         program_path = folder / program if "/" in program else program
-        if shutil.which(program_path, path=search) is None:
+        if shutil.which(program_path, path=search_path) is None:
             raise ValueError(
                 self.shell_error
                 or f"{path}: the program {program!r} was not found, or is not executable; words of "
@@ -263,7 +265,7 @@ class Arm:
 
 
 def _is_option(word: str) -> bool:
-    """Return whether a word is an option whose value is the next word."""
+    """Return whether a word is an option whose value may be the next word."""
     is_plain = "=" not in word and not _field_names("command", word)
     return is_plain and word.startswith("-") and word != "--"
 
@@ -271,7 +273,8 @@ def _is_option(word: str) -> bool:
 def parse_arms(value: object, *, has_space: bool = False) -> tuple[Arm, ...]:
     """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several.
 
-    A function that is searched by a parameter space is imported, to know its arguments.
+    With `has_space`, the spec has a parameter space: functions are imported, so that the names of
+    their arguments are known.
     """
     tables = check_list("arm", value, "a list of tables, [[arm]]")
     arms = [
@@ -340,15 +343,21 @@ def check_list(path: str, value: object, expected: str) -> Sequence[Any]:
 def check_field_table(
     path: str, value: object, expected: str = "a table", least: int = 0
 ) -> dict[str, Any]:
-    """Return a table of at least so many entries, whose names may be fields of a command."""
+    """Return a table of at least `least` entries, whose names may be fields of a command.
+
+    `expected` says in an error message what the value must be.
+    """
     if not isinstance(value, Mapping) or len(value) < least:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     for name in value:
-        if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
-            raise ValueError(
-                f"{path}.{name} must be an identifier other than {', '.join(RUN_FIELDS)}"
-            )
+        check_field_name(f"{path}.{name}", name)
     return dict(value)
+
+
+def check_field_name(label: str, name: object) -> None:
+    """Refuse a name that no field of a command may have; errors begin with `label`."""
+    if not isinstance(name, str) or not name.isidentifier() or name in RUN_FIELDS:
+        raise ValueError(f"{label} must be an identifier other than {', '.join(RUN_FIELDS)}")
 
 
 def _check_parameters(path: str, value: object) -> dict[str, Parameter]:
@@ -362,7 +371,7 @@ def _check_parameters(path: str, value: object) -> dict[str, Parameter]:
 
 
 def split_command(path: str, value: object) -> tuple[str, ...]:
-    """Return the words of a command, a string or a list; refuse one that cannot be run."""
+    """Return the words of a command, which is a string or a list; refuse one that cannot be run."""
     if isinstance(value, str):
         try:
             argv = shlex.split(join_lines(value))

@@ -13,7 +13,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
 from keyhole.tune.grids import label_arms
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_tune import SavedTune, refuse_empty
+from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.space_tune import AnyTune, SavedSpaceTune, replay_records
 from keyhole.tune.summary import (
     RECOMMENDED,
@@ -31,15 +31,15 @@ _MOST_ARMS: Final = 40
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Posterior draws of each past estimate: fewer than of the present one, since these are many."""
-_POINTS: Final = 20  # of the history
+_MOST_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
-_MOST_COUNTED_RUNS: Final = 100_000  # at all points, if each has half of them: half a second
-_MOST_REPLAYED_RUNS: Final = 40_000  # of a parameter space: each sweep goes through all runs
-_LEAST_POINTS: Final = 8
+_MOST_COUNTED_RUNS: Final = 100_000  # summed over points with half of all runs each: half a second
+_MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
+_LEAST_POINTS: Final = 8  # of the history of a parameter space
 _PERCENT: Final = 100.0
-_MARGIN: Final = 0.9  # of a logarithmic axis of seconds
-_LARGE: Final = 335  # height in pixels
-_SMALL: Final = 170
+_MARGIN: Final = 0.9  # by which an axis of seconds extends beyond the data, as a factor
+_LARGE_HEIGHT: Final = 335  # in pixels
+_SMALL_HEIGHT: Final = 170
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def thin_curve(curve: Survival) -> Survival:
     return replace(curve, **{name: getattr(curve, name)[step_indices] for name in names})
 
 
-def drawn_arms(tune: SavedTune) -> list[int]:
-    """Return the indices of the arms with runs, that with the largest gain first; at most 40."""
+def arms_by_gain(tune: SavedTune) -> list[int]:
+    """Return the indices of at most 40 arms with runs, the arm with the largest gain first."""
     means = tune.gains.tried_means.max(axis=1)
     order = np.argsort(-means, kind="stable")[:_MOST_ARMS]
     return [int(arm) for arm in order if np.isfinite(means[arm])]
@@ -108,14 +108,13 @@ def drawn_arms(tune: SavedTune) -> list[int]:
 
 def gain_chart(tune: AnyTune) -> LineChart:
     """Return the chart of gains by limit, with a ring around what is recommended."""
-    refuse_empty(tune)
     summary = summarize(tune)
     limit, gain = summary.estimate.limit, summary.estimate.gain
     limits = tune.spec.limits
     sentences = ["95 % intervals.", describe_objective(tune)]
     if isinstance(tune, SavedTune):
         labels, explanation = label_arms(tune.spec)
-        curves = [_arm_gain_curve(tune, arm, labels[arm]) for arm in drawn_arms(tune)]
+        curves = [_arm_gain_curve(tune, arm, labels[arm]) for arm in arms_by_gain(tune)]
         sentences.append(explanation)
         if len(curves) < len(labels):
             sentences.append(f"Left out: commands without runs, or behind the first {_MOST_ARMS}.")
@@ -123,7 +122,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
             for name, estimate in tune.estimates().items()
-            if name != YARDSTICK  # the last point of the default
+            if name != YARDSTICK  # the last point of the curve of the default
         ]
     ring = Ring(x=limit, y=gain.value, label=f"{limit:g} s")
     return LineChart(
@@ -134,7 +133,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
         alt=f"Gain of a run by time limit. Recommended is {summary.name}: {gain}.",
         caption=" ".join(filter(None, sentences)),
         rings=[ring],
-        height=_LARGE,
+        height=_LARGE_HEIGHT,
     )
 
 
@@ -161,17 +160,18 @@ class PastRecommendation:
 
 
 def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
-    """Return the recommendation at up to 20 points of the log, the last of which is its end.
+    """Return the recommendations at points of the log, at most 20; the last point is its end.
 
-    Estimates are made anew from the first runs of the log. For lists they have `HISTORY_DRAWS`
-    draws, and there are fewer points for many pairs or runs, so that all take about a second.
+    Each is made anew from the runs before the point. For a list of commands, all but the last have
+    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, so that all take about a
+    second.
     """
     run_count = len(tune.runs)
     if isinstance(tune, SavedTune):
         draws = HISTORY_DRAWS * tune.gains.run_counts.size
-        points = min(_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
+        points = min(_MOST_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
         return [_recommend(tune, count) for count in _history_counts(run_count, points)]
-    points = min(_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
+    points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
     counts = _history_counts(run_count, points)
     history = []
     for count, decider in enumerate(replay_records(tune.folder, tune.spec, tune.runs)):
@@ -184,7 +184,7 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
 
 
 def _history_counts(run_count: int, points: int) -> list[int]:
-    """Return numbers of runs, at most so many, that end with the number of all runs."""
+    """Return at most `points` numbers of runs, from `run_count` geometrically down to 1."""
     counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
     return sorted(set(counts.tolist()))
 
@@ -201,11 +201,11 @@ def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
 
 
 def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:
-    """Return the chart of the gain of what was recommended after so many runs."""
+    """Return the chart of the gain of past recommendations, by number of runs."""
     names = [past.name for past in history]
-    # It has been the same since the point after the last one with another recommendation.
-    since = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
-    description = f"{names[-1]} since run {history[since].runs:,} of {len(tune.runs):,}"
+    # The point after the last one whose recommendation is not that of the end.
+    first_point = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
+    description = f"{names[-1]} since run {history[first_point].runs:,} of {len(tune.runs):,}"
     counts = [float(past.runs) for past in history]
     return LineChart(
         id="history-chart",
@@ -219,14 +219,14 @@ def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineC
         alt=f"Gain of what was recommended after so many runs: {description}.",
         caption=f"Recommended: {description}. Gains as estimated then, replayed from the log; "
         "95 % intervals.",
-        height=_SMALL,
+        height=_SMALL_HEIGHT,
     )
 
 
 def arm_survival_chart(tune: SavedTune) -> LineChart:
     """Return the chart of the share of runs without success within t seconds, by arm."""
     labels, _ = label_arms(tune.spec)
-    runs = {labels[arm]: tune.runs_of(tune.spec.names[arm]) for arm in drawn_arms(tune)}
+    runs = {labels[arm]: tune.runs_of(tune.spec.names[arm]) for arm in arms_by_gain(tune)}
     return _survival_chart(tune, "survival-chart", runs)
 
 
@@ -241,16 +241,16 @@ def validation_chart(tune: SavedSpaceTune) -> LineChart:
 
 
 def _survival_chart(
-    tune: AnyTune, chart_id: str, runs: Mapping[str, Sequence[TrialRecord]]
+    tune: AnyTune, chart_id: str, runs_by_label: Mapping[str, Sequence[TrialRecord]]
 ) -> LineChart:
     success_times = [
-        run.seconds for own_runs in runs.values() for run in own_runs if run.outcome == "ok"
+        run.seconds for runs in runs_by_label.values() for run in runs if run.outcome == "ok"
     ]
     # A run of 0 s has no place on a logarithmic axis.
     first = min([tune.spec.limits[0], *filter(None, success_times)]) * _MARGIN
     curves = []
-    for label, own_runs in runs.items():
-        curve = thin_curve(Survival.from_runs(own_runs))
+    for label, runs in runs_by_label.items():
+        curve = thin_curve(Survival.from_runs(runs))
         times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
         columns = ([1.0, *values] for values in (curve.share, curve.low, curve.high))
         share, low, high = ((_PERCENT * np.array([*c, c[-1]])).tolist() for c in columns)

@@ -18,12 +18,12 @@ from keyhole.runner import CommandResult, Runner
 from keyhole.tune.spec import Spec
 
 if TYPE_CHECKING:
-    from keyhole.tune.tuner import Executors
+    from keyhole.tune.tuner import ExecutorFactory
 
 _POLL_SECONDS: Final = 0.5
 _CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
 _idle_runners: Final = deque[Runner]()
-"""Runners of this cluster worker without a run, kept for the next task."""
+"""Runners that this cluster worker keeps for its next tasks."""
 
 
 def is_local(on: str | futures.Executor) -> bool:
@@ -34,7 +34,7 @@ def is_local(on: str | futures.Executor) -> bool:
 @contextmanager
 def cluster_executors(
     on: str | futures.Executor, workers: int, spec: Spec
-) -> "Iterator[Executors | None]":
+) -> "Iterator[ExecutorFactory | None]":
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
     A cluster that was started here, with the capacity `workers`, is closed in the end.
@@ -86,7 +86,7 @@ class _ClusterExecutor:
         cores: Sequence[int] | None,
         **options: object,
     ) -> CommandResult:
-        """Run a command; `environment` and `cores` are those of the cluster worker."""
+        """Run a command in the environment and on the cores of the cluster worker."""
         task = self.cluster.submit(
             run_on_worker, self._version, dict(self.environment), command, limit, options
         )

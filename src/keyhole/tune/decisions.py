@@ -1,4 +1,4 @@
-"""Decisions of a tune on its next run: by a study, or by the decider of a parameter space."""
+"""Decisions on the next run of a tune: by a study, or by the decider of a parameter space."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class PlannedTrial:
 
 
 class Decisions(Protocol):
-    """Source of the next runs that learns from their outcomes; several threads call it."""
+    """Decides on the next runs, and learns from their outcomes; several threads call it."""
+
+    log: TrialLog  # of all trials so far
 
     def ask(self) -> PlannedTrial | None:
         """Return the next trial; None if nothing is left to be run.
@@ -39,7 +41,7 @@ class Decisions(Protocol):
         Raises
         ------
         PendingDecisionError
-            If there is no decision before a pending trial has ended.
+            If the next decision must wait for the outcome of a pending trial.
         """
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
@@ -47,19 +49,19 @@ class Decisions(Protocol):
 
 
 class StudyDecisions:
-    """Decisions of a study on a list of commands; each command has an order of instances."""
+    """Decisions of a study on a list of commands; each command has its own order of instances."""
 
     def __init__(self, spec: Spec, study: Study, log: TrialLog) -> None:
         self._study = study
-        self._log = log
+        self.log = log
         self._arms = {arm.name: arm for arm in spec.arms}
         self._order = InstanceOrder(spec.instances, spec.seed, log.by_id.values())
         self._lock = Lock()
 
     def ask(self) -> PlannedTrial:
-        """Return the study's next decision, on the next instance of its arm."""
+        """Return the next decision of the study, with the next instance of its arm."""
         decision = self._study.ask()
-        # Taken when the run starts and not when it is recorded: parallel runs of an arm must have
+        # The instance is taken now, not when the run is recorded: parallel runs of an arm must have
         # different instances.
         with self._lock:
             instance = self._order.take(decision.arm)
@@ -68,10 +70,10 @@ class StudyDecisions:
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the study."""
-        # The record is durable before the study is told: after a kill in between, the next call
-        # tells the study (`resume_study`). In the reverse order the record would be lost.
+        # The record is durable before the study is told. If the process is killed in between, the
+        # next call tells the study (`resume_study`); in the reverse order the record would be lost.
         with self._lock:
-            self._log.add(record)
+            self.log.add(record)
             if not record.is_counted:
                 self._order.put_back(trial.arm.name, trial.instance)
         if record.is_counted:
@@ -81,18 +83,18 @@ class StudyDecisions:
 
 
 def plan_configuration(
-    spec: Spec, round: int, instance: Instance, planned: Trial | ConfigurationEstimate
+    spec: Spec, round: int, instance: Instance, choice: Trial | ConfigurationEstimate
 ) -> PlannedTrial:
-    """Return the run of a configuration with its limit on an instance."""
-    arm = spec.configure(planned.parameters)
+    """Return the run, on an instance, of the configuration and the limit of a choice."""
+    arm = spec.configure(choice.parameters)
     return PlannedTrial(
-        str(round), round, arm, planned.limit, instance, planned.configuration, planned.parameters
+        str(round), round, arm, choice.limit, instance, choice.configuration, choice.parameters
     )
 
 
 @dataclass
 class SpaceDecisions:
-    """Decisions on the configurations of a parameter space; the log is their only state."""
+    """Decisions of the decider of a parameter space, which can be made again from the log."""
 
     spec: Spec
     decider: SpaceDecider
@@ -119,7 +121,7 @@ class SpaceDecisions:
             raise ValueError(
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
-        # In one step: the decider learns in the order of the log, from which it is made again.
+        # Both under the lock: the decider is made again from the log, and must learn in its order.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

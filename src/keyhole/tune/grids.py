@@ -18,8 +18,8 @@ _MISSING: Final = "-"  # in the place of a parameter that only other arms of the
 _MOST_LEVELS: Final = 60  # of a table that can be read
 _MOST_RUNS: Final = 20_000  # only the first are used, so that sampling takes about a second
 _INTERACTION_SCALE: Final = 0.25
-"""Prior variance of an arm's (mostly small) difference from the sum of its values' effects. With
-it intervals of 95 % held .94 to 1 of the differences, in simulated grids of 4, 8 and 32 arms."""
+"""Prior variance of an arm's difference from the sum of its values' effects, mostly small: with it,
+95 % intervals held 94 to 100 % of the differences in simulated grids of 4, 8 and 32 arms."""
 Levels = dict[str, dict[str, list[int]]]
 """By parameter and value, the indices of the arms that have it."""
 
@@ -30,7 +30,7 @@ def find_levels(spec: Spec) -> dict[str, Levels]:
     parameters = [arm.parameters for arm in spec.arms]
     names = spec.names  # made anew by each access
     for arm, values in enumerate(parameters):
-        # A grid appends this to the names of its arms; arms with fixed parameters have plain names.
+        # A grid appends the values to the names of its arms; the name of any other arm is kept.
         assignments = "".join(f" {name}={value}" for name, value in values.items())
         arms_of_commands[names[arm].removesuffix(assignments)].append(arm)
     levels_of_commands = {}

@@ -13,13 +13,13 @@ from typing import Final
 
 from keyhole.data import csv_rows
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import RUN_FIELDS
+from keyhole.tune.arms import check_field_name
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
 
 _SEED_RANGE: Final = 2**31
 _LISTS: Final = (".txt", ".csv", ".lst", ".list")  # files that mostly list instances
-_BYTES: Final = re.compile("[\udc80-\udcff]")
+_NON_UTF_8: Final = re.compile("[\udc80-\udcff]")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*")
 
 
@@ -40,11 +40,12 @@ class Instance:
 
 
 class InstanceOrder:
-    """Order in which each arm is run on instances: one random permutation of all after another.
+    """Order in which an arm is run on instances: one random permutation of all after another.
 
     Sampling without replacement has a smaller variance. If all arms had the same order, arms with
-    few runs would share the same few instances, and look as good or bad as these are: a tune then
-    loses more, though one with equally many runs of all arms loses less (docs/tune.md).
+    few runs would share the same few instances, and all look better, or all worse, than they are.
+    A tune would lose more then, though one that runs all arms equally often would lose less
+    (docs/tune.md).
 
     Parameters
     ----------
@@ -70,34 +71,34 @@ class InstanceOrder:
         self._runs: dict[str, Counter[str]] = defaultdict(
             lambda: Counter(dict.fromkeys(self._instances, 0))
         )
-        self._orders: dict[tuple[str, int], list[str]] = {}
+        self._orders: dict[str, tuple[int, list[str]]] = {}
         for record in records:
             self._runs[record.arm][record.instance] += 1
 
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
         runs = self._runs[arm]
-        # The first of the permutation with fewest runs, not simply the next one: after `put_back`,
-        # or in a resumed tune, any instance may lack a run.
+        # The first instance of the permutation with the fewest runs, not simply the next one: after
+        # `put_back`, or in a resumed tune, any instance may lack a run.
         fewest_runs = min(runs.values())
         name = next(name for name in self._order(arm, fewest_runs) if runs[name] == fewest_runs)
         runs[name] += 1
         return self._instances[name]
 
     def put_back(self, arm: str, instance: Instance) -> None:
-        """Return an instance to the order, since its run does not count."""
+        """Put an instance back into the order, since its run does not count."""
         self._runs[arm][instance.name] -= 1
 
     def _order(self, arm: str, repetition: int) -> list[str]:
-        """Return the permutation of an arm for its first, second, ... pass."""
-        if (arm, repetition) not in self._orders:
+        """Return the permutation of an arm for its first pass over all instances (0), and so on."""
+        last_repetition, names = self._orders.get(arm, (-1, []))
+        if repetition != last_repetition:
             names = list(self._instances)
             # `Random` hashes a text by SHA-512, so that the order is the same in every process.
             random.Random(f"{self._seed} {repetition} {arm}").shuffle(names)
-            # Earlier permutations of the arm are dropped: there may be 10,000 arms.
-            self._orders = {key: order for key, order in self._orders.items() if key[0] != arm}
-            self._orders[arm, repetition] = names
-        return self._orders[arm, repetition]
+            # Only the last permutation of an arm is kept: there may be 10,000 arms.
+            self._orders[arm] = repetition, names
+        return names
 
 
 def command_seed(seed: int, round: int) -> int:
@@ -123,15 +124,15 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
             "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, "
             f"{{ file = 'FILE' }} or {{ csv = 'FILE' }}, got {short_repr(value)}"
         )
-    # Normed, since a file under two names, a.cnf and ./a.cnf, would count twice.
+    # Names are normalized, since a file with two names, a.cnf and ./a.cnf, would count twice.
     check_distinct("instances", [os.path.normpath(instance.name) for instance in instances])
     return tuple(instances)
 
 
 def _check_name(path: str, name: object) -> str:
-    """Refuse a name that does not stand on one line; bytes of a file's name need not be UTF-8."""
+    """Refuse a name that is not one line of text; that of a file need not be UTF-8."""
     # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
-    check_line(path, _BYTES.sub("?", name) if isinstance(name, str) else name)
+    check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)
 
 
@@ -167,7 +168,7 @@ def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
     instances = []
     for number, line in enumerate(text.split("\n"), 1):
         if name := _COMMENT.sub("", line).strip():
-            # Files are relative to the folder of the list, commands run in that of the spec.
+            # Files are relative to the folder of the list, but commands run in that of the spec.
             if (path.parent / name).is_file() and not os.path.isabs(name):
                 name = os.path.relpath(path.parent / name, folder)
             instances.append(Instance(check_line(f"{path}, line {number}: instance", name)))
@@ -189,10 +190,8 @@ def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
                 f"{csv_rows.separator_hint(header)}"
             )
         for name in check_distinct("columns", header):
-            if name != "instance" and (not name.isidentifier() or name in RUN_FIELDS):
-                raise ValueError(
-                    f"the column {name!r} must be an identifier other than {', '.join(RUN_FIELDS)}"
-                )
+            if name != "instance":
+                check_field_name(f"the column {name!r}", name)
 
     def add(row: list[str]) -> None:
         if "\0" in "".join(row):

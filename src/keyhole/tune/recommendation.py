@@ -9,7 +9,7 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.value_estimates import Interval
 
 TOLERANCE: Final = 0.01
-"""Pairs count as equally good whose gains differ by at most this share of the best reward."""
+"""Pairs count as equally good if their gains differ by at most this share of the best reward."""
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 YARDSTICK: Final = "default, full cut-off"
 """Name of the configuration with which all others are compared."""
@@ -55,14 +55,14 @@ class Best(CommandLimitEstimate):
     regret_bound : float
         With probability 95 %, the best pair is better by at most this much.
     full : CommandLimitEstimate
-        The command with the largest mean gain at the full cut-off.
+        Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
-        Gain of a run less that of the best command at the full cut-off; which of the tried
-        commands that is, is uncertain, so that it may be below 0.
+        Gain of a run less that of the best command at the full cut-off. Which of the tried commands
+        is the best there is uncertain, so that the difference may be below 0.
     runs_of_arms : dict of str to int
         How often each command was run.
     successes : int
-        How many runs succeeded, of all commands; with 0, no command is better than another.
+        How many runs of all commands succeeded; if none, there is no evidence for any command.
     """
 
     probability: float

@@ -18,15 +18,15 @@ from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune, refuse_empty
+from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
 from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.spec import Spec
 from keyhole.validate import escape_controls
 
-_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward", "CPU (s)",
-                "memory (MiB)", "why", "began (UTC)")  # fmt: skip
+_RUNS_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward",
+                     "CPU (s)", "memory (MiB)", "why", "began (UTC)")  # fmt: skip
 _MIB: Final = 2**20
-_MOST_BYTES: Final = 250_000
+_MOST_BYTES: Final = 250_000  # of the compressed rows
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class RunsTable:
 
     caption: str
     rows: str  # JSON, compressed
-    file: str
-    head: tuple[str, ...] = _HEAD
+    file: str  # with all runs
+    head: tuple[str, ...] = _RUNS_HEAD
     template: ClassVar[str] = "tune/templates/runs.html.j2"
 
 
@@ -55,7 +55,8 @@ def runs_table(tune: AnyTune) -> RunsTable:
     ]  # fmt: skip
     caption = "Click on a heading to sort."
     data = _compress(rows)
-    # Fewer rows until it fits: how far they can be compressed is known only afterwards.
+    # The oldest rows are left out until the others fit: how far they can be compressed is known
+    # only afterwards.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
         data = _compress(rows)
@@ -65,14 +66,14 @@ def runs_table(tune: AnyTune) -> RunsTable:
 
 
 def _compress(rows: Sequence[Sequence[object]]) -> str:
-    # Without the time in the header: equal results make equal pages.
     cells = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
     text = json.dumps(cells, ensure_ascii=False, separators=(",", ":"))
+    # Without the time in the header of gzip, equal results make equal pages.
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
-_SPEC: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
-                "grace", "folder")  # fmt: skip
+_ENTRIES: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
+                   "grace", "folder")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,6 @@ def write_report(tune: AnyTune) -> Path:
     ValueError
         If nothing has been run yet.
     """
-    refuse_empty(tune)
     gain_chart = _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")
     history = charts.replay_recommendations(tune)
     history_charts = [charts.history_chart(tune, history)] if len(history) > 1 else []
@@ -103,11 +103,12 @@ def write_report(tune: AnyTune) -> Path:
     else:
         results = _space_sections(tune)
         figures = [*history_charts, gain_chart]
+    answer, block_beside = _first_blocks(tune)
     page = Page(
         title=make_title(tune),
-        answer=_answer_blocks(tune),
+        answer=answer,
         figures=figures,
-        beside=[_estimates_block(tune)],
+        beside=[block_beside],
         sections=[
             *notes,
             *results,
@@ -154,17 +155,21 @@ def make_title(tune: AnyTune) -> str:
     return f"Which {' and which '.join(choices)} for {spec.name}?"
 
 
-def _answer_blocks(tune: AnyTune) -> list[PageBlock]:
+def _first_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
+    """Return the blocks of the answer, and the block beside the figures."""
     warnings = [f"{capitalize(text)}." for text in summary.format_warnings(tune)]
+    progress = f"{summary.format_progress(tune)}."
+    # If no run has succeeded, estimates say nothing.
     if not any(run.outcome == "ok" for run in tune.runs):
-        return [Answer(warnings[0]), *map(Text, warnings[1:])]
+        return [Answer(warnings[0]), *map(Text, warnings[1:])], Text(progress)
     result = summary.summarize(tune)
     note = " ".join(f"{capitalize(text)}." for text in result.sentences)
     command = CommandBlock(
         summary.shell_command(result.arm),
         _describe_use(tune.spec, result.arm, result.estimate.limit),
     )
-    return [Answer(f"{capitalize(result.claim)}.", note=note), *map(Text, warnings), command]
+    answer = Answer(f"{capitalize(result.claim)}.", note=note)
+    return [answer, *map(Text, warnings), command], _estimates_table(result, progress)
 
 
 def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
@@ -175,15 +180,8 @@ def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
     return f"Stop it after {limit:g}\N{NO-BREAK SPACE}s{clock}{fill_text}."
 
 
-def _estimates_block(tune: AnyTune) -> PageBlock:
-    """Return the estimates of what is recommended and of its yardstick, which fit beside a chart.
-
-    Without success there are none that say anything.
-    """
-    caption = f"{summary.format_progress(tune)}."
-    if not any(run.outcome == "ok" for run in tune.runs):
-        return Text(caption)
-    result = summary.summarize(tune)
+def _estimates_table(result: summary.Summary, caption: str) -> Table:
+    """Return a table of the recommendation and its yardstick that fits beside a chart."""
     head, rows = result.table
     names = (summary.RECOMMENDED, result.yardstick)
     columns = [row for row in (head, *rows) if row is head or row[0] in names]
@@ -226,7 +224,7 @@ def _spec_section(tune: AnyTune) -> Section:
     if len(names) > 5:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
-    rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _SPEC]
+    rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _ENTRIES]
     if tune.spec.search is not None:
         space = tune.spec.search.space.as_json()
         rows += [["policy", tune.spec.search.rule], *([k, str(v)] for k, v in space.items())]

@@ -24,7 +24,7 @@ _COLUMNS: Final = np.dtype(
     ]
 )
 SHORTEST: Final = 0.001
-"""Seconds that shorter run times count as; no cap is shorter."""
+"""Shorter run times count as so many seconds; no cap is shorter."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class RunGains:
     cost_of_giving_up: float
 
     def of_times(self, times: FloatArray, is_failed: NDArray[np.bool_], limit: float) -> FloatArray:
-        """Return the gains of runs under a limit: their times until success or failure."""
+        """Return the gains of runs under a limit, given their times until success or failure."""
         is_ended = times <= limit
-        earned = np.where(is_failed, 0.0, 1.0)
-        spent = self.cost_per_second * np.minimum(times, limit)
-        return np.where(is_ended, earned, -self.cost_of_giving_up) - spent
+        rewards = np.where(is_failed, 0.0, 1.0)
+        costs = self.cost_per_second * np.minimum(times, limit)
+        return np.where(is_ended, rewards, -self.cost_of_giving_up) - costs
 
     def expected(self, log_means: FloatArray, deviation: float, limits: FloatArray) -> FloatArray:
         r"""Return the mean gain at each limit of log-normal run times, over their `log_means`.
@@ -83,7 +83,7 @@ class RunGains:
         """
         scores = (np.log(limits)[:, None] - log_means) / deviation
         chances = normal_cdf(scores)
-        # The exponent is bounded: beyond, the other factor is 0.
+        # The exponent is bounded: beyond the bound, the other factor of `seconds` is 0.
         means = np.exp(np.minimum(log_means + deviation**2 / 2, 700.0))
         seconds = means * normal_cdf(scores - deviation) + limits[:, None] * (1.0 - chances)
         gains = chances - self.cost_of_giving_up * (1.0 - chances)
@@ -114,7 +114,7 @@ class RunHistory:
         return self._array[: self.count]
 
     def add(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float = 1.0) -> None:
-        """Add a run; a run of another tune has a weight below 1."""
+        """Add a run; that of another tune may have a weight below 1."""
         if self.count == len(self._array):
             self._array = np.resize(self._array, 2 * self.count)
         is_failed = outcome in ("failed", "out of memory")

@@ -4,7 +4,6 @@ import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -40,7 +39,7 @@ SPEC: Final = "tune.json"
 RUNS: Final = "runs.jsonl"
 STUDY: Final = "study.db"
 REPORT: Final = "report.html"
-NAME: Final = "tune"
+STUDY_NAME: Final = "tune"
 """Name of the study in its database."""
 _MAY_DIFFER: Final = ("name", "notes", "folder")
 """Entries of the spec that may change when a tune is resumed."""
@@ -56,7 +55,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     ValueError
         If the folder belongs to another spec, has other files, or another process works in it.
     """
-    if not has_content(folder):  # which refuses a file in its place
+    if not has_content(folder):  # it raises if a file is in the place of the folder
         spec.check_new()
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
@@ -65,15 +64,14 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
 
 def _check_spec(folder: Path, spec: Spec) -> None:
-    """Refuse a folder that is not new and does not belong to this spec; write the spec."""
+    """Refuse a folder that has other files, or those of another spec; write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
-        # Both went through JSON, which makes lists of tuples.
         saved_entries = read_spec(folder).as_json()
-        new_entries = json.loads(json.dumps(spec.as_json()))
+        new_entries = spec.as_json()
         for entry, saved in saved_entries.items():
             if entry not in _MAY_DIFFER and saved != new_entries[entry]:
                 path, old, new = _find_difference(entry, saved, new_entries[entry])
@@ -81,7 +79,7 @@ def _check_spec(folder: Path, spec: Spec) -> None:
                     f"{folder} belongs to a tune with another spec: {path} was {short_repr(old)}, "
                     f"is now {short_repr(new)}; choose another folder"
                 )
-        # A study that this version cannot open is refused before anything is written.
+        # If this version cannot open the study, this raises before anything is written.
         if (folder / STUDY).exists():
             list_studies(folder / STUDY)
     # Written each time, since name and notes may have changed.
@@ -125,11 +123,11 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
     """Open the study of a tune, or create it."""
     path = folder / STUDY
     # A kill between the creation of the database and that of the study leaves an empty database.
-    if path.exists() and NAME in list_studies(path):
-        return Study.open(path, NAME)  # with the policy that it was created with
+    if path.exists() and STUDY_NAME in list_studies(path):
+        return Study.open(path, STUDY_NAME)  # with the policy that it was created with
     return Study.create(
         path,
-        NAME,
+        STUDY_NAME,
         spec.policy or DEFAULT_POLICY,
         [arm.name for arm in spec.arms],
         on_timeout="ask_again",
@@ -143,17 +141,20 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; none if nothing has been run yet."""
     path = folder / RUNS
     told_ids: set[str] = set()
-    # Before the log: a tuner that is at work meanwhile records a run before it tells the study.
-    # A study that cannot be read is no reason to refuse the runs, which have a file of their own.
-    with suppress(OSError, ValueError, RuntimeError), Study.open(folder / STUDY, NAME) as study:
+    # The study is read before the log, since a tuner at work records a run before it tells the
+    # study. If the study cannot be read, the runs still can: they have a file of their own.
+    with (
+        suppress(OSError, ValueError, RuntimeError),
+        Study.open(folder / STUDY, STUDY_NAME) as study,
+    ):
         told_ids = _told_run_ids(study)
     records = list(read_records(path, spec.names))
     try:
-        _reconcile(path, told_ids, {record.id for record in records if record.is_counted})
+        _find_untold_runs(path, told_ids, {record.id for record in records if record.is_counted})
     except ValueError as error:
         if not records:
             raise
-        # No error: a copy that was made while a tuner was at work may lack a run, too.
+        # A warning is enough: a copy that was made while a tuner was at work may also lack runs.
         warnings.warn(str(error), stacklevel=3)
     return records
 
@@ -168,7 +169,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
     """
     told_ids = _told_run_ids(study)
     pending_ids = [decision.id for decision in study.pending]
-    untold_ids = _reconcile(log.path, told_ids, log.by_id.keys())
+    untold_ids = _find_untold_runs(log.path, told_ids, set(log.by_id))
     if unknown := len(untold_ids - set(pending_ids)):
         raise ValueError(
             f"{log.path.with_name(STUDY)} lacks {unknown:,} of the runs in {log.path.name}; "
@@ -188,8 +189,14 @@ def _told_run_ids(study: Study) -> set[str]:
     }
 
 
-def _reconcile(path: Path, told: AbstractSet[str], recorded: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the recorded runs that the study was not told; refuse a told run without record."""
+def _find_untold_runs(path: Path, told: set[str], recorded: set[str]) -> set[str]:
+    """Return the ids of recorded runs that the study was not told; `path` is that of the log.
+
+    Raises
+    ------
+    ValueError
+        If the study was told a run that has no record.
+    """
     if lost_count := len(told - recorded):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
@@ -214,7 +221,7 @@ class SavedRuns:
     """
 
     has_space: ClassVar[bool]
-    noun: ClassVar[str]  # for what is compared
+    noun: ClassVar[str]  # for one of the things that are compared
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder = folder
@@ -242,8 +249,8 @@ class SavedRuns:
     def plot(self, *, axes: "Axes | None" = None) -> "Axes":
         """Draw the gain of a run by time limit, with 95 % intervals.
 
-        A circle marks what is recommended. Commands without runs are left out, and so are the
-        limits above the largest one that a command was run with.
+        A circle marks what is recommended. Commands without runs are left out. The curve of a
+        command ends at the largest limit that it was run with.
 
         Parameters
         ----------
@@ -316,7 +323,7 @@ class SavedTune(SavedRuns):
         )
 
     def best(self) -> Best:
-        """Return the pair with the largest mean gain, of those that were tried.
+        """Return the pair with the largest mean gain among those that were tried.
 
         Raises
         ------
@@ -331,39 +338,40 @@ class SavedTune(SavedRuns):
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
-        # Where no arm was tried at the full cut-off, untried arms are estimated there as well.
+        # If no arm was tried at the full cut-off, the estimates there of all arms are compared.
         if not np.isfinite(full_means).any():
             full_means = gains.draws.mean(axis=0)[:, -1]
-        full = int(full_means.argmax())
+        full_arm = int(full_means.argmax())
         has_runs = gains.run_counts[:, 0] > 0
-        # Over all pairs, tried or not: an untried pair may be the best one.
+        # All pairs are compared, also untried ones, since one of those may be the best.
         draws = gains.comparison_gains
         shortfalls = draws.max(axis=(1, 2)) - draws[:, arm, limit_index]
         return Best(
             **vars(self.estimate_pair(arm, limit_index)),
-            # An arm that was never run is the best with the same probability as any other arm.
+            # Each arm that was never run is as likely to be the best as any other arm.
             probability=float(
                 (shortfalls <= TOLERANCE * self.spec.success.span).mean() * has_runs.mean()
             ),
             regret_bound=float(np.quantile(shortfalls, _REGRET_QUANTILE)),
-            full=self.estimate_pair(full, len(self.spec.limits) - 1),
-            gain_over_full=self._gain_over_full(arm, limit_index, full),
+            full=self.estimate_pair(full_arm, len(self.spec.limits) - 1),
+            gain_over_full=self._gain_over_full(arm, limit_index, full_arm),
             runs_of_arms={name: len(self.runs_of(name)) for name in self.spec.names},
             successes=sum(run.outcome == "ok" for run in self.runs),
         )
 
-    def _gain_over_full(self, arm: int, limit_index: int, full: int) -> Interval:
+    def _gain_over_full(self, arm: int, limit_index: int, full_arm: int) -> Interval:
         """Return the gain of a pair less that of the best command at the full cut-off.
 
-        It is uncertain which command that is: mean and lower end compare with the best of each
-        draw, the upper end with the command that has the largest mean.
+        Which command is the best there is uncertain. The mean and the lower end of the interval
+        compare with the best command of each draw, the upper end with `full_arm`, which has the
+        largest mean.
         """
         draws = self.gains.cut_off_gains
         pair_draws = draws[:, arm, limit_index]
         full_draws = draws[:, :, -1]
         has_runs = self.gains.run_counts[:, 0] > 0
         over_best = Interval.from_draws(pair_draws - full_draws[:, has_runs].max(axis=1))
-        over_full = Interval.from_draws(pair_draws - full_draws[:, full])
+        over_full = Interval.from_draws(pair_draws - full_draws[:, full_arm])
         return Interval(over_best.value, over_best.low, over_full.high)
 
     def effects(self) -> list[ParameterEffect]:
@@ -394,8 +402,8 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )
-    exported = (_export_run(tune, run) for run in tune.runs)
-    return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported)
+    exported_runs = (_export_run(tune, run) for run in tune.runs)
+    return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported_runs)
 
 
 def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_jsonable_python
 
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
@@ -36,9 +37,10 @@ from keyhole.validate import (
 )
 
 FULL_CUT_OFF: Final = "full cut-off"
-"""Objective PAR10 that learns no limit: the full cut-off is recommended, and limits save time."""
+"""Objective PAR10, but only the full cut-off is recommended; shorter limits just save time."""
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
-_COSTS: Final = ("cost_per_second", "cost_of_giving_up")
+"""By name, how many full cut-offs a run without success counts as."""
+_COST_ENTRIES: Final = ("cost_per_second", "cost_of_giving_up")
 
 
 @dataclass(frozen=True)
@@ -63,30 +65,31 @@ class CostModel:
     def from_entry(cls, value: object, cutoff: float, span: float) -> "CostModel":
         r"""Make a cost model of the entry ``objective``: a preset, or a table.
 
+        `cutoff` is the full cut-off in seconds, and `span` the largest reward less the least one.
         With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`
         cut-offs, where PAR10 is its time, or 10 T without success. A success is worth nine
         cut-offs of time; a run that is given up earlier has cost less time.
         """
         if isinstance(value, str):
-            times = _PRESETS[check_choice("objective", value, _PRESETS)]
-            return cls(span / ((times - 1.0) * cutoff), 0.0, value)
+            factor = _PRESETS[check_choice("objective", value, _PRESETS)]
+            return cls(span / ((factor - 1.0) * cutoff), 0.0, value)
         if not isinstance(value, Mapping) or not value:
             presets = " or ".join(map(repr, _PRESETS))
             raise TypeError(
                 f"objective must be {presets}, or a table such as {{ cost_per_second = 0.01 }}, "
                 f"got {short_repr(value)}"
             )
-        check_entries("objective", value, _COSTS)
-        per_second, giving_up = (
+        check_entries("objective", value, _COST_ENTRIES)
+        cost_per_second, cost_of_giving_up = (
             check_number(f"objective.{entry}", value.get(entry, 0.0), Range(ge=0))
-            for entry in _COSTS
+            for entry in _COST_ENTRIES
         )
-        if per_second * cutoff > span:
+        if cost_per_second * cutoff > span:
             raise ValueError(
                 f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "
-                f"largest limit costs more than the best reward, got {per_second:g}"
+                f"largest limit costs more than the best reward, got {cost_per_second:g}"
             )
-        return cls(per_second, giving_up)
+        return cls(cost_per_second, cost_of_giving_up)
 
     @property
     def cost(self) -> Power:
@@ -94,7 +97,10 @@ class CostModel:
         return Power(slope=self.cost_per_second)
 
     def penalty(self, least_reward: float) -> Power:
-        """Return the cost of reaching a limit: of seconds and giving up, less the least reward."""
+        """Return the cost of a run that reaches its limit, as a function of the limit.
+
+        It is the cost of the seconds and of giving up, less the least reward.
+        """
         return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least_reward)
 
     def as_json(self) -> str | dict[str, float]:
@@ -156,7 +162,8 @@ class Spec:
     grace : float
         Seconds between SIGTERM at the limit and SIGKILL; 0 for SIGKILL at once.
     search : SpaceSearch, optional
-        The parameter space of the only command, and how it is searched; None for a list.
+        The parameter space of the only command, and how it is searched; None for a list of
+        commands.
     """
 
     name: str
@@ -188,7 +195,7 @@ class Spec:
 
     @classmethod
     def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
-        """Make a spec of a dict of the same form, where ``function`` may be a Python function."""
+        """Make a spec of a dict with the entries of a file; ``function`` may be a function."""
         check_entries("", table, _ENTRIES)
         _refuse_entries_below_headings(table)
         for entry in ("arm", "limits"):
@@ -220,13 +227,14 @@ class Spec:
     def _check_arms(self, *, has_instances: bool) -> None:
         """Make a command line of each arm once, so that errors show before the first run."""
         fields = self.fields(self.instances[0], 1, self.limits[0])
-        # Then a template that names {instance} is refused as one with an unknown field.
+        # Without the entry `instances`, {instance} is refused as an unknown field.
         if not has_instances:
             del fields["instance"]
         examples = self.arms
         if self.search is not None:
             space = self.search.space
-            # A function gets the active parameters alone; of a command, each word must be valid.
+            # Each word of a command is checked, so that all parameters are given. A function gets
+            # only those that are always active: it must do without the others.
             values = space.unconditional if self.arms[0].function else space.all_defaults
             examples = (self.configure(values),)
         for arm in examples:
@@ -244,8 +252,15 @@ class Spec:
         """Names of the arms."""
         return tuple(arm.name for arm in self.arms)
 
+    @property
+    def has_varying_rewards(self) -> bool:
+        """Whether successes may earn different rewards; otherwise each earns the largest one."""
+        # In a parameter space, functions return only whether they succeeded.
+        returns_rewards = any(arm.function for arm in self.arms) and self.search is None
+        return bool(self.success.number) or returns_rewards
+
     def check_new(self) -> None:
-        """Refuse shell syntax, which only a tune of an earlier version may have."""
+        """Refuse shell syntax in a new tune; a tune that an earlier version began may have it."""
         for arm in self.arms:
             if arm.shell_error:
                 raise ValueError(arm.shell_error)
@@ -271,30 +286,27 @@ class Spec:
 
     def as_json(self) -> dict[str, object]:
         """Return the spec as JSON data, with files resolved to lists of instances."""
-        return {
-            **vars(self),
-            "arms": [arm.as_json() for arm in self.arms],
-            "limits": list(self.limits),
-            "instances": [asdict(instance) for instance in self.instances],
-            "success": self.success.as_json(),
+        policy = self.policy
+        entries: dict[str, object] = to_jsonable_python(
+            replace(self, policy=None),
+            exclude={"arms": {"__all__": {"shell_error", "arguments"}}},
+            fallback=lambda space: space.as_json(),
+        )
+        return entries | {
             "objective": self.objective.as_json(),
-            "environment": dict(self.environment),
-            "policy": self.policy
-            and {"name": type(self.policy).__name__, **self.policy.parameters()},
-            "folder": str(self.folder),
-            "search": self.search and self.search.as_json(),
+            "policy": policy and {"name": type(policy).__name__, **policy.parameters()},
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec of the data of `as_json`, also of 0.2.0, which had fewer entries."""
+        """Return the spec from the data of `as_json`; those of 0.2.0 have fewer entries."""
         try:
             saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
             raise ValueError(error_message(error)) from None
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
-        # Instances may be files, whose names need not be UTF-8.
+        # Names of instances may be those of files, which need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")
@@ -308,7 +320,7 @@ class Spec:
 
 
 class _SavedTables(BaseModel):
-    """The tables of `Spec.as_json` that a written spec has in another form."""
+    """The tables of `Spec.as_json` that a spec file has in another form."""
 
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
@@ -316,7 +328,7 @@ class _SavedTables(BaseModel):
 
 
 def _refuse_entries_below_headings(table: Mapping[str, object]) -> None:
-    """Refuse an entry of the spec below a heading: TOML takes it for an entry of that table."""
+    """Refuse an entry that stands below a heading, where TOML takes it for one of that table."""
     arms = table.get("arm")
     tables = [(f"[{name}]", table.get(name)) for name in ("success", "objective")]
     if isinstance(arms, list | tuple):
@@ -344,7 +356,7 @@ def _parse_limits(value: object) -> tuple[float, ...]:
 
 
 def _parse_range(table: Mapping[str, object]) -> list[float]:
-    """Return limits that increase geometrically from one to another."""
+    """Return limits that increase geometrically between two ends."""
     entries = ("from", "to", "count")
     check_entries("limits", table, entries)
     for entry in entries:
@@ -354,9 +366,9 @@ def _parse_range(table: Mapping[str, object]) -> list[float]:
     high = check_number("limits.to", table["to"], Range(gt=low))
     count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))
     points = np.geomspace(low, high, count)
-    # Both ends stay exactly as given; those between are rounded, since commands print them.
-    rounded = [float(f"{point:.4g}") for point in points[1:-1]]
-    return [low, *rounded, high]
+    # The ends stay exactly as given. Limits between them are rounded, since they are printed.
+    inner_limits = [float(f"{point:.4g}") for point in points[1:-1]]
+    return [low, *inner_limits, high]
 
 
 def _parse_memory(value: object) -> int | None:
@@ -374,7 +386,7 @@ def _parse_memory(value: object) -> int | None:
 
 
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries that a written and a saved spec have in the same form."""
+    """Return the values of the entries that spec files and saved specs have in the same form."""
     limits = _parse_limits(table["limits"])
     success = SuccessRule.from_table(table["success"])
     return {

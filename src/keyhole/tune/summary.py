@@ -36,10 +36,11 @@ _SAFE_WORD: Final = re.compile(
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
-_MORE: Final = 4  # as many times the runs halve an interval
-_MOST_ROWS: Final = 10  # of a table in a notebook
-_MOST_CONFIGURATIONS: Final = 100  # of a table
-# Limits of at least 10 s of which all successes took below 1 % were probably meant in ms.
+_HALVING_FACTOR: Final = 4  # as many times the runs halve an interval, roughly
+_MOST_ROWS: Final = 10  # in a table of a notebook
+_MOST_CONFIGURATIONS: Final = 100  # in a table
+# Limits were probably meant in ms if they are at least 10 s, and each success took less than 1 % of
+# the shortest one.
 _SHORT_SHARE: Final = 0.01
 _LONG_LIMIT: Final = 10.0
 _POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
@@ -62,9 +63,10 @@ class Summary:
     claim : str
         What to run, and what that gains.
     yardstick : str
-        Name of the table's row that the recommendation is compared with, or else its own row.
+        Name of the row of `table` with which the recommendation is compared; if there is none, of
+        its own row.
     table : CellTable
-        Estimates of it and of others, whose first column has their names.
+        Estimates of the recommendation and of others; the first column has their names.
     sentences : list of str
         How sure the recommendation is.
     """
@@ -77,11 +79,6 @@ class Summary:
     table: CellTable
     sentences: list[str]
 
-    @property
-    def command_line(self) -> str:
-        """The recommended command line, with its limit as a comment."""
-        return f"{shell_command(self.arm)}    # for at most {self.estimate.limit:g} s"
-
 
 def summarize(tune: AnyTune) -> Summary:
     """Return the summary of a tune that has runs."""
@@ -91,32 +88,30 @@ def summarize(tune: AnyTune) -> Summary:
 def _summarize_list(tune: SavedTune) -> Summary:
     best = tune.best()
     full = best.full
-    estimates = {RECOMMENDED: best, f"{full.arm}, full cut-off": full}
+    difference = None if has_one_pair(tune) else best.gain_over_full
+    rows = [[RECOMMENDED, *_estimate_cells(best, difference)]]
+    has_shorter_limit = best.limit < full.limit
+    if has_shorter_limit or full.arm != best.arm:
+        rows.append([f"{full.arm}, full cut-off", *_estimate_cells(full, None)])
     claim = f"run {best.arm} for at most {best.limit:g} s"
-    notes = [format_cut_off(tune), format_next_runs(tune)]
-    if has_shorter_limit(tune):
+    if has_shorter_limit:
         claim += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
     else:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
-        if full.arm == best.arm:
-            del estimates[f"{full.arm}, full cut-off"]
-    if not has_one_pair(tune):
-        notes.insert(0, format_probability(best))
+    notes = []
     if len(tune.spec.arms) > 1:
-        notes.insert(0, "gain over full cut-off: over the best command there, whichever it is")
-    difference = None if has_one_pair(tune) else best.gain_over_full
-    rows = [
-        [name, *_estimate_cells(estimate, difference if estimate is best else None)]
-        for name, estimate in estimates.items()
-    ]
+        notes.append("gain over full cut-off: over the best command there, whichever it is")
+    if not has_one_pair(tune):
+        notes.append(format_probability(best))
+    notes += [format_cut_off(tune), format_next_runs(tune)]
     return Summary(
-        f"{best.arm} with {best.limit:g} s",
-        tune.spec.arms[tune.spec.names.index(best.arm)],
-        best,
-        claim,
-        [*estimates][-1],
-        (_estimates_head("full cut-off"), rows),
-        [note for note in notes if note],
+        name=f"{best.arm} with {best.limit:g} s",
+        arm=tune.spec.arms[tune.spec.names.index(best.arm)],
+        estimate=best,
+        claim=claim,
+        yardstick=rows[-1][0],
+        table=(_estimates_head("full cut-off"), rows),
+        sentences=[note for note in notes if note],
     )
 
 
@@ -127,19 +122,20 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
     over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
     claim = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
+    note = "gain over default: over a run with the default and the full cut-off, paired by instance"
     return Summary(
-        name_configuration(tune, best),
-        tune.spec.configure(best.parameters),
-        best,
-        f"{claim}{_format_gain(difference, gain_unit(tune), over)}",
-        YARDSTICK,
-        configurations_table(tune, tune.estimates()),
-        ["gain over default: over a run with the default and the full cut-off, paired by instance"],
+        name=name_configuration(tune, best),
+        arm=tune.spec.configure(best.parameters),
+        estimate=best,
+        claim=f"{claim}{_format_gain(difference, gain_unit(tune), over)}",
+        yardstick=YARDSTICK,
+        table=configurations_table(tune, tune.estimates()),
+        sentences=[note],
     )
 
 
 def _format_gain(difference: Interval, unit: str, over: str) -> str:
-    # An interval that begins below 0 leaves open whether anything is gained.
+    # If the interval begins below 0, it is uncertain whether anything is gained.
     verb = "gains" if difference.low > 0.0 else "may gain"
     return f": it {verb} {difference} {unit} a run over {over}"
 
@@ -223,8 +219,7 @@ def format_warnings(tune: AnyTune) -> list[str]:
     if isinstance(tune, SavedTune):
         best = tune.best()
         outcomes = {run.outcome for run in tune.runs_of(best.arm)}
-        if best.untried:
-            warnings.append(format_untried(best))
+        warnings.append(format_untried(best))
         if success_seconds and "ok" not in outcomes:
             text = f"no run of {best.arm} has succeeded: giving up early costs least so far"
             warnings.append(text)
@@ -234,20 +229,13 @@ def format_warnings(tune: AnyTune) -> list[str]:
             f"every success took at most {format_duration(longest)}, and the least limit is "
             f"{shortest_limit:g} s: limits are in seconds"
         )
-    load = OtherLoad(tune.spec, tune.runs)
-    if load.is_high:
-        warnings.append(load.warning)
-    return warnings
+    warnings.append(OtherLoad(tune.spec, tune.runs).warning)
+    return [text for text in warnings if text]
 
 
 def has_one_pair(tune: SavedTune) -> bool:
-    """Return whether a tune has one command and one limit, which is compared with no other."""
+    """Return whether a tune has only one pair of command and limit, and nothing to compare."""
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
-
-
-def has_shorter_limit(tune: SavedTune) -> bool:
-    """Return whether the recommended limit is shorter than the full cut-off."""
-    return tune.best().limit < tune.spec.limits[-1]
 
 
 def count_cut_off(tune: SavedTune) -> int:
@@ -257,13 +245,10 @@ def count_cut_off(tune: SavedTune) -> int:
 
 
 def format_cut_off(tune: SavedTune) -> str:
-    """Return a note that longer limits may be better; "" if no run of the recommendation needs one.
-
-    All other statements are about the limits of the spec alone.
-    """
+    """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
     cut_off_count = count_cut_off(tune)
-    if not cut_off_count or has_shorter_limit(tune):
+    if not cut_off_count or best.limit < best.full.limit:
         return ""
     return (
         f"this holds among the limits tried: {best.limit:g} s ended {cut_off_count:,} of "
@@ -272,23 +257,20 @@ def format_cut_off(tune: SavedTune) -> str:
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return a note on how many runs roughly halve the bound on the regret; "" if it is small."""
+    """Return a note on how many runs would halve the bound on the regret; "" if it is small."""
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.span
     if is_settled or has_one_pair(tune) or not best.successes:
         return ""
-    # Cost of the further runs only: those made so far are paid for.
-    cost = format_duration((_MORE - 1) * tune.elapsed)
-    run_count = _MORE * len(tune.runs)
-    return f"--runs {run_count}, about {cost} more, roughly halves what may be missed"
+    run_count = _HALVING_FACTOR * len(tune.runs)
+    more_time = format_duration((_HALVING_FACTOR - 1) * tune.elapsed)
+    return f"--runs {run_count}, about {more_time} more, roughly halves what may be missed"
 
 
 def gain_unit(tune: AnyTune) -> str:
-    """Return the unit of gains: a success, if all successes earn 1, else the reward's."""
-    spec = tune.spec
-    is_number = any(arm.function for arm in spec.arms) and spec.search is None
-    varies = bool(spec.success.number) or is_number
-    return "of the reward" if varies or spec.success.scale[1] != 1.0 else "of a success"
+    """Return the unit of gains: a success if each success earns 1, else the reward."""
+    earns_one = tune.spec.success.scale[1] == 1.0 and not tune.spec.has_varying_rewards
+    return "of a success" if earns_one else "of the reward"
 
 
 def describe_objective(tune: AnyTune) -> str:
@@ -304,7 +286,7 @@ def describe_objective(tune: AnyTune) -> str:
 
 
 def shell_command(arm: Arm) -> str:
-    """Return the command line of a command for a shell, with its own parameters filled in."""
+    """Return a command line for a shell, or a call of a function, with the arm's parameters."""
     if arm.function:
         values = ", ".join(f"{name}={value!r}" for name, value in arm.parameters.items())
         return f"{arm.function.removeprefix(f'{TYPED}:')}({values})"
@@ -315,7 +297,7 @@ def shell_command(arm: Arm) -> str:
 def _arm_results(
     tune: SavedTune,
 ) -> list[tuple[str, list[TrialRecord], CommandLimitEstimate | None]]:
-    """Return the label and the runs of each arm, and its best pair of those that were tried."""
+    """Return the label and the runs of each arm, and the best of its pairs that were tried."""
     labels, _ = label_arms(tune.spec)
     results = []
     for arm, name in enumerate(tune.spec.names):
@@ -330,8 +312,9 @@ def tried_table(tune: AnyTune) -> CellTable:
     """Return a table of the commands by gain, or of the configurations by number of runs."""
     rows = []
     if isinstance(tune, SavedTune):
-        by_gain = sorted(_arm_results(tune), key=lambda result: _negative_gain(result[2]))
-        for label, runs, best in by_gain:
+        results = _arm_results(tune)
+        results.sort(key=lambda result: -result[2].gain.value if result[2] else math.inf)
+        for label, runs, best in results:
             best_cells = [f"{best.limit:g} s", str(best.gain)] if best else ["", ""]
             rows.append([*_count_cells(label, runs), *best_cells])
         return [tune.noun, *_COUNTS_HEAD, "best limit", "gain with it"], rows
@@ -345,17 +328,13 @@ def tried_table(tune: AnyTune) -> CellTable:
     return [tune.noun, *_COUNTS_HEAD, "parameters"], rows
 
 
-def _negative_gain(estimate: CommandLimitEstimate | None) -> float:
-    return -estimate.gain.value if estimate else math.inf
-
-
 def _count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
     counts = [len(runs), *count_outcomes(runs).values()]
     return [label, *(f"{n:,}" for n in counts), f"{sum(run.seconds for run in runs):,.1f}"]
 
 
 def tried_note(tune: AnyTune) -> str:
-    """Return the sentences to read with the table of what was tried."""
+    """Return the note that explains the table of what was tried."""
     if isinstance(tune, SavedSpaceTune):
         return "Parameters as far as they differ from the default."
     _, explanation = label_arms(tune.spec)
@@ -410,7 +389,7 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
 def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
-        # Runs of the recommended command alone are counted.
+        # Of the recommended command only.
         data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off(tune)}
     else:
         recommendation = asdict(tune.best())

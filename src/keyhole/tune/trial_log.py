@@ -1,14 +1,14 @@
 """Log of all trials: one line of JSON per run, durable before the study is told of it.
 
-A record has the id of its decision, and is flushed to disk before the study is told. After a kill
-at any moment, a decision without a record is run again, and a decision with a record that the study
-lacks is told from the record, so that no run counts twice.
+A record has the id of its decision, and is flushed to disk before the study is told. Therefore no
+run counts twice after a kill, whenever it came: a decision without a record is run again, and an
+outcome that the study lacks is told from its record.
 """
 
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -87,7 +87,10 @@ class TrialRecord:
         return self.outcome != EXPIRED
 
     def as_trial(self, positions: Mapping[str, int]) -> Trial:
-        """Return the trial of a configuration; -1 stands for none, and for an unknown instance."""
+        """Return the run as a trial of a configuration; `positions` are those of the instances.
+
+        The number of the configuration or the instance is -1 if there is none.
+        """
         configuration = -1 if self.configuration is None else self.configuration
         position = positions.get(self.instance, -1)
         return Trial(self.round, configuration, self.parameters or {}, position, self.limit)
@@ -123,9 +126,9 @@ class TrialLog:
         self._drop_incomplete_line()
 
     def _drop_incomplete_line(self) -> None:
-        """Truncate the last line if a killed process has written only a part of it."""
-        # The study was not told of that run: its decision is pending, and is asked again.
-        # Without truncation the next record would be appended to the fragment.
+        """Remove the last line if a killed process has written only a part of it."""
+        # Otherwise the next record would be appended to the part. The study was not told of that
+        # run: its decision is pending, and is run again.
         data = self.path.read_bytes()
         complete_size = data.rfind(b"\n") + 1
         if complete_size < len(data):
@@ -134,10 +137,8 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        data = asdict(record)
-        if record.parameters is None:
-            # Records of a list are those of 0.2.0.
-            del data["configuration"], data["parameters"]
+        # Records of a list have no entries of a parameter space: they are those of 0.2.0.
+        data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with errors_with_path(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
             self._file.flush()
@@ -156,7 +157,7 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     if not path.exists():
         return
     names = frozenset(arms)
-    # The last part is empty, or a line that a kill cut off: its run is made again.
+    # The text after the last line end is empty, or the part of a record: that run is made again.
     for number, text in enumerate(read_saved_file(path).split(b"\n")[:-1], 1):
         try:
             record = _FORMAT.validate_python(json.loads(text))

@@ -53,7 +53,7 @@ _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
 _POLL_SECONDS: Final = 0.05
 _SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
-_SHARE_BETWEEN_LINES: Final = 0.1  # of the elapsed time
+_SHARE_BETWEEN_LINES: Final = 0.1  # of the time so far
 WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
@@ -85,18 +85,17 @@ class Executor(Protocol):
         """Kill the current run, and release resources; called from another thread on Ctrl-C."""
 
 
-Executors = Callable[[], Executor]
-"""A factory that is called once per worker."""
+ExecutorFactory = Callable[[], Executor]
+"""A function that makes an executor, called once per worker."""
 
 
 @dataclass
 class TuningLoop:
-    """The trials of one call of `Tuner.run`, in one thread per worker."""
+    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker."""
 
     spec: Spec
     decisions: Decisions
-    log: TrialLog
-    executors: Executors
+    make_executor: ExecutorFactory
     progress: Progress | None
     max_runs: float
     budget: float
@@ -104,18 +103,20 @@ class TuningLoop:
     def __post_init__(self) -> None:
         """Begin to count seconds and runs."""
         self._warnings = EarlyWarnings(self.spec)
-        self._lock, self._stop = Lock(), Event()
-        self._executing: list[Executor] = []
+        self._lock = Lock()
+        self._stop = Event()
+        self._executors: list[Executor] = []
         self._error: BaseException | None = None
-        # What an earlier call took after its last record is not counted.
-        self._earlier_seconds = max((record.elapsed for record in self.log.all), default=0.0)
-        self._began = time.monotonic()
-        self._runs_left = self.max_runs - len(self.log.by_id)
+        # The time of an earlier call after its last record is not counted.
+        log = self.decisions.log
+        self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
+        self._start = time.monotonic()
+        self._runs_left = self.max_runs - len(log.by_id)
 
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
-        return self._earlier_seconds + time.monotonic() - self._began
+        return self._earlier_seconds + time.monotonic() - self._start
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
@@ -144,8 +145,8 @@ class TuningLoop:
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
-            executing = list(self._executing)
-        for executor in executing:
+            executors = list(self._executors)
+        for executor in executors:
             with suppress(Exception):
                 executor.close()
 
@@ -153,7 +154,7 @@ class TuningLoop:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
     def _claim_trial(self) -> bool:
-        """Claim one more trial of those that are left; return False if none is."""
+        """Claim one of the trials that are left; return False if none is left."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
@@ -161,12 +162,12 @@ class TuningLoop:
             return True
 
     def _run_thread(self, cores: tuple[int, ...] | None) -> None:
-        """Run trials on these cores until none is left or the tune stops: a thread's function."""
+        """Run trials on these cores until none is left or the tune stops (a thread's function)."""
         executor: Executor | None = None
         try:
-            executor = self.executors()
+            executor = self.make_executor()
             with self._lock:
-                self._executing.append(executor)
+                self._executors.append(executor)
             while self._claim_trial() and self._run_until_one_counts(executor, cores):
                 pass
         except BaseException as error:  # stops all threads; `run` raises it
@@ -179,9 +180,9 @@ class TuningLoop:
                     executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
-        """Run up to five trials until one counts, and tell each; return False if none is left."""
+        """Run trials, at most five, until one counts; return False if there is none to run."""
         for _ in range(_MAX_EXPIRED):
-            trial = self._ask()
+            trial = self._wait_for_trial()
             if trial is None:
                 return False
             record = self._execute(executor, trial, cores)
@@ -196,7 +197,7 @@ class TuningLoop:
                 return True
         raise RuntimeError(f"{_MAX_EXPIRED} runs in a row did not count: {record.reason}")
 
-    def _ask(self) -> PlannedTrial | None:
+    def _wait_for_trial(self) -> PlannedTrial | None:
         while True:
             try:
                 return self.decisions.ask()
@@ -209,7 +210,7 @@ class TuningLoop:
         # A command that sleeps uses no CPU time, and would never reach a limit of CPU time alone.
         if self.spec.clock == "cpu":
             return _WALL_FACTOR * limit + 1.0
-        # The function process has an alarm at the limit, which begins when the function does.
+        # The function process has an alarm, whose seconds begin when the function does.
         return limit + LOAD_SECONDS if arm.function else limit
 
     def _execute(
@@ -224,7 +225,7 @@ class TuningLoop:
         limit = trial.limit
         seed = command_seed(spec.seed, trial.round)
         start_time = time.time()
-        load = LoadMonitor(cores)
+        monitor = LoadMonitor(cores)
         run = executor.run(
             make_command(spec, trial),
             self._wall_limit(arm, limit),
@@ -236,7 +237,8 @@ class TuningLoop:
             **({"grace": spec.grace} if spec.grace else {}),
         )
         result = judge_outcome(spec, arm, limit, run)
-        # Output of a run that was killed at its limit is kept only if it was judged.
+        # The output of a run without success is kept; of one that was killed at its limit, only if
+        # it was judged.
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
@@ -254,7 +256,7 @@ class TuningLoop:
             output=_last_lines(run.output) if keeps_output else "",
             at=start_time,
             elapsed=self.elapsed,
-            others=load.other_load(run.cpu),
+            others=monitor.other_load(run.cpu),
             configuration=trial.configuration,
             parameters=trial.parameters,
         )
@@ -315,7 +317,7 @@ class Tuner:
     """
 
     def __init__(
-        self, spec: Spec, out: str | Path, *, executors: Executors = make_local_executor
+        self, spec: Spec, out: str | Path, *, executors: ExecutorFactory = make_local_executor
     ) -> None:
         if not isinstance(spec, Spec):
             raise TypeError(
@@ -351,22 +353,22 @@ class Tuner:
         workers : int, default 1
             How many runs at a time; on this machine each has its own cores.
         on : str or concurrent.futures.Executor, default "threads"
-            Where the commands are run: on this machine, on a cluster, as for
-            `keyhole.clusters.connect`, or on an executor.
+            Where the commands are run: on this machine, on the cluster of an address, as
+            `keyhole.clusters.connect` takes it, or on an executor.
         progress : bool or callable, optional
-            Whether to show counts and the last run: on standard error, in a notebook below the
-            cell; or a function that is called with the record of every run.
+            Whether to print counts of outcomes and the last run, on standard error or below the
+            cell of a notebook; or a function that is called with the record of every run.
         warm_start : str or Path, optional
-            The folder of an earlier tune, whose runs of configurations of this space are known
-            before the first run. They are copied; a later call may leave it out.
+            The folder of an earlier tune. Its runs of configurations of this space are copied, and
+            known before the first run; a later call may leave the folder out.
         weight : float, default 1
-            What a run of the earlier tune counts against one of this tune; at most 1.
+            How much a run of the earlier tune counts, if one of this tune counts 1; at most 1.
 
         Returns
         -------
         SavedTune
-            Of a spec with parameters a `SavedSpaceTune`, which `SavedSpaceTune.load` returns for
-            type checkers.
+            The tune; a `SavedSpaceTune` if the spec has parameters. For type checkers,
+            `SavedSpaceTune.load` returns that type.
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
@@ -387,7 +389,7 @@ class Tuner:
             elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
             with self._open_decisions(log) as decisions:
-                self._run_loop(decisions, log, progress, workers, on, runs, budget)
+                self._run_loop(decisions, progress, workers, on, runs, budget)
         return cast("saved_tune.SavedTune", load_tune(self.out))
 
     def validate(
@@ -400,7 +402,7 @@ class Tuner:
     ) -> dict[str, ConfigurationEstimate]:
         """Run the recommended, the default and other configurations on instances kept aside.
 
-        Each is run on each instance, once; the same call resumes a validation.
+        Each configuration is run once on each instance; the same call resumes a validation.
 
         Parameters
         ----------
@@ -412,7 +414,8 @@ class Tuner:
         Returns
         -------
         dict of str to ConfigurationEstimate
-            As `SavedSpaceTune.estimates`, on these instances and all that were given before.
+            Estimates with the names of `SavedSpaceTune.estimates`, from the runs on these instances
+            and on those of earlier calls.
         """
         self._check_workers(workers, on)
         parsed_instances = parse_instances(instances, self.spec.folder)
@@ -423,10 +426,11 @@ class Tuner:
             closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
         ):
             plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
-            self._run_loop(plan, log, progress, workers, on)
+            self._run_loop(plan, progress, workers, on)
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
+        """Refuse workers that cannot run there; warn if they need more cores than there are."""
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
@@ -441,7 +445,7 @@ class Tuner:
 
     @contextmanager
     def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
-        """Open the study of a list, or make the decider of a space, as of the end of the log."""
+        """Open the study of a list and tell it what it lacks, or make a decider from the log."""
         if self.spec.search is not None:
             yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
@@ -452,20 +456,20 @@ class Tuner:
     def _run_loop(
         self,
         decisions: Decisions,
-        log: TrialLog,
         progress: bool | Progress | None,
         workers: int,
         on: str | futures.Executor,
         runs: int | None = None,
         budget: float | None = None,
     ) -> None:
+        """Run trials, here or on a cluster, until the runs or the budget are spent."""
         with cluster_executors(on, workers, self.spec) as cluster_factory:
             if not callable(progress):
-                progress = _show_progress(runs) if progress else None
+                progress = _make_progress_printer(runs) if progress else None
             executors = cluster_factory or self._executors
             max_runs = runs or math.inf
             max_seconds = budget or math.inf
-            loop = TuningLoop(self.spec, decisions, log, executors, progress, max_runs, max_seconds)
+            loop = TuningLoop(self.spec, decisions, executors, progress, max_runs, max_seconds)
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             loop.run(cores)
 
@@ -475,17 +479,18 @@ class Tuner:
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _show_progress(max_runs: int | None) -> Progress:
-    """Return a function that shows counts of outcomes and the last run, from time to time."""
+def _make_progress_printer(max_runs: int | None) -> Progress:
+    """Return a function that prints counts of outcomes and the last run, from time to time."""
     begin = time.monotonic()
     line = StatusLine(_SECONDS_BETWEEN_LINES)
     total_text = f" of {max_runs:,}" if max_runs else ""
     counts: Counter[str] = Counter()
 
-    def show(record: TrialRecord) -> None:
+    def print_progress(record: TrialRecord) -> None:
         counts[record.outcome] += 1
         if line.is_due or record.round == max_runs:
-            # Ever less often: nobody reads a line every five seconds in the log of days.
+            # The longer a tune takes, the rarer the lines: nobody reads one every five seconds for
+            # days.
             line.wait(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
             counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
             line.print(
@@ -493,11 +498,11 @@ def _show_progress(max_runs: int | None) -> Progress:
                 f"last {record.label} with {record.limit:g} s"
             )
 
-    return show
+    return print_progress
 
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
-    """Return arm, limit and command line of `count` trials, arms in turn, without running them."""
+    """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
     trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
     return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
@@ -505,12 +510,10 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
 
 def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
-    for _ in range(count):
-        try:
+    with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
+        for _ in range(count):
             trial = decider.ask()
-        except SpaceExhaustedError:  # before the first outcome is known, or for good
-            return
-        yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)
+            yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)
 
 
 def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:

@@ -1,4 +1,4 @@
-"""Estimates of what a run of each command with each time limit gains: its reward less its costs."""
+"""Estimates of gains (rewards less costs) of runs, for each command with each time limit."""
 
 import math
 from collections.abc import Sequence
@@ -67,21 +67,22 @@ class Interval:
         return f"{value} [{low}, {high}]"
 
 
-# At least one run: with four, intervals of 95 % held .34 for arms that differ (measured).
-_LEAST_RUNS: Final = 1.0
-_MOST_RUNS: Final = 16.0
+# The bounds of `_prior_runs`. With at least four, 95 % intervals of arms that differ held the truth
+# in 34 % of cases (measured).
+_LEAST_PRIOR_RUNS: Final = 1.0
+_MOST_PRIOR_RUNS: Final = 16.0
 _DRAWS: Final = 4000
 _LEAST_DRAWS: Final = 400
-# Numbers per array: 16 MB; with more than 500 pairs there are fewer draws.
-_CELLS: Final = 2_000_000
+# Of an array of draws (16 MB): with more than 500 pairs there are fewer draws.
+_MOST_NUMBERS: Final = 2_000_000
 _COMPARISON_WEIGHT: Final = 0.7
-"""Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
+"""Weight of a run where pairs are compared, if there is one limit; with ten or more it is 1."""
 _UNRELATED: Final = 0.5
 """Prior probability that a share is unrelated to other arms, with ten limits or more."""
 _CUT_OFF_WEIGHT: Final = 0.7
-"""Weight of a run in gains at the full cut-off."""
-_MIN_RUNS: Final = 2.0
-"""No interval is narrower than the change that so many more runs would make."""
+"""Weight of a run in comparisons with the full cut-off."""
+_RUNS_TO_COME: Final = 2.0
+"""No interval is narrower than the change that so many more runs could make."""
 _ROUNDING: Final = 1e-12
 
 
@@ -100,9 +101,9 @@ class ValueEstimates:
         n_{ak} - d_{ak} + \frac{1}{2} + \frac{M - k}{2 M} + s_{ak} (1 - \bar h_{ak})\Bigr)
 
     with M limits: the prior of whether a run ever exits is Jeffreys' prior, split over the
-    intervals. The share of the other arms, :math:`\bar h_{ak}` of :math:`N_{ak}` runs, counts as
-    :math:`s_{ak} = 1 / ((1 + 1/J)/s + 1/N_{ak})` prior runs, with J such arms, and s from 1 to 16:
-    more for more similar arms. The gain of a limit is
+    intervals. The share :math:`\bar h_{ak}` of the other arms, J arms with :math:`N_{ak}` runs,
+    counts as :math:`s_{ak} = 1 / ((1 + 1/J)/s + 1/N_{ak})` prior runs. The number s lies between 1
+    and 16, and is larger for more similar arms. The gain of a limit is
 
     .. math::
         G_{a\tau_m} = \sum_{k \le m} S_{a,k-1} h_{ak} v_{ak} - \lambda(\tau_m) S_{am}, \qquad
@@ -112,17 +113,17 @@ class ValueEstimates:
     its run, so that censoring is uninformative. Estimates are means and quantiles of posterior
     draws.
 
-    Pairs are compared by other draws, in which the similarity of arms is uncertain
+    Comparisons of pairs use other draws, in which the similarity of arms is uncertain
     (`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky.
-    With one limit a run has weight .7 in them; with ten or more, half of all shares are unrelated
-    to those of other arms. For gains at the full cut-off the parameters of :math:`h_{ak}` are
-    multiplied by .7, since a good policy has few runs there. These numbers were chosen so that
-    stated probabilities hold at least as often as stated, and were tested on scenarios that were
-    not used to choose them (docs/tune.md).
+    With one limit, a run has weight .7 in these draws; with ten limits or more, half of all shares
+    are unrelated to those of other arms. Comparisons with the full cut-off use draws in which the
+    parameters of :math:`h_{ak}` are multiplied by .7, since a good policy has few runs there. These
+    numbers were chosen so that stated probabilities hold at least as often as stated, and were
+    tested on scenarios that were not used to choose them (docs/tune.md).
 
-    No interval of a gain or a success rate is narrower than the change by two more runs, within the
-    possible range: if all runs of an arm succeeded, all may succeed, while the prior from the other
-    arms is lower.
+    No interval of `gain` or `success_rate` is narrower than the change that two more runs could
+    make, within the possible range. If all runs of an arm succeeded, its true rate may be 1, though
+    draws lie below it, since they are drawn towards the other arms.
 
     Attributes
     ----------
@@ -150,8 +151,7 @@ class ValueEstimates:
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
         # Untried pairs are not recommended: their estimates come from the prior and other arms.
-        arm, limit_index = divmod(int(self.tried_means.argmax()), self.tried_means.shape[1])
-        return arm, limit_index
+        return divmod(int(self.tried_means.argmax()), len(self._spec.limits))
 
     @cached_property
     def tried_means(self) -> FloatArray:
@@ -172,20 +172,20 @@ class ValueEstimates:
         return Interval.from_draws(self.success_rates[:, arm, limit_index], min_reach, (0.0, 1.0))
 
     def _least_reach(self, arm: int, limit_index: int) -> float:
-        # Two more runs change a share by at most this much. If all runs of an arm succeeded, its
-        # true rate may be 1, but draws shrunk towards other arms stay below it.
-        return _MIN_RUNS / (int(self.run_counts[arm, limit_index]) + _MIN_RUNS)
+        # Two more runs change a share by at most this much.
+        return _RUNS_TO_COME / (int(self.run_counts[arm, limit_index]) + _RUNS_TO_COME)
 
     @cached_property
     def comparison_gains(self) -> FloatArray:
-        """Draws of gains that compare pairs, including arms without runs; shaped as `draws`."""
-        # A generator of its own: the order in which properties are read does not change draws, so
-        # that `show`, `best` and the report have the same numbers.
+        """Draws of gains for comparisons of pairs, also those of untried arms; as `draws`."""
+        # Draws have a generator of their own, so that they do not depend on the order in which
+        # properties are read: `show`, `best` and the report have the same numbers.
         rng = np.random.default_rng([self._spec.seed, 1])
         coarseness = grid_coarseness(self.draws.shape[2])
         weight = 1.0 - (1.0 - _COMPARISON_WEIGHT) * coarseness
         unrelated = _UNRELATED * (1.0 - coarseness)
-        return self._gains(*self._posterior.draw_all(rng, len(self.draws), weight, unrelated))[0]
+        draws = self._posterior.draw_all(rng, len(self.draws), weight, unrelated)
+        return self._compute_gains(*draws)[0]
 
     @cached_property
     def cut_off_gains(self) -> FloatArray:
@@ -195,24 +195,24 @@ class ValueEstimates:
     def _draw(
         self, rng: np.random.Generator, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Draw gains, success rates and seconds, each run with this weight."""
+        """Draw gains, success rates and seconds; `weight` is that of a run in the hazards."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
         # Arm by arm, so that temporary arrays stay small beside the three results.
-        draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), self._most_draws)
+        draws = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
         gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
         for arm in range(arms):
-            arm_draws = self._gains(*self._posterior.draw_arm(rng, arm, draws, weight))
+            arm_draws = self._compute_gains(*self._posterior.draw_arm(rng, arm, draws, weight))
             gains[:, arm], success_rates[:, arm], seconds[:, arm] = arm_draws
         return gains, success_rates, seconds
 
-    def _gains(
+    def _compute_gains(
         self, hazards: FloatArray, shares: FloatArray, seconds: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
         spec = self._spec
         limits = np.array(spec.limits)
         least_reward = spec.success.least
-        seconds = np.clip(seconds, _interval_begins(limits), limits)
+        seconds = np.clip(seconds, _interval_starts(limits), limits)
         rewards = np.clip(rewards, least_reward, spec.success.scale[1])
         penalties = np.asarray(spec.objective.penalty(least_reward)(limits))
         survival = np.cumprod(1.0 - hazards, axis=-1)
@@ -229,35 +229,37 @@ class ValueEstimates:
 
 
 class _CountsByLimit:
-    """Sufficient statistics of runs, by arm and interval: counts of runs that entered and exited.
+    """Sufficient statistics of runs, by arm and interval.
 
-    `seconds` and `rewards` have sums and sums of squares.
+    `entered`, `exited` and `succeeded` count the runs that entered an interval, exited in it, and
+    succeeded in it. `seconds` and `rewards` are sums and sums of squares over the runs that exited
+    and succeeded.
     """
 
     def __init__(self, spec: Spec, runs: Sequence[TrialRecord]) -> None:
         limits = np.array(spec.limits)
         names = {arm.name: i for i, arm in enumerate(spec.arms)}
         shape = (len(names), len(limits))
-        self.entered, self.ended, self.done = (np.zeros(shape) for _ in range(3))
+        self.entered, self.exited, self.succeeded = (np.zeros(shape) for _ in range(3))
         self.seconds, self.rewards = np.zeros((2, *shape)), np.zeros((2, *shape))
         self.run_counts = np.zeros(shape, np.int64)
         for run in runs:
             arm = names[run.arm]
-            # With a tolerance: a limit above its grid point by a rounding error belongs to it.
+            # With a tolerance, since a limit may lie above its grid point by a rounding error.
             last_interval = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
-            # A run with a large limit informs all smaller limits as well: it shows how it would
-            # have ended with each of them.
+            # A run with a large limit informs all smaller limits as well: it shows how a run with
+            # each of them would have ended.
             self.run_counts[arm, : last_interval + 1] += 1
             if run.outcome == "out of time":
                 self.entered[arm, : last_interval + 1] += 1
                 continue
-            # At most the last one: seconds of a run that failed may exceed its limit a little.
+            # At most the last interval: the seconds of a failed run may exceed its limit a little.
             interval = min(int(np.searchsorted(limits, run.seconds)), last_interval)
             self.entered[arm, : interval + 1] += 1
-            self.ended[arm, interval] += 1
+            self.exited[arm, interval] += 1
             self.seconds[:, arm, interval] += run.seconds, run.seconds**2
             if run.reward is not None:
-                self.done[arm, interval] += 1
+                self.succeeded[arm, interval] += 1
                 self.rewards[:, arm, interval] += run.reward, run.reward**2
 
 
@@ -269,19 +271,17 @@ class _Posterior:
         count = len(limits)
         later_intervals = np.arange(count - 1, -1, -1, dtype=np.float64)
         self._prior_hazards = 0.5 / count, 0.5 + later_intervals * (0.5 / count)
-        self._prior_succeed = 0.25 / count, 0.25 / count
-        self._hazards = _beta_parameters(counts.ended, counts.entered, *self._prior_hazards)
-        self._succeed = _beta_parameters(counts.done, counts.ended, *self._prior_succeed)
-        begins = _interval_begins(limits)
-        width = limits - begins
-        # Otherwise each success has the largest reward, and nothing is to be estimated.
-        varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
+        self._prior_successes = 0.25 / count, 0.25 / count
+        self._hazards = _beta_parameters(counts.exited, counts.entered, *self._prior_hazards)
+        self._successes = _beta_parameters(counts.succeeded, counts.exited, *self._prior_successes)
+        starts = _interval_starts(limits)
+        width = limits - starts
         self._counts = counts
-        self._seconds_sums = (counts.seconds, counts.ended, begins + width / 2, width)
-        width_of_rewards = spec.success.span * varies
-        self._reward_sums = (counts.rewards, counts.done, spec.success.scale[1], width_of_rewards)
-        self._seconds = _student_parameters(*self._seconds_sums)
-        self._rewards = _student_parameters(*self._reward_sums)
+        self._seconds_data = (counts.seconds, counts.exited, starts + width / 2, width)
+        reward_width = spec.success.span * spec.has_varying_rewards
+        self._reward_data = (counts.rewards, counts.succeeded, spec.success.scale[1], reward_width)
+        self._seconds = _student_parameters(*self._seconds_data)
+        self._rewards = _student_parameters(*self._reward_data)
 
     def draw_arm(
         self, rng: np.random.Generator, arm: int, draws: int, weight: float
@@ -289,7 +289,7 @@ class _Posterior:
         """Draw hazards, success shares, mean seconds and mean rewards of an arm."""
         hazards, success_shares = (
             rng.beta(run_weight * alpha[arm], run_weight * beta[arm], (draws, len(alpha[arm])))
-            for (alpha, beta), run_weight in ((self._hazards, weight), (self._succeed, 1.0))
+            for (alpha, beta), run_weight in ((self._hazards, weight), (self._successes, 1.0))
         )
         seconds, rewards = (
             center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(freedom)))
@@ -300,20 +300,20 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, unrelated: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw these for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
-        entered, ended, done = (
+        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
+        entered, exited, succeeded = (
             weight * count
-            for count in (self._counts.entered, self._counts.ended, self._counts.done)
+            for count in (self._counts.entered, self._counts.exited, self._counts.succeeded)
         )
         return (
-            draw_interval_shares(rng, ended, entered, *self._prior_hazards, draws, unrelated),
-            draw_interval_shares(rng, done, ended, *self._prior_succeed, draws, 0.0),
-            draw_posterior_means(rng, *self._seconds_sums, draws, weight),
-            draw_posterior_means(rng, *self._reward_sums, draws, weight),
+            draw_interval_shares(rng, exited, entered, *self._prior_hazards, draws, unrelated),
+            draw_interval_shares(rng, succeeded, exited, *self._prior_successes, draws, 0.0),
+            draw_posterior_means(rng, *self._seconds_data, draws, weight),
+            draw_posterior_means(rng, *self._reward_data, draws, weight),
         )
 
 
-def _interval_begins(limits: FloatArray) -> FloatArray:
+def _interval_starts(limits: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], limits[:-1]])
 
 
@@ -328,8 +328,8 @@ def _beta_parameters(
     other_count = count.sum(axis=0) - count
     runs = totals.sum(axis=0) - totals  # of the other arms
     other_arms = (totals > 0.0).sum(axis=0) - (totals > 0.0)
-    # In units of the variance of one run: (1 + 1/J)/s between the arm and the mean of J others, and
-    # below 1/runs for the error of that mean.
+    # In units of the variance of one run: (1 + 1/J)/s between the arm and the mean of J others. The
+    # error of that mean adds 1/runs.
     variance = (1.0 + 1.0 / np.maximum(other_arms, 1)) / _prior_runs(count, totals)
     weight = np.where(runs > 0.0, 1.0 / (variance + 1.0 / np.maximum(runs, 1.0)), 0.0)
     pool = (other_count + alpha_prior) / (runs + alpha_prior + beta_prior)
@@ -346,14 +346,15 @@ def _prior_runs(count: FloatArray, totals: FloatArray) -> float:
     spread = share * (1.0 - share)
     arms = (totals > 0.0).sum(axis=0)
     arm_shares = np.where(totals > 0.0, count / np.maximum(totals, 1.0), share)
-    between = (totals * (arm_shares - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
-    max_between = float((spread * (runs - (totals**2).sum(axis=0) / runs)).sum())
-    # The intraclass correlation: 0 for equal arms, 1 if all variance is between arms. With few runs
-    # it is noisy; the bounds keep arms from counting as equal, or as unrelated.
-    correlation = float(between.sum()) / max_between if max_between > 0.0 else 1.0
+    excess = (totals * (arm_shares - share) ** 2).sum(axis=0) - np.maximum(arms - 1, 0) * spread
+    max_excess = float((spread * (runs - (totals**2).sum(axis=0) / runs)).sum())
+    # The intraclass correlation, an excess of variance between arms: 0 for equal arms, 1 if all
+    # variance is between arms. With few runs it is noisy; the bounds keep arms from counting as
+    # equal, or as unrelated.
+    correlation = float(excess.sum()) / max_excess if max_excess > 0.0 else 1.0
     if correlation <= 0.0:
-        return _MOST_RUNS
-    return min(max(1.0 / correlation - 1.0, _LEAST_RUNS), _MOST_RUNS)
+        return _MOST_PRIOR_RUNS
+    return min(max(1.0 / correlation - 1.0, _LEAST_PRIOR_RUNS), _MOST_PRIOR_RUNS)
 
 
 def _student_parameters(
@@ -361,8 +362,9 @@ def _student_parameters(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return location, scale and degrees of freedom of Student posteriors of means, by arm.
 
-    The pooled mean counts as one run of each arm. With fewer than two runs in all, the prior is
-    uniform around `usual` with this `width`; so is the prior scale of an arm without runs.
+    The pooled mean counts as one run of each arm; without any run it is `usual`. With fewer than
+    two runs in all, the variance is that of a uniform distribution of this `width`. So is that of
+    the mean of an arm without runs.
     """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)

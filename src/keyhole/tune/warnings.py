@@ -33,7 +33,7 @@ def available_cores() -> list[int]:
     return sorted(cores, key=lambda core: (ranks[core], core))
 
 
-def physical_cores(cores: Sequence[int]) -> int:
+def count_physical_cores(cores: Sequence[int]) -> int:
     """Return the number of physical cores of these logical cores."""
     return len({_read_siblings(core) for core in cores})
 
@@ -46,14 +46,14 @@ def _read_siblings(core: int) -> str:
         return str(core)
 
 
-def assign_cores(workers: int, each: int) -> list[tuple[int, ...] | None]:
-    """Return the cores of each worker; they are shared only if there are too few."""
+def assign_cores(workers: int, count: int) -> list[tuple[int, ...] | None]:
+    """Return `count` cores for each worker; they are shared only if there are too few."""
     cores = available_cores()
     if not cores:
         return [None] * workers
     return [
-        # Without repetition: if a run wants more cores than there are, it gets each of them once.
-        tuple(dict.fromkeys(cores[(worker * each + k) % len(cores)] for k in range(each)))
+        # If a run needs more cores than there are, it gets each of them, once.
+        tuple(dict.fromkeys(cores[(worker * count + k) % len(cores)] for k in range(count)))
         for worker in range(workers)
     ]
 
@@ -69,7 +69,7 @@ def busy_core_seconds(cores: Sequence[int] | None) -> float | None:
         return None
     labels = {f"cpu{core}" for core in cores}
     rows = [line.split() for line in lines if line.split(" ", 1)[0] in labels]
-    # A container may show a file of its own, which lacks cores that the process may use.
+    # The file that a container shows may lack cores that the process may use.
     if len(rows) < len(labels):
         return None
     return sum(int(row[1:][k]) for row in rows for k in _BUSY_COLUMNS) / ticks
@@ -84,19 +84,19 @@ class LoadMonitor:
 
     def other_load(self, cpu_seconds: float) -> float:
         """Return the CPU seconds of other processes, given those of the run."""
-        now = busy_core_seconds(self._cores)
-        if now is None or self._before is None:
+        busy_seconds = busy_core_seconds(self._cores)
+        if busy_seconds is None or self._before is None:
             return 0.0
         # The system counts in ticks of a hundredth of a second, so the difference may fall below 0.
-        return max(0.0, now - self._before - cpu_seconds)
+        return max(0.0, busy_seconds - self._before - cpu_seconds)
 
 
-_MIN_RUNS: Final = 10
-_MAX_FAILED_RUNS: Final = 100
-_MIN_CONFIGURATIONS: Final = 20
-_SHOWN: Final = 200
-_MIN_SECONDS: Final = 5.0  # of runs, before the load of others is warned of
-_MAX_SHARE: Final = 0.1
+_MIN_RUNS: Final = 10  # with the same problem, before it is reported
+_MAX_FAILED_RUNS: Final = 100  # after which no further arm is waited for
+_MIN_CONFIGURATIONS: Final = 20  # of a space that all have failed
+_MOST_CHARACTERS: Final = 200  # of an output that a warning quotes
+_MIN_SECONDS: Final = 5.0  # of runs, before a warning of other load
+_MAX_SHARE: Final = 0.1  # of other load, without a warning
 
 
 class AllFailedError(RuntimeError):
@@ -131,15 +131,12 @@ class OtherLoad:
         return min(1.0, self._others / (self._seconds or float("inf")))
 
     @property
-    def is_high(self) -> bool:
-        """Whether the load makes the measured seconds too long."""
+    def warning(self) -> str:
+        """The warning that the machine was busy, which made the seconds too long; "" if not."""
         # Other load changes CPU time little.
         is_measured = self._spec.clock != "cpu" and self._seconds >= _MIN_SECONDS
-        return is_measured and self.share > _MAX_SHARE
-
-    @property
-    def warning(self) -> str:
-        """The warning that the machine was busy."""
+        if not (is_measured and self.share > _MAX_SHARE):
+            return ""
         return (
             "the machine was busy: during the runs, their cores worked for other processes "
             f"{self.share:.0%} of the time, so that the measured seconds are too long; use fewer "
@@ -148,7 +145,7 @@ class OtherLoad:
 
 
 class EarlyWarnings:
-    """Observe the runs of one call of `Tuner.run`, and warn of problems.
+    """Checks of the runs of one call of `Tuner.run`, which warn of problems at once.
 
     Parameters
     ----------
@@ -173,18 +170,18 @@ class EarlyWarnings:
         self._tried.add((record.arm, record.configuration))
         self._check_pattern(record)
         self._other_load.add(record)
-        if self._other_load.is_high:
-            self._warn("others", self._other_load.warning)
-        crashed = self._counts["failed"] + self._counts["out of memory"]
+        if text := self._other_load.warning:
+            self._warn("others", text)
+        failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Until every arm has failed, or many configurations of a space, another may be right.
+        # Until all arms, or many configurations of a space, have failed, another may succeed.
         noun = "arm"
-        enough = len(self._spec.arms)
+        needed_count = len(self._spec.arms)
         if self._spec.search is not None:
             noun = "configuration"
-            enough = _MIN_CONFIGURATIONS
-        has_tried_enough = len(self._tried) >= enough
-        if crashed == runs >= _MIN_RUNS and (has_tried_enough or runs >= _MAX_FAILED_RUNS):
+            needed_count = _MIN_CONFIGURATIONS
+        has_tried_enough = len(self._tried) >= needed_count
+        if failed_count == runs >= _MIN_RUNS and (has_tried_enough or runs >= _MAX_FAILED_RUNS):
             raise AllFailedError(
                 f"all {runs} runs failed, of {count_text(len(self._tried), noun)}; the last, of "
                 f"{record.arm!r} on {record.instance!r}, {record.reason}{_format_output(record)}"
@@ -211,23 +208,24 @@ class EarlyWarnings:
             warnings.warn(text, stacklevel=2)
 
 
-def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
-    """Return a warning if there are more workers than cores, else an empty text."""
-    core_count = physical_cores(cores)
-    if not cores or workers * each <= core_count:
+def workers_warning(workers: int, cores_each: int, cores: Sequence[int]) -> str:
+    """Return a warning if workers need more cores than there are; else ""."""
+    needed_count = workers * cores_each
+    core_count = count_physical_cores(cores)
+    if not cores or needed_count <= core_count:
         return ""
     return (
-        f"workers: {count_text(workers * each, 'core')} would be needed, and this process may use "
+        f"workers: {count_text(needed_count, 'core')} would be needed, and this process may use "
         f"{core_count} with {count_text(len(cores), 'thread')}: the measured seconds are too long"
     )
 
 
 def _format_output(record: TrialRecord) -> str:
-    """Return the end of an output on one line."""
+    """Return the end of the output of a run on one line, as the end of a message."""
     text = ""
     for line in reversed(record.output.splitlines()):
         longer = " ".join(f"{line} {text}".split())
-        if text and len(longer) > _SHOWN:
+        if text and len(longer) > _MOST_CHARACTERS:
             break
         text = longer
-    return f"; its output: {text[-_SHOWN:]}" if text else "; no output"
+    return f"; its output: {text[-_MOST_CHARACTERS:]}" if text else "; no output"
