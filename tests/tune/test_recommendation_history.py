@@ -52,6 +52,14 @@ def test_the_ring_is_around_the_recommended_pair(tmp_path):
     assert (ring.x, ring.y) == (best.limit, best.gain.value)
 
 
+def test_the_gain_chart_has_the_intervals_of_the_tables(tmp_path):
+    tune = SavedTune(tmp_path, Spec.from_table(TABLE), [record("ok", 0.05, 1.0)] * 3)
+    best = tune.best()
+    (curve,) = gain_chart(tune).curves
+    point = list(curve.x).index(best.limit)
+    assert (curve.low[point], curve.high[point]) == (best.gain.low, best.gain.high)
+
+
 def test_all_charts_have_the_commands_in_one_order_and_so_in_the_same_colours(tmp_path):
     runs = [record("ok", seconds, 1.0, arm) for arm, seconds in (("quick", 0.5), ("slow", 0.05))]
     tune = SavedTune(tmp_path, Spec.from_table(TABLE), runs)

@@ -144,9 +144,10 @@ def _interval_curve(label: str, x: Sequence[float], intervals: Sequence[Interval
 
 def _arm_gain_curve(tune: SavedTune, arm: int, label: str) -> Curve:
     """Return the curve of an arm, up to the largest limit that it was run with."""
-    has_runs = tune.gains.run_counts[arm] > 0
-    gains = map(Interval.from_draws, tune.gains.draws[:, arm, has_runs].T)
-    curve = _interval_curve(label, np.array(tune.spec.limits)[has_runs].tolist(), [*gains])
+    limit_indices = np.flatnonzero(tune.gains.run_counts[arm]).tolist()
+    limits = [tune.spec.limits[index] for index in limit_indices]
+    gains = [tune.gains.gain(arm, index) for index in limit_indices]
+    curve = _interval_curve(label, limits, gains)
     return replace(curve, note=count_text(int(tune.gains.run_counts[arm, 0]), "run"))
 
 
