@@ -187,11 +187,11 @@ def test_show_marks_expired_decisions_that_wait_to_be_asked_again(done, labels):
     assert json.loads(done("show", *labels, "--json"))["to_ask_again"] == []
 
 
-def test_show_marks_recommended_arms_without_feedback(done, labels):
+def test_show_names_arms_without_feedback(done, labels):
     for expected in (["dog", "owl"], ["owl"], []):
         done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
         said = json.loads(done("show", *labels, "--json"))
-        assert said["recommended_without_feedback"] == expected
+        assert said["arms_without_feedback"] == expected
         shown = done("show", *labels)
         assert f"  no feedback yet: {', '.join(expected)}\n" in shown or not expected
     assert "recommended: above: cat, dog, owl\n" in shown
@@ -218,7 +218,7 @@ def test_show_leaves_out_what_would_take_long(done, labels, monkeypatch):
     assert lines[1] == "  recommended: above: cat, dog, owl"
     assert lines[2].startswith(id)
     said = json.loads(done("show", *labels, "--json"))
-    names = ("means", "recommended_without_feedback", "intervals")
+    names = ("means", "arms_without_feedback", "intervals")
     assert [said[name] for name in names] == [None, None, None]
 
 

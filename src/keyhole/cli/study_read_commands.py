@@ -76,21 +76,23 @@ def show(study: Any, as_json: AsJson = False) -> None:
     The table has the 12 arms with the most decisions (JSON: all). The interval of a mean holds at
     all times at once, with 95 % confidence for each arm: look as often as you like. The chance to
     be best is that of the policy's posterior, where it has one. Of an arm without feedback the
-    policy has only its assumptions (JSON: recommended_without_feedback names the recommended ones).
+    policy has only its assumptions. Above 200,000 events nothing is counted; in Python
+    Study.means() counts them.
+
     Of more than 10 pending decisions the first and the last 5 are printed (JSON: all). Those that
     expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A decision past
-    its time expires at the next ask, not here. Above 200,000 events nothing is counted; in Python
-    Study.means() counts them.
+    its time expires at the next ask, not here.
     """
     pending = study.pending
-    expired = frozenset(study.to_ask_again)
+    expired_ids = study.to_ask_again
     rule = study.definition.rule
-    content = {"name": study.name} | _study_as_json(study)
+    content = _study_as_json(study)
     if as_json:
         decisions = [decision.as_json() for decision in pending]
-        print_json(content | {"pending": decisions, "to_ask_again": study.to_ask_again})
+        print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
         return
     typer.echo(study)
+    expired = frozenset(expired_ids)
     now = time.time()
     overdue = sum(
         decision.id not in expired and rule.has_expired(now - decision.at.timestamp(), 0)
@@ -111,7 +113,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
 
 
 def _study_as_json(study: Any) -> dict[str, Any]:
-    """Return what is shown of a study, except its name and its pending decisions, as JSON."""
+    """Return what is shown of a study, except its pending decisions, as JSON."""
     from keyhole.study.arm_means import means_as_json
     from keyhole.study.study_summary import MOST_EVENTS
 
@@ -125,26 +127,17 @@ def _study_as_json(study: Any) -> dict[str, Any]:
         best_chances = study.best_chances(most_events=MOST_EVENTS)
         intervals = study.explain_intervals(most_events=MOST_EVENTS)
     return {
+        "name": study.name,
         "policy": repr(policy),
         "arms": study.arms,
         "recommended": recommendation,
-        "recommended_without_feedback": unseen_arms and _select_named(recommendation, unseen_arms),
+        "arms_without_feedback": unseen_arms,
         "settled": study.settled,
         "is_done": study.is_done,
         "means": means and means_as_json(means),
         "best_chances": best_chances,
         "intervals": intervals,
     }
-
-
-def _select_named(recommendation: object, arms: list[str]) -> list[str]:
-    """Return the arms of a list that a recommendation names."""
-    names = [recommendation]
-    if isinstance(recommendation, dict):
-        names = [*recommendation, *recommendation.values()]
-    elif isinstance(recommendation, tuple):
-        names = [*recommendation]
-    return [arm for arm in arms if arm in names]
 
 
 @commands.study_command("keyhole study replay items.db labels APT epsilon=0.05")

@@ -87,9 +87,6 @@ class DecisionCounts(LogState):
         The names in feedback that are True or left out, such as "exceeded".
     told_sums : dict of str to float
         How many sums were told ("sums"), their total and their rounds; empty if none was.
-    arms_with_feedback : set of int
-        The numbers of the arms of which the policy has feedback: told, or assumed of a decision
-        that expired (``on_timeout="no_reward"``).
 
     Parameters
     ----------
@@ -125,7 +122,6 @@ class DecisionCounts(LogState):
         self.flag_names: set[str] = set()
         self.told_sums: defaultdict[str, float] = defaultdict(float)
         self.assumed_counts: Counter[int] = Counter()
-        self.arms_with_feedback: set[int] = set()
 
     @property
     def has_single_arm_decisions(self) -> bool:
@@ -160,7 +156,6 @@ class DecisionCounts(LogState):
 
     def add_sum(self, body: bytes) -> None:
         """Count a sum of rewards."""
-        self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the feedback is
         named = self.vocabulary.format_sum(self.sums.unpack(body))
         for name, number in ({"sums": 1} | named).items():
             self.told_sums[name] += number
@@ -189,7 +184,6 @@ class DecisionCounts(LogState):
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
         arm = self._arm(row)
         id = str(event.decision)
-        self.arms_with_feedback.add(arm)
         self.early_feedback[id] = arm, numbers, event.kind == EXPIRED
         if not self.assumes_no_reward:
             self._ids_to_count.append(id)
@@ -285,10 +279,10 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
     Feedback that is not about one arm, such as that of an allocation or a sum, is about all arms.
     """
-    if NO_ARM in counts.arms_with_feedback:
+    arms = counts.told_counts.keys() | {arm for arm, _, _ in counts.early_feedback.values()}
+    if counts.told_sums or NO_ARM in arms:
         return []
-    arms = (arm for arm in counts.arms.live if arm not in counts.arms_with_feedback)
-    return [counts.arms.names[arm] for arm in arms]
+    return [counts.arms.names[arm] for arm in counts.arms.live if arm not in arms]
 
 
 def explain_intervals(counts: DecisionCounts) -> str:

@@ -1,6 +1,7 @@
 """The public interface of studies: create or open one in a database, ask it, tell it, recommend."""
 
 import time
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
@@ -407,7 +408,7 @@ class Study:
         *unnamed, **feedback
             Feedback as the setting calls it, such as ``reward``: see the page of the setting.
         """
-        self._writer.submit(operations.tell, id, unnamed, feedback)
+        return self._writer.submit(operations.tell, id, unnamed, feedback)
 
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of many decisions, all in one transaction; return once it is durable.
@@ -487,11 +488,11 @@ class Study:
         *unnamed, **feedback
             What the setting's vocabulary takes: see the page of the setting.
         """
-        self._writer.submit(operations.tell_sum, unnamed, feedback)
+        return self._writer.submit(operations.tell_sum, unnamed, feedback)
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` has."""
-        self._writer.submit(operations.expire_pending, id)
+        return self._writer.submit(operations.expire_pending, id)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far, by names.
@@ -584,12 +585,16 @@ class Study:
         0
         blue
         """
-        from keyhole.study.past_results import import_csv
+        from keyhole.study.past_results import import_file
 
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        return import_csv(self._writer, path, columns, within, **csv_format)
+        submit = self._writer.submit
+        imported_count, doubts = submit(import_file, path, columns, within, csv_format)
+        for doubt in doubts:
+            warnings.warn(doubt, stacklevel=2)
+        return imported_count
 
     # What may change.
 
@@ -607,7 +612,7 @@ class Study:
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
-        self._writer.submit(operations.retire_arm, name)
+        return self._writer.submit(operations.retire_arm, name)
 
     def change_policy(self, /, policy: Policy, **facts: object) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.

@@ -16,12 +16,7 @@ from typing import Final, NoReturn
 
 from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.replaced_file_check import (
-    WHY_REPLACED,
-    LogReplacedError,
-    OpenFile,
-    file_identity,
-)
+from keyhole.study.storage.replaced_file_check import WHY_REPLACED, LogReplacedError, OpenFile
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
 from keyhole.validate import short_repr
 
@@ -155,17 +150,13 @@ class Sqlite(store.Store):
         return store.QueryResult(version, identity and identity[0], rows)
 
     def _add(
-        self,
-        study: int,
-        rows: Sequence[store.Record],
-        tail: int,
-        metadata: Sequence[store.Metadata],
+        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         db = self._connect_if_needed()
         db.executemany(_INSERT, [(study, *row) for row in rows])
         if metadata:
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
-        db.execute(_REPLACE_TAIL, (study, tail))
+        db.execute(_REPLACE_TAIL, (study, max((row[0] for row in rows), default=0)))
         if not self._commit() and rows:
             # If a copy has replaced the file within the transaction, the rows are not in it.
             seq, *_, digest = rows[-1]
@@ -420,7 +411,7 @@ class Sqlite(store.Store):
         """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):
-                if self._identity not in (None, file_identity(self.path)):
+                if self._identity not in (None, OpenFile(self.path).identity):
                     self._refuse_file(WHY_REPLACED)
             try:
                 sqlite_connection.check_file(self.path)
