@@ -73,11 +73,11 @@ def report(
 def show(study: Any, as_json: AsJson = False) -> None:
     """Print the summary that print(study) shows in Python, and the pending decisions.
 
-    The table has the 12 arms with the most decisions (JSON: all). The interval of a mean holds at
-    all times at once, with 95 % confidence for each arm: look as often as you like. The chance to
-    be best is that of the policy's posterior, where it has one. Of an arm without feedback the
-    policy has only its assumptions. Above 200,000 events nothing is counted; in Python
-    Study.means() counts them.
+    The table has the 12 arms with the most decisions, and lists begin with 5 arms (JSON: all). The
+    interval of a mean holds at all times at once, with 95 % confidence for each arm: look as often
+    as you like. The chance to be best is that of the policy's posterior, where it has one. Of an
+    arm without feedback the policy has only its assumptions. Above 200,000 events nothing is
+    counted; in Python Study.means() counts them.
 
     Of more than 10 pending decisions the first and the last 5 are printed (JSON: all). Those that
     expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A decision past

@@ -209,9 +209,6 @@ class DecisionCounts(LogState):
         return "reward" if is_fair else ""
 
 
-NO_NUMBERS: Final = ToldNumbers()
-
-
 @dataclass(frozen=True)
 class ArmMean:
     """The mean of a number in the feedback of one arm.
@@ -247,7 +244,7 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
-            numbers = by_arm.get(arm, NO_NUMBERS)
+            numbers = by_arm.get(arm) or ToldNumbers()
             # A flag is left out where it is not True. Its mean is the share of all feedback in
             # which it is True.
             is_flag = name in counts.flag_names

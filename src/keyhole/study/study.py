@@ -958,11 +958,8 @@ class Study:
             learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
             describe = partial(study_summary.summary_text, repr(self), learnt)
             text = self._replica.summarize(describe, study_summary.MOST_EVENTS)
-            if text is None:
-                lines = [f"{self!r}: too many events to count here; means() counts them"]
-                lines += [f"  {name}: {value}" for name, value in (learnt or {}).items()]
-                text = "\n".join(lines)
-            return text
+            why = f"{self!r}: too many events to count here; means() counts them"
+            return text or study_summary.list_texts(why, learnt or {})
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return f"{self!r}: {' '.join(str(error).split())}"
 

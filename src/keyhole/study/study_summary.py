@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MOST_EVENTS: Final = 200_000
 """The most events that a summary reads anew, since more take many seconds."""
 Shown = Literal["decisions", "mean"]
-SHOWN: Final = ("decisions", "mean")
 
 _MAX_NAMES: Final = 5  # in a line of text
 _MAX_TEXT_ROWS: Final = 12  # of the table by arm
@@ -104,10 +103,15 @@ def _shorten_list(texts: Sequence[str]) -> str:
 
 def summary_text(title: str, learnt: Mapping[str, str] | None, counts: DecisionCounts) -> str:
     """Return the summary as lines of text, with the table by arm; `learnt` as in `summarize`."""
-    lines = [title, *(f"  {name}: {text}" for name, text in summarize(counts, learnt).items())]
+    lines = [list_texts(title, summarize(counts, learnt))]
     if counts.has_single_arm_decisions:
         lines.append(text_table(*arm_table(counts, _MAX_TEXT_ROWS)))
     return "\n".join([*lines, _explain_means(counts)]).rstrip()
+
+
+def list_texts(title: str, texts: Mapping[str, str]) -> str:
+    """Return a title and texts by name, each on a line."""
+    return "\n".join([title, *(f"  {name}: {text}" for name, text in texts.items())])
 
 
 def _explain_means(counts: DecisionCounts) -> str:
@@ -147,7 +151,7 @@ def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axe
     """Draw the chart of the arms, on a new figure if need be."""
     from keyhole.pages.matplotlib_chart import plot_chart
 
-    check_choice("shows", shows, SHOWN)
+    check_choice("shows", shows, ("decisions", "mean"))
     # Before the first decision, when this is not known yet, the plot is empty.
     if len(counts.asked) and not counts.has_single_arm_decisions:
         raise TypeError(
@@ -306,18 +310,13 @@ def _pending_blocks(counts: DecisionCounts) -> list[PageBlock]:
     ends = [format_duration(rule.timeout)] if rule.timeout else []
     if rule.timeout_decisions:
         ends.append(f"{rule.timeout_decisions:,} later decisions")
+    expiry = "Decisions never expire by themselves."
     if ends:
-        text = f"A decision expires after {' or '.join(ends)} (on_timeout={rule.on_timeout!r})."
-        sentences.append(text)
-    else:
-        sentences.append("Decisions never expire by themselves.")
-    blocks: list[PageBlock] = [Text(" ".join(sentences))]
+        expiry = f"A decision expires after {' or '.join(ends)} (on_timeout={rule.on_timeout!r})."
+    blocks: list[PageBlock] = [Text(" ".join([*sentences, expiry]))]
     if counts.delays:
         delays = np.quantile(np.array(counts.delays), list(_QUANTILES.values()))
-        rows = [
-            [name, format_duration(float(seconds))]
-            for name, seconds in zip(_QUANTILES, delays, strict=True)
-        ]
+        rows = [*zip(_QUANTILES, map(format_duration, delays.tolist()), strict=True)]
         caption = f"Delays of feedback, of {count_text(len(counts.delays), 'decision')}"
         blocks.append(Table(caption, ["share", "delay"], rows))
     return blocks

@@ -125,12 +125,10 @@ class Sqlite(store.Store):
         db = self._begin_in_turn()
         # SQLite changes `data_version` with each commit of another connection.
         (data_version,) = db.execute("PRAGMA data_version").fetchone()
-        if (
-            data_version == self._data_version
-            and self._last_rows.get(study, _NO_LAST_ROW)[0] == after
-        ):
+        last_seq, _ = self._last_rows.get(study, _NO_LAST_ROW)
+        if data_version == self._data_version and last_seq == after:
             return None
-        result = self._select_events(db, study, after, read_pragma(db, "user_version"))
+        result = self._select_events(db, study, after)
         self._data_version = data_version
         return result
 
@@ -138,13 +136,12 @@ class Sqlite(store.Store):
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
-                return self._select_events(db, study, after, read_pragma(db, "user_version"))
+                return self._select_events(db, study, after)
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(
-        self, db: Connection, study: int, after: int, version: int
-    ) -> store.QueryResult:
+    def _select_events(self, db: Connection, study: int, after: int) -> store.QueryResult:
+        version = read_pragma(db, "user_version")
         identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
         rows = db.execute(self._sql["events_after"], (study, after)).fetchall()
         return store.QueryResult(version, identity and identity[0], rows)

@@ -341,17 +341,15 @@ def find_damage(path: Path) -> str:
     """Return a line on the first damage of pages, definitions and events; "" if there is none."""
     # A connection that can only read writes no log into the file when it closes.
     with closing(connect(path, _READ_ONLY)) as db:
-        return shorten(_find_any_damage(db), 100, placeholder="...")
-
-
-def _find_any_damage(db: sqlite3.Connection) -> str:
-    try:
-        if damage := format_damage(db.execute(CHECK)):
-            return damage
-        studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
-        return next(filter(None, (_find_study_damage(db, *study) for study in studies)), "")
-    except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
-        return " ".join(str(error).split())
+        try:
+            damage = format_damage(db.execute(CHECK))
+            if not damage:
+                studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
+                damages = (_find_study_damage(db, *study) for study in studies)
+                damage = next(filter(None, damages), "")
+        except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
+            damage = str(error)
+    return shorten(damage, 100, placeholder="...")
 
 
 def _find_study_damage(
