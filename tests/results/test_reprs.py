@@ -46,12 +46,12 @@ def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
     study = Study.create(tmp_path / "s.db", "<labels>", LSA(), ["cat", "dog"], threshold=0.5)
     study.ask()
     shown = study._repr_html_()
-    for word in ("LSA(alpha=1.35)", "pending decisions</th><td>1", "cat", "&lt;labels&gt;"):
+    for word in ("LSA(alpha=1.35)", "pending decisions: 1", "cat", "&lt;labels&gt;"):
         assert word in shown
     assert "cat  1          0" in str(study)
     study.close()
-    assert study._repr_html_().startswith("Study(&#x27;")
-    assert study._repr_html_().endswith(": the study was closed: open it again")
+    assert study._repr_html_().startswith("<pre>Study(&#x27;")
+    assert study._repr_html_().endswith(": the study was closed: open it again</pre>")
     assert "<labels>" not in study._repr_html_()
     assert str(study).endswith("'<labels>'): the study was closed: open it again")
 

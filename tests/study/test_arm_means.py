@@ -26,7 +26,7 @@ def test_means_have_intervals_in_the_units_of_the_study(tmp_path):
         assert mean.interval == pytest.approx((1 + 4 * low, 1 + 4 * high))
         assert str(mean) == "3.2 [1.3, 4.9]"
         assert "a    5          5     3.2 [1.3, 4.9]\n[low, high] holds" in str(study)
-        assert "holds the arm&#39;s mean at all times" in study._repr_html_()
+        assert "holds the arm&#x27;s mean at all times" in study._repr_html_()
 
 
 def test_decisions_that_expired_leave_means_without_intervals(tmp_path):

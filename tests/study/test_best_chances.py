@@ -31,7 +31,6 @@ def test_chances_are_exact(tmp_path, policy):
         chances = study.best_chances()
         assert chances == {"a": pytest.approx(0.9, abs=1e-3), "b": pytest.approx(0.1, abs=1e-3)}
         assert "chance to be best: a 90.0 %, b 10.0 % (by the policy's posterior" in str(study)
-        assert "chance to be best" in study._repr_html_()
 
 
 def test_rewards_in_other_units_and_the_prior_count(tmp_path):

@@ -19,8 +19,15 @@ import keyhole.study
 from keyhole.contract import compiled_class
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.kernels import compiler_fork_locks
-from keyhole.pages.page import Table
-from keyhole.study import Study, backup, definition, group_commit, list_studies, log_export
+from keyhole.study import (
+    Study,
+    backup,
+    definition,
+    group_commit,
+    list_studies,
+    log_export,
+    study_summary,
+)
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import (
     Row,
@@ -496,7 +503,7 @@ LOCKING = {  # what may take locks that a child would inherit locked, and where 
         lambda study, path: Study.restore(f"{path}.db", f"{path}.in"),
     ),
     "replay": (log_export, "replay_policy", lambda study, path: study.replay(LSA(), threshold=0.5)),
-    "show": (Table, "html", lambda study, path: study._repr_html_()),
+    "show": (study_summary, "summary_text", lambda study, path: str(study)),
     "close": (group_commit, "make_snapshot", lambda study, path: study.close()),
 }
 

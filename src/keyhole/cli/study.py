@@ -391,15 +391,6 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def format_recommendation(recommendation: object) -> str:
-    """Return a recommendation on one line."""
-    if isinstance(recommendation, dict):
-        return format_key_values(recommendation)
-    if isinstance(recommendation, tuple):
-        return " ".join(map(_text_or_json, recommendation))
-    return _text_or_json(recommendation)
-
-
 def format_key_values(values: Mapping[str, object]) -> str:
     """Return values on one line, in the form that `parse_key_values` reads."""
     return " ".join(f"{name}={_text_or_json(value)}" for name, value in values.items())

@@ -1,7 +1,6 @@
 """The commands `keyhole study` that change nothing: show, history, replay, check, plan."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,6 @@ from keyhole.validate import check_distinct, short_repr
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
-    from keyhole.study.arm_means import ArmMean
 
 app = commands.app
 """The commands of `keyhole.cli.study`, to which this module adds others."""
@@ -73,39 +71,27 @@ def report(
 
 @commands.study_command("keyhole study show items.db labels")
 def show(study: Any, as_json: AsJson = False) -> None:
-    """Print the recommendation, the means by arm, and the pending decisions.
+    """Print the summary that print(study) shows in Python, and the pending decisions.
 
-    Of more than 10 pending decisions the first and the last 5 are printed (JSON: all).
-    Pending decisions that expired and wait to be asked again are counted and marked (JSON: their
-    ids, to_ask_again). A decision past its time expires at the next ask, not here.
-    Recommended arms without feedback are listed after the recommendation (JSON:
-    recommended_without_feedback): the policy has only its assumptions about them. The interval of a
-    mean holds at all times at once, with 95 % confidence for each arm: look as often as you like.
-    The chance to be best is that of the policy's posterior, where it has one.
-    Means, and the list of arms without feedback, are left out above 200,000 events; in Python
-    Study.means() counts them.
+    The table has the 12 arms with the most decisions, and lists begin with 5 arms (JSON: all). The
+    interval of a mean holds at all times at once, with 95 % confidence for each arm: look as often
+    as you like. The chance to be best is that of the policy's posterior, where it has one. Of an
+    arm without feedback the policy has only its assumptions. Above 200,000 events nothing is
+    counted; in Python Study.means() counts them.
+
+    Of more than 10 pending decisions the first and the last 5 are printed (JSON: all). Those that
+    expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A decision past
+    its time expires at the next ask, not here.
     """
-    from keyhole.study.arm_means import chances_text, mean_lines
-    from keyhole.study.study_summary import MOST_EVENTS
-
     pending = study.pending
     expired_ids = study.to_ask_again
     rule = study.definition.rule
-    means = study.means(most_events=MOST_EVENTS)
-    content = {"name": study.name} | _study_as_json(study, means)
+    content = _study_as_json(study)
     if as_json:
         decisions = [decision.as_json() for decision in pending]
         print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
         return
-    _print_state(study.policy, content, len(pending), len(expired_ids))
-    for line in mean_lines(means or {}):
-        typer.echo(line)
-    if content["intervals"] is not None:
-        typer.echo(content["intervals"])
-    if content["best_chances"]:
-        typer.echo("chance to be best: " + chances_text(content["best_chances"], len(pending)))
-    if means is None:
-        typer.echo(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
+    typer.echo(study)
     expired = frozenset(expired_ids)
     now = time.time()
     overdue = sum(
@@ -114,10 +100,9 @@ def show(study: Any, as_json: AsJson = False) -> None:
     )
     if overdue:
         typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
-    remarks = {id: ", expired: to ask again" for id in expired}
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
-        f"{remarks.get(decision.id, '')}"
+        + ", expired: to ask again" * (decision.id in expired)
         for decision in pending
     ]
     if len(lines) > 2 * _SHOWN_AT_ENDS:
@@ -127,66 +112,28 @@ def show(study: Any, as_json: AsJson = False) -> None:
     typer.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
-def _study_as_json(study: Any, means: "dict[str, dict[str, ArmMean]] | None") -> dict[str, Any]:
-    """Return what is shown of a study, except its name and its pending decisions, as JSON."""
+def _study_as_json(study: Any) -> dict[str, Any]:
+    """Return what is shown of a study, except its pending decisions, as JSON."""
     from keyhole.study.arm_means import means_as_json
     from keyhole.study.study_summary import MOST_EVENTS
 
     policy = study.policy
-    recommendation = best_chances = intervals = None
+    means = study.means(most_events=MOST_EVENTS)
+    recommendation = None
     if policy.vocabulary_class.has_recommendation():
         recommendation = study.recommend()
-    unseen_arms = study.arms_without_feedback(most_events=MOST_EVENTS)
-    if unseen_arms != list(study.arms):
-        best_chances = study.best_chances(most_events=MOST_EVENTS)
-        intervals = study.explain_intervals(most_events=MOST_EVENTS)
     return {
+        "name": study.name,
         "policy": repr(policy),
         "arms": study.arms,
         "recommended": recommendation,
-        "recommended_without_feedback": unseen_arms and _select_named(recommendation, unseen_arms),
+        "arms_without_feedback": study.arms_without_feedback(most_events=MOST_EVENTS),
         "settled": study.settled,
         "is_done": study.is_done,
         "means": means and means_as_json(means),
-        "best_chances": best_chances,
-        "intervals": intervals,
+        "best_chances": study.best_chances(most_events=MOST_EVENTS),
+        "intervals": study.explain_intervals(most_events=MOST_EVENTS),
     }
-
-
-def _select_named(recommendation: object, arms: list[str]) -> list[str]:
-    """Return the arms of a list that a recommendation names."""
-    names = [recommendation]
-    if isinstance(recommendation, dict):
-        names = [*recommendation, *recommendation.values()]
-    elif isinstance(recommendation, tuple):
-        names = [*recommendation]
-    return [arm for arm in arms if arm in names]
-
-
-def _print_state(
-    policy: "Policy", content: Mapping[str, Any], pending_count: int, expired_count: int
-) -> None:
-    """Print policy, recommendation and settled arms, given what `_study_as_json` returns."""
-    from keyhole.study.study_summary import progress_text
-
-    arms = content["arms"]
-    settled = content["settled"]
-    text = f"{content['name']}: {content['policy']}, {count_text(len(arms), 'arm')}"
-    text += f", {pending_count} pending"
-    if expired_count:
-        text += f" ({expired_count} to ask again)"
-    typer.echo(text)
-    if content["recommended"] is not None:
-        text = f"recommended: {commands.format_recommendation(content['recommended'])}"
-        if unseen_arms := content["recommended_without_feedback"]:
-            text += f" (no feedback yet: {', '.join(unseen_arms)})"
-        typer.echo(text)
-    if policy.verdicts:
-        typer.echo("settled: " + progress_text(policy, settled, len(arms)))
-    for verdict in policy.verdicts:
-        settled_arms = [arm for arm, arm_verdict in settled.items() if arm_verdict == verdict]
-        if settled_arms:
-            typer.echo(f"settled {verdict}: {', '.join(settled_arms)}")
 
 
 @commands.study_command("keyhole study replay items.db labels APT epsilon=0.05")

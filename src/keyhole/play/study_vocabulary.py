@@ -171,6 +171,9 @@ class StudyVocabulary:
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
         """Return the feedback given to `Study.tell`, as values; by default a reward."""
+        # The common case first, which needs no hint at a scale: every tell comes here.
+        if self.scale == UNIT and type(reward) in (bool, int, float) and 0 <= reward <= 1:
+            return {"reward": float(reward)}
         return {"reward": self.scale.check_reward("reward", reward)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:

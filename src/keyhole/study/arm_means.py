@@ -3,7 +3,6 @@
 import struct
 from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +23,6 @@ _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Points around the middle of a posterior, in units of its width, dense in the middle."""
 _MAX_POINTS: Final = 3000  # of a quadrature
 _TINY: Final = 1e-300  # in place of 0, of which there is no logarithm
-_MAX_ARMS: Final = 5  # in a line of text
 LAST_EVENT_COUNT: Final = 20
 
 
@@ -89,9 +87,6 @@ class DecisionCounts(LogState):
         The names in feedback that are True or left out, such as "exceeded".
     told_sums : dict of str to float
         How many sums were told ("sums"), their total and their rounds; empty if none was.
-    arms_with_feedback : set of int
-        The numbers of the arms of which the policy has feedback: told, or assumed of a decision
-        that expired (``on_timeout="no_reward"``).
 
     Parameters
     ----------
@@ -122,13 +117,11 @@ class DecisionCounts(LogState):
         self.asked = array("q")
         self.asked_counts: Counter[int] = Counter()
         self.numbers: defaultdict[str, dict[int, ToldNumbers]] = defaultdict(dict)
-        self._counted = 0
         self.told_counts: Counter[int] = Counter()
         self.early_feedback: dict[str, tuple[int, dict[str, float], bool]] = {}
         self.flag_names: set[str] = set()
         self.told_sums: defaultdict[str, float] = defaultdict(float)
         self.assumed_counts: Counter[int] = Counter()
-        self.arms_with_feedback: set[int] = set()
 
     @property
     def has_single_arm_decisions(self) -> bool:
@@ -163,7 +156,6 @@ class DecisionCounts(LogState):
 
     def add_sum(self, body: bytes) -> None:
         """Count a sum of rewards."""
-        self.arms_with_feedback.add(NO_ARM)  # nobody knows of which arms the feedback is
         named = self.vocabulary.format_sum(self.sums.unpack(body))
         for name, number in ({"sums": 1} | named).items():
             self.told_sums[name] += number
@@ -192,17 +184,15 @@ class DecisionCounts(LogState):
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
         arm = self._arm(row)
         id = str(event.decision)
-        self.arms_with_feedback.add(arm)
         self.early_feedback[id] = arm, numbers, event.kind == EXPIRED
         if not self.assumes_no_reward:
             self._ids_to_count.append(id)
         while self._ids_to_count and self._ids_to_count[0] in self.early_feedback:
             arm, numbers, is_assumed = self.early_feedback.pop(self._ids_to_count.popleft())
-            self._counted += 1
             # The position on the axis of a plot.
             step = len(self.asked)
-            if self.assumes_no_reward:
-                step = self._counted  # the decision's own number, since feedback counts in order
+            if self.assumes_no_reward:  # the decision's own number, since feedback counts in order
+                step = self.feedback_count - len(self.early_feedback)
             for name, number in numbers.items():
                 self.numbers[name].setdefault(arm, ToldNumbers()).add(step, number)
             self.told_counts[arm] += 1
@@ -217,9 +207,6 @@ class DecisionCounts(LogState):
         """
         is_fair = self.policy.setting.fixed_means and self.unlearnt_count == 0
         return "reward" if is_fair else ""
-
-
-NO_NUMBERS: Final = ToldNumbers()
 
 
 @dataclass(frozen=True)
@@ -257,7 +244,7 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
-            numbers = by_arm.get(arm, NO_NUMBERS)
+            numbers = by_arm.get(arm) or ToldNumbers()
             # A flag is left out where it is not True. Its mean is the share of all feedback in
             # which it is True.
             is_flag = name in counts.flag_names
@@ -284,32 +271,15 @@ def make_mean(
     return ArmMean(told, mean, mean_interval(float(told), unit_total, scale), assumed)
 
 
-def arm_table(counts: DecisionCounts) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table by arm: decisions, told, and the mean of each number."""
-    columns = {"decisions": counts.asked_counts, "told": counts.told_counts}
-    if counts.assumed_counts.total():
-        columns["of these assumed"] = counts.assumed_counts
-    names = list(counts.numbers)
-    rows = [
-        [
-            arm_name,
-            *(f"{column[arm]:,}" for column in columns.values()),
-            *(str(by_name.get(name, "")) for name in names),
-        ]
-        for arm, (arm_name, by_name) in enumerate(arm_means(counts).items())
-    ]
-    return ["arm", *columns, *(f"mean {name}" for name in names)], rows
-
-
 def arms_without_feedback(counts: DecisionCounts) -> list[str]:
     """Return the arms in use for which the policy has no feedback yet.
 
     Feedback that is not about one arm, such as that of an allocation or a sum, is about all arms.
     """
-    if NO_ARM in counts.arms_with_feedback:
+    arms = counts.told_counts.keys() | {arm for arm, _, _ in counts.early_feedback.values()}
+    if counts.told_sums or NO_ARM in arms:
         return []
-    arms = (arm for arm in counts.arms.live if arm not in counts.arms_with_feedback)
-    return [counts.arms.names[arm] for arm in arms]
+    return [counts.arms.names[arm] for arm in counts.arms.live if arm not in arms]
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
@@ -358,17 +328,6 @@ def _explain_pending(counts: DecisionCounts) -> str:
         return ""
     pending = count_text(len(counts.pending), "decision")
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
-
-
-def mean_lines(means: dict[str, dict[str, ArmMean]]) -> list[str]:
-    """Return means as lines of text, one for each number of each arm."""
-    lines = []
-    for arm, by_name in means.items():
-        for name, mean in by_name.items():
-            assumed = f" ({mean.assumed:,} assumed)" * (mean.assumed > 0)
-            suffix = " at any time" * (mean.interval is not None)
-            lines.append(f"{arm}: {mean.told:,} told{assumed}, mean {name} {mean}{suffix}")
-    return lines
 
 
 def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, JsonObject]]:
@@ -424,15 +383,3 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     below = np.log(np.maximum(np.cumsum(masses, axis=0) - masses / 2.0, _TINY))
     chances = (masses * np.exp(below.sum(axis=1, keepdims=True) - below)).sum(axis=0)
     return np.asarray(chances / chances.sum())
-
-
-def chances_text(chances: Mapping[str, float], pending: int) -> str:
-    """Return the highest chances on one line, with their meaning and the number pending."""
-    highest = sorted(chances.items(), key=lambda item: -item[1])
-    arm_chances = ", ".join(f"{arm} {100 * chance:.1f} %" for arm, chance in highest[:_MAX_ARMS])
-    if len(highest) > _MAX_ARMS:
-        arm_chances += f", {len(highest) - _MAX_ARMS:,} more"
-    source = "by the policy's posterior of these means"
-    if pending:
-        source += f", without {count_text(pending, 'pending decision')}"
-    return f"{arm_chances} ({source}; no error rate is guaranteed)"

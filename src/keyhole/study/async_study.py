@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial, wraps
+from types import SimpleNamespace
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from keyhole.study.group_commit import Call
@@ -16,34 +17,19 @@ _Awaited = Coroutine[object, None, _Result]
 _Waiting = tuple["asyncio.Future[object]", Call]
 
 
-class _CallRecorder:
-    """A stand-in for the study in a method of `Study`, which keeps the call that is submitted."""
-
-    operation: Callable[..., object]
-    arguments: tuple[object, ...]
-
-    @property
-    def _writer(self) -> Self:
-        return self
-
-    def submit(self, operation: Callable[..., object], *arguments: object) -> None:
-        self.operation = operation
-        self.arguments = arguments
-
-
 def _make_awaited(
     method: Callable[Concatenate[Study, _Parameters], _Result],
 ) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
-    """Return a method of `AsyncStudy` for a method of `Study` that submits a call."""
+    """Return a method of `AsyncStudy` for a method of `Study` that submits a call.
+
+    The method finds the `_writer` of `AsyncStudy`, whose `submit` returns what is awaited.
+    """
 
     @wraps(method)
     async def run(
         self: "AsyncStudy", /, *arguments: _Parameters.args, **keywords: _Parameters.kwargs
     ) -> _Result:
-        recorder = _CallRecorder()
-        method(cast(Study, recorder), *arguments, **keywords)
-        result: _Result = await self._commit(recorder.operation, recorder.arguments)
-        return result
+        return await cast(_Awaited[_Result], method(cast(Study, self), *arguments, **keywords))
 
     return run
 
@@ -87,6 +73,7 @@ class AsyncStudy:
 
     def __init__(self, open_study: Callable[[], Study]) -> None:
         self._open_study = open_study
+        self._writer = SimpleNamespace(submit=self._commit)  # see `_make_awaited`
         self._waiting: list[_Waiting] = []
         self._is_closed = False
 
@@ -135,7 +122,7 @@ class AsyncStudy:
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("the study was opened in another event loop: open it again in this")
 
-    async def _commit(self, operation: Callable[..., object], arguments: tuple[object, ...]) -> Any:
+    async def _commit(self, operation: Callable[..., object], *arguments: object) -> Any:
         """Return the result of an operation, run in a transaction with all others that wait."""
         self._check_loop()
         if self._is_closed:

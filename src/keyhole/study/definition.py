@@ -291,32 +291,29 @@ class Definition:
         With `ordered`, the fields of the setting must have the same order as today. Rows of bytes
         need this.
         """
-        try:
-            return cls._read(_parse_json(data), policies, ordered)
-        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-            raise ValueError(f"the definition of the study is damaged: {error!r}") from error
-
-    @classmethod
-    def _read(cls, content: JsonObject, policies: Policies, ordered: bool) -> Self:
+        content = _parse_json(data)
         if content["format"] != _FORMAT:
             raise ValueError(
                 f"the study was made by keyhole {content.get('keyhole')}, in a format that keyhole "
                 f"{_version('keyhole')} does not know"
             )
-        policy_class = find_policy(content["policy"], content["module"], policies)
-        policy = policy_class.from_parameters(content["parameters"])
-        definition = cls(
-            policy,
-            policy.check_facts(content["facts"]),
-            tuple(content["arms"]),
-            content["pending"],
-            TimeoutRule(**content["rule"]),
-            content["seed"],
-            content["time_unit"],
-            Scale.of(content["scale"]),
-        )
-        definition._check_setting(content["setting"], ordered)
-        return definition
+        try:
+            policy_class = find_policy(content["policy"], content["module"], policies)
+            policy = policy_class.from_parameters(content["parameters"])
+            definition = cls(
+                policy,
+                policy.check_facts(content["facts"]),
+                tuple(content["arms"]),
+                content["pending"],
+                TimeoutRule(**content["rule"]),
+                content["seed"],
+                content["time_unit"],
+                Scale.of(content["scale"]),
+            )
+            definition._check_setting(content["setting"], ordered)
+            return definition
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 
 
 def _parse_json(data: bytes) -> JsonObject:

@@ -293,7 +293,6 @@ class GroupCommit(CachedState):
         self, operation: Callable[[Transaction, *_Arguments], _Result], *arguments: *_Arguments
     ) -> _Result:
         """Run an operation in a transaction; return its result once its events are durable."""
-        self._check_process()
         return cast(_Result, self._wait_for_result(_Request(operation, arguments)))
 
     def _run_alone(
@@ -307,7 +306,6 @@ class GroupCommit(CachedState):
 
         Return the result of each, or its error, an `Exception`.
         """
-        self._check_process()
         requests = [_Request(operation, arguments) for operation, arguments in calls]
         self._wait_for_commit(requests)
         return [request.error or request.result for request in requests]
@@ -321,6 +319,7 @@ class GroupCommit(CachedState):
 
     def _wait_for_commit(self, requests: list[_Request]) -> None:
         """Queue requests (step 2), and lead if no other thread does, until all are done."""
+        self._check_process()
         try:
             try:
                 self._waiting.extend(requests)
@@ -416,10 +415,7 @@ class GroupCommit(CachedState):
                     self._complete(request, transaction)
             # Step 5: the whole group has one commit, and so one flush to the disk. This is why
             # many threads get more done than one.
-            if transaction.events:
-                self.store.commit(self.study_number, transaction.events, transaction.metadata)
-            else:
-                self.store.rollback()
+            self.store.commit(self.study_number, transaction.events, transaction.metadata)
             if transaction.ends_group:
                 self._state = None
         except Exception:
@@ -512,7 +508,6 @@ class GroupCommit(CachedState):
 
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
         """Erase the metadata of decisions, of all if None; return the number of events with any."""
-        self._check_process()
         return self._run_alone(self._erase_metadata, decisions)
 
     def _erase_metadata(self, decisions: Sequence[str] | None) -> int:

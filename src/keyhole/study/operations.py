@@ -289,21 +289,18 @@ def find_record(transaction: Transaction, decision: str | Decision) -> DecisionR
     """Return a decision, and what has become of it."""
     state = transaction.state
     id = _decision_id(decision)
-    first_event, *later_events = _find_events(transaction, id)
-    row = state.pending.get(id)
-    if row is not None:
-        status = "to ask again" if id in state.to_ask_again else "pending"
-        return DecisionRecord(make_decision(state, id, row), status, None, None)
-    row = state.row(first_event)
-    last_event = first_event
+    decision_events = _find_events(transaction, id)
+    last_event = decision_events[-1]
+    row = state.pending.get(id) or state.row(decision_events[0])
+    status = events.KINDS[last_event.kind].name
     feedback = None
     settled_at = None
-    if later_events:
-        last_event = later_events[-1]
+    if id in state.pending:
+        status = "to ask again" if id in state.to_ask_again else "pending"
+    elif len(decision_events) > 1:
         settled_at = datetime.fromtimestamp(last_event.at, UTC)
         if body := _feedback_of_event(state, last_event):
             feedback = _format_feedback(state, row, body)
-    status = events.KINDS[last_event.kind].name
     return DecisionRecord(make_decision(state, id, row), status, feedback, settled_at)
 
 
@@ -341,10 +338,9 @@ def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
         row = state.pending[id]
-        fits_request = state.decisions.split_row(row)[0] == packed_context
-        if fits_request and excluded:
-            fits_request = set(excluded).isdisjoint(state.decisions.arm_numbers(row))
-        if fits_request and not state.is_settled(id):
+        is_same_context = state.decisions.split_row(row)[0] == packed_context
+        is_excluded = not set(excluded).isdisjoint(state.decisions.arm_numbers(row))
+        if is_same_context and not is_excluded and not state.is_settled(id):
             return id
     return None
 

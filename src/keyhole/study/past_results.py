@@ -1,11 +1,9 @@
 """Import of results that were recorded before a study began, from which its policy begins."""
 
 import hashlib
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from math import inf, lgamma, log
 from os import PathLike
 from typing import Any, Final, NamedTuple
@@ -14,7 +12,7 @@ from keyhole.data import csv_rows
 from keyhole.durations import to_seconds
 from keyhole.study.definition import Definition, TimeoutRule
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.group_commit import GroupCommit, Transaction
+from keyhole.study.group_commit import Transaction
 from keyhole.study.operations import new_id, pack_feedback
 from keyhole.study.state import State
 from keyhole.study.storage import Row
@@ -34,67 +32,49 @@ class PastDecision(NamedTuple):
     arm : str
         The name of its arm.
     reward : float or None
-        Its reward; None while it is pending.
+        Its reward (1 if it ever converted, however late); None while it is pending.
     at : float, default 0
         When it was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
         The idempotency key of a pending decision.
+    delay : float, default infinity
+        The seconds until it converted.
     """
 
     arm: str
     reward: float | None
     at: float = 0.0
     key: str = ""
+    delay: float = inf
 
 
-FileRow = tuple[PastDecision, float]
-"""A decision with its reward (1 if it ever converted), and the seconds until it converted."""
-
-
-def import_csv(
-    writer: GroupCommit,
+def import_file(
+    transaction: Transaction,
     path: str | PathLike[str],
     columns: Mapping[str, str | None],
     within: float | str | timedelta | None,
-    **csv_format: Any,
-) -> int:
-    """Import a file of past decisions and return their number; see `Study.import_csv`."""
+    csv_format: Mapping[str, Any],
+) -> tuple[int, list[str]]:
+    """Import a file as `Study.import_csv` does; return the number of decisions, and the warnings.
+
+    `columns` has the names of the file's columns, and None for those that it does not have;
+    `csv_format` has the arguments `delimiter`, `date_format` and `decimal`.
+    """
     has_times = columns["shown_at"] is not None
     needs_times = (within, columns["key"], csv_format["date_format"]) != (None, None, None)
     if (has_times and columns["converted_at"] is None) or (needs_times and not has_times):
         raise ValueError(
             "within, key and date_format need shown_at, and shown_at needs converted_at"
         )
-    column_names = {name: column for name, column in columns.items() if column is not None}
-    window = to_seconds("within", within)
-    imported_count, doubts = writer.submit(_import_file, path, column_names, window, csv_format)
-    for doubt in doubts:
-        warnings.warn(doubt, stacklevel=3)
-    return imported_count
-
-
-def _import_file(
-    transaction: Transaction,
-    path: str | PathLike[str],
-    columns: Mapping[str, str],
-    window: float | None,
-    csv_format: Mapping[str, Any],
-) -> tuple[int, list[str]]:
-    """Import a file in a transaction; return the number of decisions, and doubts about them.
-
-    A doubt is the text of a warning. `window` is the number of seconds within which a conversion
-    counts; None stands for the study's timeout.
-    """
     state = transaction.state
     definition = state.definition
     _check_policy(definition)
-    rows = read_past_decisions(path, columns, partial(_check_result, state), **csv_format)
-    has_times = "shown_at" in columns
-    decisions = [decision for decision, _ in rows]
+    decisions = rows = _read_rows(state, path, columns, **csv_format)
     if has_times:
-        window = _find_window(definition.rule, window, has_keys="key" in columns)
+        has_keys = columns["key"] is not None
+        window = _find_window(definition.rule, to_seconds("within", within), has_keys=has_keys)
         can_wait = definition.pending != "wait"
-        decisions = outcomes_within_window(rows, window, transaction.now, keep_pending=can_wait)
+        decisions = _outcomes_within_window(rows, window, transaction.now, keep_pending=can_wait)
     # Without times a decision is its arm and its reward, as in files that were imported before.
     width = 4 if has_times else 2
     results = [decision[:width] for decision in decisions]
@@ -239,61 +219,60 @@ def _write_decisions(
             transaction.write_past_event(Row(state.seq + 1, TOLD, id, None, told_at, feedback))
 
 
-def read_past_decisions(
+def _read_rows(
+    state: State,
     path: str | PathLike[str],
-    columns: Mapping[str, str],
-    check_result: Callable[[str, float], None],
+    columns: Mapping[str, str | None],
     *,
     delimiter: str,
     date_format: str | None,
     decimal: str,
-) -> list[FileRow]:
+) -> list[PastDecision]:
     """Return the rows of a file, however old they are; errors name file and line.
 
-    `columns` has the names of the file's columns for ``arm``, for ``reward`` or ``converted_at``,
-    and, if times are known, for ``shown_at`` and perhaps ``key``. `check_result` refuses an arm or
-    a reward that the study does not have. Keys must differ. Without keys, a warning counts the rows
-    that repeat an earlier row with a time to the second.
+    An arm or a reward that the study does not have is refused. Keys must differ. Without keys, a
+    warning counts the rows that repeat an earlier row with a time to the second.
     """
     dates = csv_rows.DateParser(date_format)
-    rows: list[FileRow] = []
+    headings = {name: column for name, column in columns.items() if column is not None}
+    rows: list[PastDecision] = []
 
     def add(*texts: str) -> None:
-        fields = dict(zip(columns, texts, strict=True))
+        fields = dict(zip(headings, texts, strict=True))
         shown_at = 0.0
         delay = inf
         if "reward" in fields:
-            reward = csv_rows.parse_number(columns["reward"], fields["reward"], decimal)
+            reward = csv_rows.parse_number(headings["reward"], fields["reward"], decimal)
         else:
-            reward = float(csv_rows.is_filled(columns["converted_at"], fields["converted_at"]))
+            reward = float(csv_rows.is_filled(headings["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
-            names = columns["shown_at"], columns["converted_at"]
+            names = headings["shown_at"], headings["converted_at"]
             shown_at, delay = csv_rows.parse_time_and_delay(
                 dates.seconds, names, fields["shown_at"], fields["converted_at"]
             )
-        check_result(fields["arm"], reward)
-        rows.append((PastDecision(fields["arm"], reward, shown_at, fields.get("key", "")), delay))
+        _check_result(state, fields["arm"], reward)
+        rows.append(PastDecision(fields["arm"], reward, shown_at, fields.get("key", ""), delay))
 
-    names = csv_rows.check_column_names(**columns)
+    names = csv_rows.check_column_names(**headings)
     key_options: dict[str, Any] = {"identify": csv_rows.identify_moment}
-    if key := columns.get("key"):
+    if key := headings.get("key"):
         key_options = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
     csv_rows.read_rows(path, names, add, delimiter=delimiter, **key_options)
     return rows
 
 
-def outcomes_within_window(
-    rows: Sequence[FileRow], window: float, now: float, *, keep_pending: bool
+def _outcomes_within_window(
+    rows: Sequence[PastDecision], window: float, now: float, *, keep_pending: bool
 ) -> list[PastDecision]:
     """Return decisions in the order of time, with the rewards that they had within their window.
 
     Decisions whose window was not over at the last time in the file are left out, unless they have
     a key and `keep_pending` is true.
     """
-    rows = sorted(rows, key=lambda row: row[0].at)
-    first_time = rows[0][0].at
-    converted_at = [decision.at + delay for decision, delay in rows if delay < inf]
-    last_time = max([rows[-1][0].at, *converted_at])
+    rows = sorted(rows, key=lambda decision: decision.at)
+    first_time = rows[0].at
+    converted_at = [decision.at + decision.delay for decision in rows if decision.delay < inf]
+    last_time = max([rows[-1].at, *converted_at])
     if first_time <= 0 or last_time > now:
         raise ValueError(
             f"times must lie between 1970 and now, {_format_time(now)}, and are UTC where they "
@@ -305,15 +284,14 @@ def outcomes_within_window(
             f"{_format_time(first_time)} to {_format_time(last_time)} alone"
         )
     decisions = []
-    for decision, delay in rows:
-        is_converted = delay <= window
-        if decision.at + window <= last_time or (is_converted and keep_pending and decision.key):
+    for decision in rows:
+        is_converted = decision.delay <= window
+        is_kept = keep_pending and decision.key
+        if decision.at + window <= last_time or (is_converted and is_kept):
             decisions.append(decision._replace(reward=float(is_converted), key=""))
-        elif keep_pending and decision.key:
-            decisions.append(decision._replace(reward=None))
-    for decision in decisions:
-        if decision.reward is None:
+        elif is_kept:
             check_short_line("key", decision.key, MAX_NAME_LENGTH)
+            decisions.append(decision._replace(reward=None))
     return decisions
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import inf
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -67,19 +66,20 @@ class ReadOnlyReplica(CachedState):
             yield
 
     def summarize(
-        self, query: Callable[[DecisionCounts], _Result], max_events: float = inf
+        self, query: Callable[[DecisionCounts], _Result], max_events: int | None = None
     ) -> _Result | None:
         """Return the result of `query` on the counts of all decisions.
 
-        The result is None if more than `max_events` are yet to be read. Only the log is read, so
-        the policy neither learns nor is compiled.
+        The result is None if more than `max_events` are yet to be read; by default all are read.
+        Only the log is read, so the policy neither learns nor is compiled.
         """
         with self._locked():
             self.store.check_not_replaced(self.study_number)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 counts = self._new_counts()
-            is_within_limit = self.store.last_seq(self.study_number) - counts.seq <= max_events
+            unread_count = self.store.last_seq(self.study_number) - counts.seq
+            is_within_limit = max_events is None or unread_count <= max_events
             while is_within_limit:
                 try:
                     with self.convert_event_errors():

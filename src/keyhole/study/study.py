@@ -1,14 +1,14 @@
 """The public interface of studies: create or open one in a database, ask it, tell it, recommend."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
-from math import inf
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole import validate
 from keyhole.contract.pending_mode_inference import Pending
@@ -17,7 +17,6 @@ from keyhole.durations import to_seconds
 from keyhole.extras import require_extra
 from keyhole.play.study_vocabulary import list_excluded
 from keyhole.study import arm_means, operations
-from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition, Policies, TimeoutRule
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 OnTimeout = Literal["forget", "ask_again", "no_reward"]
 Durability = Literal["power_loss", "process_crash"]
-_T = TypeVar("_T")
 
 
 class Study:
@@ -410,7 +408,7 @@ class Study:
         *unnamed, **feedback
             Feedback as the setting calls it, such as ``reward``: see the page of the setting.
         """
-        self._writer.submit(operations.tell, id, unnamed, feedback)
+        return self._writer.submit(operations.tell, id, unnamed, feedback)
 
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of many decisions, all in one transaction; return once it is durable.
@@ -490,11 +488,11 @@ class Study:
         *unnamed, **feedback
             What the setting's vocabulary takes: see the page of the setting.
         """
-        self._writer.submit(operations.tell_sum, unnamed, feedback)
+        return self._writer.submit(operations.tell_sum, unnamed, feedback)
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` has."""
-        self._writer.submit(operations.expire_pending, id)
+        return self._writer.submit(operations.expire_pending, id)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far, by names.
@@ -587,12 +585,16 @@ class Study:
         0
         blue
         """
-        from keyhole.study.past_results import import_csv
+        from keyhole.study.past_results import import_file
 
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        return import_csv(self._writer, path, columns, within, **csv_format)
+        submit = self._writer.submit
+        imported_count, doubts = submit(import_file, path, columns, within, csv_format)
+        for doubt in doubts:
+            warnings.warn(doubt, stacklevel=2)
+        return imported_count
 
     # What may change.
 
@@ -610,7 +612,7 @@ class Study:
 
     def retire(self, name: str) -> None:
         """Retire an arm for good; its pending decisions may still be told."""
-        self._writer.submit(operations.retire_arm, name)
+        return self._writer.submit(operations.retire_arm, name)
 
     def change_policy(self, /, policy: Policy, **facts: object) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
@@ -759,7 +761,7 @@ class Study:
         ...         print(study.means()["blue"]["reward"])
         0.00 [0.00, 0.98]
         """
-        return self._summarize(arm_means.arm_means, most_events)
+        return self._replica.summarize(arm_means.arm_means, most_events)
 
     def explain_intervals(self, *, most_events: int | None = None) -> str | None:
         """Return what the intervals of `means` mean, or why there are none.
@@ -769,7 +771,7 @@ class Study:
         most_events : int, optional
             As in `means`.
         """
-        return self._summarize(arm_means.explain_intervals, most_events)
+        return self._replica.summarize(arm_means.explain_intervals, most_events)
 
     def arms_without_feedback(self, *, most_events: int | None = None) -> list[str] | None:
         """Return the arms in use for which the policy has no feedback yet, in order.
@@ -793,7 +795,7 @@ class Study:
         ...         print(study.arms_without_feedback())
         ['blue']
         """
-        return self._summarize(arm_means.arms_without_feedback, most_events)
+        return self._replica.summarize(arm_means.arms_without_feedback, most_events)
 
     def best_chances(self, *, most_events: int | None = None) -> dict[str, float] | None:
         """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
@@ -822,13 +824,7 @@ class Study:
         >>> {arm: round(chance, 3) for arm, chance in chances.items()}
         {'red': 0.667, 'blue': 0.333}
         """
-        return self._summarize(arm_means.best_chances, most_events)
-
-    def _summarize(
-        self, summarize: Callable[[DecisionCounts], _T], most_events: int | None
-    ) -> _T | None:
-        """Return a summary of the counts; None if more events are yet to be read."""
-        return self._replica.summarize(summarize, inf if most_events is None else most_events)
+        return self._replica.summarize(arm_means.best_chances, most_events)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -948,22 +944,11 @@ class Study:
         return f"Study({self._storage!r}, {self.name!r})"
 
     def __str__(self) -> str:
-        """Return a summary in lines of text: see `_repr_html_`."""
-        return self._summary("summary_text", str)
-
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: policy, arms, counts of decisions, a plot, each arm.
+        """Return a summary in lines of text: policy, counts of decisions, recommendation, each arm.
 
         The summary is read from the log, without a lock. What the policy says is left out if this
         process has not learnt the log yet. A study that cannot be read is shown by address and
         name, with the reason.
-        """
-        return self._summary("summary_html", validate.escape_html)
-
-    def _summary(self, function_name: str, escape: Callable[[str], str]) -> str:
-        """Return the text that a function of `study_summary` writes, or a line that says why not.
-
-        `escape` is applied to that line.
         """
         try:
             from keyhole.study import study_summary
@@ -971,20 +956,23 @@ class Study:
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
             learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
-            summarize = partial(getattr(study_summary, function_name), repr(self), learnt)
-            summary = self._replica.summarize(summarize, study_summary.MOST_EVENTS)
-            if summary is None:
-                return escape(f"{self!r}: too many events to count here; means() counts them")
-            return str(summary)
+            describe = partial(study_summary.summary_text, repr(self), learnt)
+            text = self._replica.summarize(describe, study_summary.MOST_EVENTS)
+            why = f"{self!r}: too many events to count here; means() counts them"
+            return text or study_summary.list_texts(why, learnt or {})
         except Exception as error:  # a notebook would show a traceback in the place of the study
-            return escape(f"{self!r}: {' '.join(str(error).split())}")
+            return f"{self!r}: {' '.join(str(error).split())}"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the same text."""
+        return f"<pre>{validate.escape_html(str(self))}</pre>"
 
     def make_page(self) -> "Page":
         """Return the page of the study: the recommendation, means, delays and the last events."""
-        from keyhole.study import report, study_summary
+        from keyhole.study import study_summary
 
-        texts = self._replica.read(study_summary.learnt_texts)
-        page = self._summarize(partial(report.make_page, self.name, texts), None)
+        learnt = self._replica.read(study_summary.learnt_texts)
+        page = self._replica.summarize(partial(study_summary.make_page, self.name, learnt))
         assert page is not None
         return page
 

@@ -1,119 +1,144 @@
-"""The summary of a study in notebooks and `print`: its state in a table, each arm, and a plot."""
+"""The summary of a study: as text, as charts, and as a page to be shown to others."""
 
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from keyhole.durations import format_duration
 from keyhole.pages.line_chart import Axis, Curve, LineChart
-from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
-from keyhole.pages.page import Table
-from keyhole.study import arm_means
-from keyhole.study.arm_means import DecisionCounts, ToldNumbers, explain_intervals
+from keyhole.pages.notebook_html import text_table
+from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
+from keyhole.study import arm_means, events
+from keyhole.study.arm_means import DecisionCounts, ToldNumbers
 from keyhole.study.state import State
-from keyhole.text_formatting import count_text
-from keyhole.validate import check_choice
+from keyhole.text_formatting import capitalize, count_text
+from keyhole.validate import check_choice, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_EVENTS: Final = 200_000
 """The most events that a summary reads anew, since more take many seconds."""
-_MAX_ROWS: Final = 12
-
 Shown = Literal["decisions", "mean"]
-SHOWN: Final = ("decisions", "mean")
+
+_MAX_NAMES: Final = 5  # in a line of text
+_MAX_TEXT_ROWS: Final = 12  # of the table by arm
+_MAX_PAGE_ROWS: Final = 200
 _MAX_CURVES: Final = 8
 _MAX_POINTS: Final = 1000  # of a curve: more cannot be seen, and make a large file
-
-
-def summary_rows(counts: DecisionCounts, policy_texts: Mapping[str, str] | None) -> list[list[str]]:
-    """Return the summary as rows, each of a name and a value.
-
-    `policy_texts` has the values that only the policy knows, such as its recommendation, by the
-    name of the row. It is None if the policy has not learnt the log in this process.
-    """
-    vocabulary = counts.policy.vocabulary_class
-    last_event = "none yet"
-    if counts.times:
-        last_event = f"{datetime.fromtimestamp(counts.times[-1], UTC):%Y-%m-%d %H:%M:%S} UTC"
-    if policy_texts is None and vocabulary and vocabulary.has_recommendation():
-        policy_texts = {"recommended": "not computed yet; recommend() does it"}
-    rows = [
-        ["setting", counts.policy.setting.name],
-        ["policy", repr(counts.policy)],
-        ["arms", f"{len(counts.arms.live):,}"],
-        ["decisions", f"{len(counts.asked):,}"],
-        ["told", f"{counts.feedback_count:,}"],
-        ["pending decisions", f"{len(counts.pending):,}"],
-        ["expired", f"{counts.expiry_count:,}"],
-        ["last event", last_event],
-        *([name, text] for name, text in (policy_texts or {}).items()),
-    ]
-    if counts.feedback_count and (chances := arm_means.best_chances(counts)):
-        rows.append(["chance to be best", arm_means.chances_text(chances, len(counts.pending))])
-    return rows
+_QUANTILES: Final = {"half within": 0.5, "90 % within": 0.9, "99 % within": 0.99, "all within": 1.0}
+_UNITS: Final = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
+_LEFT_OUT: Final = ("stream", "head")  # of the words of events
 
 
 def learnt_texts(state: State) -> dict[str, str]:
-    """Return the recommendation as text; for a policy that can stop, also how much is settled."""
+    """Return the texts that only the policy knows: its recommendation, and what is settled."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
     texts = {}
     if vocabulary is not None and vocabulary.has_recommendation():
         texts["recommended"] = state.vocabulary.describe_recommendation(state.recommend())
     if policy.verdicts:
+        settled = state.settled_names()
         arms = len(state.arms.names_in_use)
-        texts["settled"] = progress_text(policy, state.settled_names(), arms)
+        ending = "; done" * (len(settled) == arms)
+        guarantee = policy.guarantee().text
+        texts["settled"] = f"{len(settled)} of {count_text(arms, 'arm')}{ending} ({guarantee})"
+        for verdict in sorted(set(settled.values())):
+            names = [name for name, arm_verdict in settled.items() if arm_verdict == verdict]
+            texts[f"settled {verdict}"] = _shorten_list(names)
     return texts
 
 
-def progress_text(policy: Any, settled: Mapping[str, str], arms: int) -> str:
-    """Return how many arms are settled, and the guarantee of the policy's verdicts."""
-    ending = "; done" * (len(settled) == arms)
-    return f"{len(settled)} of {count_text(arms, 'arm')}{ending} ({policy.guarantee().text})"
+def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the summary as texts by name.
+
+    `learnt` has the texts that `learnt_texts` returns. It is None if the policy has not learnt the
+    log in this process.
+    """
+    vocabulary = counts.policy.vocabulary_class
+    last_event = "none yet"
+    if counts.times:
+        last_event = f"{datetime.fromtimestamp(counts.times[-1], UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if learnt is None and vocabulary and vocabulary.has_recommendation():
+        learnt = {"recommended": "not computed yet; recommend() does it"}
+    pending = f"{len(counts.pending):,}"
+    if counts.to_ask_again:
+        pending += f" ({len(counts.to_ask_again):,} to ask again)"
+    texts = {
+        "setting": counts.policy.setting.name,
+        "policy": repr(counts.policy),
+        "arms": f"{len(counts.arms.live):,}",
+        "decisions": f"{len(counts.asked):,}",
+        "told": f"{counts.feedback_count:,}",
+        "pending decisions": pending,
+        "expired": f"{counts.expiry_count:,}",
+        "last event": last_event,
+    } | dict(learnt or {})
+    if arms := arm_means.arms_without_feedback(counts):
+        texts["no feedback yet"] = _shorten_list(arms)
+    if counts.feedback_count and (chances := arm_means.best_chances(counts)):
+        texts["chance to be best"] = _chances_text(chances, len(counts.pending))
+    return texts
 
 
-def summary_text(title: str, policy_texts: Mapping[str, str] | None, counts: DecisionCounts) -> str:
-    """Return the summary as lines of text."""
-    state = [f"  {name}: {value}" for name, value in summary_rows(counts, policy_texts)]
-    return "\n".join([title, *state, means_text(counts)]).rstrip()
+def _chances_text(chances: Mapping[str, float], pending: int) -> str:
+    """Return the highest chances on one line, with their meaning and the number pending."""
+    highest = sorted(chances.items(), key=lambda item: -item[1])
+    arm_chances = _shorten_list([f"{arm} {100 * chance:.1f} %" for arm, chance in highest])
+    source = "by the policy's posterior of these means"
+    if pending:
+        source += f", without {count_text(pending, 'pending decision')}"
+    return f"{arm_chances} ({source}; no error rate is guaranteed)"
 
 
-def means_text(counts: DecisionCounts) -> str:
-    """Return the table by arm as text; empty where decisions are not about one arm each."""
-    if not counts.has_single_arm_decisions:
-        return ""
-    return "\n".join(filter(None, (text_table(*arm_table(counts)), explain_means(counts))))
+def _shorten_list(texts: Sequence[str]) -> str:
+    """Return the first texts with commas between, and how many more there are."""
+    rest = [f"{len(texts) - _MAX_NAMES:,} more"] * (len(texts) > _MAX_NAMES)
+    return ", ".join([*texts[:_MAX_NAMES], *rest])
 
 
-def explain_means(counts: DecisionCounts) -> str:
-    """Return a text on the intervals of means; "" if nothing was told."""
-    return explain_intervals(counts) if counts.feedback_count or counts.told_sums else ""
-
-
-def summary_html(title: str, policy_texts: Mapping[str, str] | None, counts: DecisionCounts) -> str:
-    """Return the summary as HTML, with the plot of the decisions by arm."""
-    tables = [Table(title, ["", ""], summary_rows(counts, policy_texts))]
-    picture = ""
+def summary_text(title: str, learnt: Mapping[str, str] | None, counts: DecisionCounts) -> str:
+    """Return the summary as lines of text, with the table by arm; `learnt` as in `summarize`."""
+    lines = [list_texts(title, summarize(counts, learnt))]
     if counts.has_single_arm_decisions:
-        picture = chart_html(arm_chart(counts, "decisions"))
-        text = f"Decisions and feedback by arm. {explain_means(counts)}".rstrip()
-        tables.append(Table(text, *arm_table(counts)))
-    return notebook_html(tables, picture)
+        lines.append(text_table(*arm_table(counts, _MAX_TEXT_ROWS)))
+    return "\n".join([*lines, _explain_means(counts)]).rstrip()
 
 
-def arm_table(
-    counts: DecisionCounts, max_rows: int = _MAX_ROWS
-) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of the table by arm, of the arms with the most decisions."""
-    head, rows = arm_means.arm_table(counts)
-    if len(rows) <= max_rows:
-        return head, rows
-    remainder = [f"... and {len(rows) - max_rows:,} more", *("" for _ in head[1:])]
-    return head, [*(rows[arm] for arm in _most_asked_arms(counts, max_rows)), remainder]
+def list_texts(title: str, texts: Mapping[str, str]) -> str:
+    """Return a title and texts by name, each on a line."""
+    return "\n".join([title, *(f"  {name}: {text}" for name, text in texts.items())])
+
+
+def _explain_means(counts: DecisionCounts) -> str:
+    """Return a text on the intervals of means; "" if nothing was told."""
+    has_feedback = counts.feedback_count or counts.told_sums
+    return arm_means.explain_intervals(counts) if has_feedback else ""
+
+
+def arm_table(counts: DecisionCounts, max_rows: int) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table by arm: decisions, told, and the mean of each number.
+
+    It has at most `max_rows` arms, those with the most decisions.
+    """
+    columns = {"decisions": counts.asked_counts, "told": counts.told_counts}
+    if counts.assumed_counts.total():
+        columns["of these assumed"] = counts.assumed_counts
+    names = list(counts.numbers)
+    means = arm_means.arm_means(counts)
+    rows = []
+    for arm in _most_asked_arms(counts, max_rows):
+        arm_name = counts.arms.names[arm]
+        cells = [f"{column[arm]:,}" for column in columns.values()]
+        rows.append([arm_name, *cells, *(str(means[arm_name].get(name, "")) for name in names)])
+    head = ["arm", *columns, *(f"mean {name}" for name in names)]
+    if len(means) > max_rows:
+        rows.append([f"... and {len(means) - max_rows:,} more", *("" for _ in head[1:])])
+    return head, rows
 
 
 def _most_asked_arms(counts: DecisionCounts, count: int) -> list[int]:
@@ -126,7 +151,7 @@ def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axe
     """Draw the chart of the arms, on a new figure if need be."""
     from keyhole.pages.matplotlib_chart import plot_chart
 
-    check_choice("shows", shows, SHOWN)
+    check_choice("shows", shows, ("decisions", "mean"))
     # Before the first decision, when this is not known yet, the plot is empty.
     if len(counts.asked) and not counts.has_single_arm_decisions:
         raise TypeError(
@@ -207,3 +232,112 @@ def _mean_axis(name: str, curves: Sequence[Curve]) -> Axis:
     return Axis(
         title=title, low=max(np.nanmin(values), min(means) - margin), high=max(means) + margin
     )
+
+
+# The page.
+
+
+def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> Page:
+    """Return the page of a study; `learnt` as in `summarize`."""
+    texts = summarize(counts, learnt)
+    beside: list[PageBlock] = [Text(_explain_means(counts) or "No feedback was told yet.")]
+    if counts.has_single_arm_decisions:
+        beside.append(arm_chart(counts, "mean" if counts.numbers else "decisions"))
+        rows = arm_table(counts, _MAX_PAGE_ROWS)
+        beside.append(Table("Decisions and feedback by arm", *rows))
+    return Page(
+        title=name,
+        answer=[_answer(counts, texts)],
+        figures=_count_charts(counts) if counts.times else [],
+        beside=beside,
+        sections=[
+            Section("waiting", "Pending decisions and delays", _pending_blocks(counts)),
+            Section("events", "Last events", [_events_table(counts)]),
+            Section("study", "The study", [Table("State", ["", ""], [*map(list, texts.items())])]),
+        ],
+    )
+
+
+def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
+    """Return the recommendation, and how sure it is."""
+    asked = count_text(len(counts.asked), "decision")
+    note = f"{asked} so far, {len(counts.pending):,} of them pending."
+    for name in ("settled", "chance to be best"):
+        if name in texts:
+            note += f" {capitalize(name)}: {texts[name]}."
+    if "recommended" not in texts:
+        return Answer(note)
+    if not counts.feedback_count and not counts.told_sums:
+        return Answer("Nothing has been told yet.", note)
+    return Answer(f"Recommended: {texts['recommended']}", note)
+
+
+def _count_charts(counts: DecisionCounts) -> list[PageBlock]:
+    """Return the charts of decisions and of pending ones over time."""
+    begin = min(counts.times)
+    seconds = np.array(counts.times) - begin
+    unit, unit_seconds = next(
+        (unit for unit in reversed(_UNITS.items()) if seconds.max() >= 2.0 * unit[1]),
+        ("seconds", 1.0),
+    )
+    # Clocks of several machines may differ a little. A curve must still not go back to the left.
+    x = np.maximum.accumulate(seconds) / unit_seconds
+    points = _spread_positions(len(x))
+    x_axis = Axis(title=f"{unit} since {datetime.fromtimestamp(begin, UTC):%Y-%m-%d %H:%M} UTC")
+    charts: list[PageBlock] = []
+    for label, title, values, height in (
+        ("decisions", "decisions so far", counts.rounds_by_event, 220),
+        ("pending", "pending decisions", counts.pending_by_event, 110),
+    ):
+        y = np.array(values)[points].tolist()
+        curve = Curve(label=label, x=x[points].tolist(), y=y, steps=True)
+        caption = f"The number of {title} over time."
+        chart = LineChart(
+            id=label, x=x_axis, y=Axis(title=title, low=0.0), curves=[curve], alt=caption,
+            caption=caption, height=height,
+        )  # fmt: skip
+        charts.append(chart)
+    return charts
+
+
+def _pending_blocks(counts: DecisionCounts) -> list[PageBlock]:
+    """Return how many decisions are pending and when they expire, and how long feedback took."""
+    rule = counts.definition.rule
+    pending = count_text(len(counts.pending), "decision")
+    sentences = [f"{pending} pending; {counts.expiry_count:,} expired so far."]
+    if counts.definition.pending == "wait" and counts.pending:
+        sentences.append("The policy waits: it decides again once all feedback was told.")
+    ends = [format_duration(rule.timeout)] if rule.timeout else []
+    if rule.timeout_decisions:
+        ends.append(f"{rule.timeout_decisions:,} later decisions")
+    expiry = "Decisions never expire by themselves."
+    if ends:
+        expiry = f"A decision expires after {' or '.join(ends)} (on_timeout={rule.on_timeout!r})."
+    blocks: list[PageBlock] = [Text(" ".join([*sentences, expiry]))]
+    if counts.delays:
+        delays = np.quantile(np.array(counts.delays), list(_QUANTILES.values()))
+        rows = [*zip(_QUANTILES, map(format_duration, delays.tolist()), strict=True)]
+        caption = f"Delays of feedback, of {count_text(len(counts.delays), 'decision')}"
+        blocks.append(Table(caption, ["share", "delay"], rows))
+    return blocks
+
+
+def _events_table(counts: DecisionCounts) -> Table:
+    """Return the table of the last events, the last one first."""
+    rows = []
+    for event, decision_row in reversed(counts.last_events):
+        event_kind = events.KINDS[event.kind]
+        event_words = event_kind.format_body(counts, event, decision_row)
+        texts = (
+            f"{name} {_text(event_words[name])}" for name in event_words if name not in _LEFT_OUT
+        )
+        time = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S}"
+        rows.append([f"{event.seq:,}", time, event_kind.name, ", ".join(texts)])
+    caption = f"The last {arm_means.LAST_EVENT_COUNT} events"
+    return Table(caption, ["event", "time (UTC)", "kind", "what"], rows)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else short_repr(value)

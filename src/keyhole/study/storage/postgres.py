@@ -111,15 +111,11 @@ class Postgres(store.Store):
         self._connect_if_needed().execute("COMMIT")
 
     def _add(
-        self,
-        study: int,
-        rows: Sequence[store.Record],
-        tail: int,
-        metadata: Sequence[store.Metadata],
+        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
         sql: str = _SQL["append"]
-        values: tuple[object, ...] = (study, tail, *columns)
+        values: tuple[object, ...] = (study, max(columns[0], default=0), *columns)
         if metadata:
             sql = _SQL["append_metadata"] + sql
             values = (study, *(list(column) for column in zip(*metadata, strict=True)), *values)

@@ -1,4 +1,4 @@
-"""The check whether the database file of an open connection, or its log, was replaced.
+"""The check by `stat` whether the database file of an open connection, or its log, was replaced.
 
 In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
 within the commit of a process that holds the writers' lock. In the `-queue` beside the file that
@@ -7,17 +7,14 @@ replaced, a process was killed during a checkpoint, or another program has made 
 """
 
 import os
-import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from struct import Struct
-from textwrap import shorten
 from typing import Final, NamedTuple, Self
 
-from keyhole.study.storage import sqlite_connection
-from keyhole.study.storage.sqlite_connection import file_identity, find_status
-from keyhole.study.storage.store import FinalStoreError, Row, digest_of_definition, explain_damage
+from keyhole.study.storage.store import FinalStoreError
 
 WHY_REPLACED = (
     "the file was replaced while it was open: nothing more is written to it; end all programs that "
@@ -38,6 +35,50 @@ WHY_MIXED: Final = (
     "end all programs that use the file, put a whole copy in its place, remove -wal and -shm, and "
     "open the study again"
 )
+
+
+def file_identity(path: Path | str) -> tuple[int, int]:
+    """Return device and inode of a file: they differ if it was replaced."""
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
+def find_status(path: Path | str) -> os.stat_result | None:
+    """Return what `stat` says of a file; None if it is not there."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def explain_hard_links(path: Path) -> str:
+    """Return why a file with hard links is refused; "" if it has none."""
+    link_count = os.stat(path).st_nlink
+    if link_count <= 1:
+        return ""
+    return (
+        f"storage must be a file with one name, got {path}, which has {link_count} (hard links): "
+        "commits would not be seen by another name; remove the other names, or copy the file"
+    )
+
+
+def share_with_group(path: Path | str) -> None:
+    """Give the files that this user has made beside a database the group of the database."""
+    for name in (f"{path}-wal", f"{path}-shm", f"{path}-queue"):
+        with suppress(OSError, AttributeError):  # not its group, no such file; Windows
+            if os.stat(name).st_uid == os.geteuid() != 0:
+                os.chown(name, -1, os.stat(path).st_gid, follow_symlinks=False)
+
+
+class LogReplacedError(FinalStoreError):
+    """The log beside a file was removed or replaced while the file was open.
+
+    `is_as_before` says that the main file itself is unchanged.
+    """
+
+    def __init__(self, why: str, *, is_as_before: bool) -> None:
+        super().__init__(why)
+        self.is_as_before = is_as_before
 
 
 class FileRecord(NamedTuple):
@@ -98,24 +139,23 @@ class OpenFile:
         """Refuse a file or log that was replaced; return whether the file is as last accepted."""
         status = os.stat(self._name)
         if self.identity != (status.st_dev, status.st_ino):
-            raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
+            raise FinalStoreError(WHY_REPLACED)
         if status.st_nlink > 1:
-            raise OSError(sqlite_connection.explain_hard_links(self._path))
+            raise OSError(explain_hard_links(self._path))
         if not has_logs:
             return True
         logs = self._log_identities()
         stamp = status.st_mtime_ns, status.st_size
         if self._logs is None:
             self._logs = None if None in logs else logs  # SQLite makes them when it first reads
-            sqlite_connection.share_with_group(self._name)
+            share_with_group(self._name)
         elif self._logs != logs:
             why = (
                 "the -wal and -shm beside it were removed or replaced while it was open: end this "
                 "program, and open the study again"
             )
             is_as_before = self._last_stamp == stamp and logs[0] is None
-            sqlite_connection.refuse_file(self._path, why, is_as_before=is_as_before)
-            raise FinalStoreError(f"{self._path}: {why}")
+            raise LogReplacedError(why, is_as_before=is_as_before)
         self._last_stamp = stamp
         return stamp == self._accepted_stamp
 
@@ -214,11 +254,11 @@ class OpenFile:
         is_as_left = last_record is None or last_record.has_same_file(self._read_record())
         return is_as_left or not self.log_size()
 
-    def explain_mixture(self) -> str:
+    def explain_mixture(self, find_damage: Callable[[Path], str]) -> str:
         """Return why the file cannot be used with the log beside it; the caller holds the lock.
 
         If the file was replaced beside the same log, it is refused without being read. Any other
-        file is read and verified, which takes half a second for 100,000 events.
+        file is read and verified by `find_damage`, which takes half a second for 100,000 events.
         """
         last_record = FileRecord.read(self._path)
         if last_record is None or self.fits_log():
@@ -226,37 +266,5 @@ class OpenFile:
         record = self._read_record()
         if last_record.inode != record.inode and last_record.log_inode == record.log_inode:
             return WHY_MIXED
-        # A connection that can only read writes no log into the file when it closes.
-        with closing(sqlite_connection.connect(self._path, "mode=ro")) as db:
-            damage = shorten(_find_any_damage(db), 100, placeholder="...")
+        damage = find_damage(self._path)
         return f"{WHY_MIXED} (found: {damage})" if damage else ""
-
-
-def _find_any_damage(db: sqlite3.Connection) -> str:
-    """Return a line on the first damage of pages, definitions and events."""
-    try:
-        if damage := sqlite_connection.format_damage(db.execute(sqlite_connection.CHECK)):
-            return damage
-        studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
-        return next(filter(None, (_find_study_damage(db, *study) for study in studies)), "")
-    except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
-        return " ".join(str(error).split())
-
-
-def _find_study_damage(
-    db: sqlite3.Connection, study: int, name: str, creation: float, definition: bytes, digest: bytes
-) -> str:
-    """Return the first damage of a study, from its definition to its tail."""
-    if digest != digest_of_definition(name, creation, definition):
-        return f"the definition of study {name!r}"
-    seq = 0
-    records = db.execute(
-        "SELECT seq, kind, decision, key, at, body, digest FROM event WHERE study = ? ORDER BY seq",
-        (study,),
-    )
-    for seq, (*values, next_digest) in enumerate(records, 1):
-        if values[0] != seq or explain_damage(digest, Row._make(values), next_digest):
-            return f"event {seq} of study {name!r}"
-        digest = next_digest
-    tail = db.execute("SELECT seq FROM tail WHERE study = ?", (study,)).fetchone()
-    return "" if tail == (seq,) else f"event {seq + 1} of study {name!r}"

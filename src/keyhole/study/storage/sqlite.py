@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.replaced_file_check import WHY_REPLACED, OpenFile
+from keyhole.study.storage.replaced_file_check import WHY_REPLACED, LogReplacedError, OpenFile
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
 from keyhole.validate import short_repr
 
@@ -123,13 +123,11 @@ class Sqlite(store.Store):
     def _lock(self, study: int, after: int) -> store.QueryResult | None:
         db = self._begin_in_turn()
         # SQLite changes `data_version` with each commit of another connection.
-        data_version = read_pragma(db, "data_version")
-        if (
-            data_version == self._data_version
-            and self._last_rows.get(study, _NO_LAST_ROW)[0] == after
-        ):
+        (data_version,) = db.execute("PRAGMA data_version").fetchone()
+        last_seq, _ = self._last_rows.get(study, _NO_LAST_ROW)
+        if data_version == self._data_version and last_seq == after:
             return None
-        result = self._select_events(db, study, after, read_pragma(db, "user_version"))
+        result = self._select_events(db, study, after)
         self._data_version = data_version
         return result
 
@@ -137,23 +135,18 @@ class Sqlite(store.Store):
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
-                return self._select_events(db, study, after, read_pragma(db, "user_version"))
+                return self._select_events(db, study, after)
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(
-        self, db: Connection, study: int, after: int, version: int
-    ) -> store.QueryResult:
+    def _select_events(self, db: Connection, study: int, after: int) -> store.QueryResult:
+        version = read_pragma(db, "user_version")
         identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
         rows = db.execute(self._sql["events_after"], (study, after)).fetchall()
         return store.QueryResult(version, identity and identity[0], rows)
 
     def _add(
-        self,
-        study: int,
-        rows: Sequence[store.Record],
-        tail: int,
-        metadata: Sequence[store.Metadata],
+        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         db = self._connect_if_needed()
         # Many rows in one statement: at the end of each statement another thread may take the
@@ -164,7 +157,7 @@ class Sqlite(store.Store):
             db.execute(statement, [value for row in batch for value in (study, *row)])
         if metadata:
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
-        db.execute(_REPLACE_TAIL, (study, tail))
+        db.execute(_REPLACE_TAIL, (study, max((row[0] for row in rows), default=0)))
         if not self._commit() and rows:
             # If a copy has replaced the file within the transaction, the rows are not in it.
             seq, *_, digest = rows[-1]
@@ -367,6 +360,9 @@ class Sqlite(store.Store):
         try:
             is_unchanged = file.check(has_logs=self._immutable_stamp is None)
         except store.FinalStoreError as error:
+            if isinstance(error, LogReplacedError):
+                is_as_before = error.is_as_before
+                sqlite_connection.refuse_file(self.path, str(error), is_as_before=is_as_before)
             self._refuse_file(str(error))
         if self._immutable_stamp is not None or not has_queues():
             return True
@@ -376,9 +372,9 @@ class Sqlite(store.Store):
             if not (has_queue_lock or self._try_lock_queue()):
                 return True  # a writer is at work; the next call compares again
             try:
-                if why := file.explain_mixture():
+                if why := file.explain_mixture(sqlite_connection.find_damage):
                     sqlite_connection.refuse_file(self.path, why, is_as_before=False)
-                    self._refuse_file(f"{self.path}: {why}")
+                    self._refuse_file(why)
             finally:
                 if not has_queue_lock:
                     self._unlock_queue()
@@ -398,8 +394,8 @@ class Sqlite(store.Store):
 
     def _refuse_file(self, why: str) -> NoReturn:
         """Refuse the file from now on, in every connection: it was replaced."""
-        self._refusals.append(why)
-        raise store.FinalStoreError(why)
+        self._refusals.append(f"{self.path}: {why}")
+        raise store.FinalStoreError(self._refusals[-1])
 
     def _connect_or_create(self) -> None:
         """Connect; create the file and its tables if they are not there yet."""
@@ -416,8 +412,8 @@ class Sqlite(store.Store):
         """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):
-                if self._identity not in (None, sqlite_connection.file_identity(self.path)):
-                    self._refuse_file(f"{self.path}: {WHY_REPLACED}")
+                if self._identity not in (None, OpenFile(self.path).identity):
+                    self._refuse_file(WHY_REPLACED)
             try:
                 sqlite_connection.check_file(self.path)
                 is_ready = self._connect_and_check("mode=rw")

@@ -17,10 +17,18 @@ from collections.abc import Iterable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from stat import S_IFREG, S_ISDIR
+from textwrap import shorten
 from typing import Final, cast
 
 from keyhole.files import explain_os_error
 from keyhole.study.storage import schema
+from keyhole.study.storage.replaced_file_check import (
+    explain_hard_links,
+    file_identity,
+    find_status,
+    share_with_group,
+)
+from keyhole.study.storage.store import Row, digest_of_definition, explain_damage
 
 BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
 CHECK: Final = "PRAGMA integrity_check(5)"
@@ -59,23 +67,6 @@ def has_access(path: Path, mode: int) -> bool:
     """Return whether this process may read (`os.R_OK`) or write (`os.W_OK`) a file or folder."""
     options = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
     return os.access(path, mode, **options)
-
-
-def file_identity(path: Path | str) -> tuple[int, int]:
-    """Return device and inode of a file: they differ if it was replaced."""
-    status = os.stat(path)
-    return status.st_dev, status.st_ino
-
-
-def explain_hard_links(path: Path) -> str:
-    """Return why a file with hard links is refused; "" if it has none."""
-    link_count = os.stat(path).st_nlink
-    if link_count <= 1:
-        return ""
-    return (
-        f"storage must be a file with one name, got {path}, which has {link_count} (hard links): "
-        "commits would not be seen by another name; remove the other names, or copy the file"
-    )
 
 
 def check_location(path: Path) -> None:
@@ -124,14 +115,6 @@ def open_queue(path: Path) -> int:
         os.fchown(queue, *owner)
     share_with_group(path)
     return queue
-
-
-def share_with_group(path: Path | str) -> None:
-    """Give the files that this user has made beside a database the group of the database."""
-    for name in (f"{path}-wal", f"{path}-shm", f"{path}-queue"):
-        with suppress(OSError, AttributeError):  # not its group, no such file; Windows
-            if os.stat(name).st_uid == os.geteuid() != 0:
-                os.chown(name, -1, os.stat(path).st_gid, follow_symlinks=False)
 
 
 class Connection(sqlite3.Connection):
@@ -228,14 +211,6 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     is_same = status_before and status_after and os.path.samestat(status_before, status_after)
     if (status_before or is_reader) and not is_same:
         raise BlockingIOError("the last writer has just closed the file: try again")
-
-
-def find_status(path: Path | str) -> os.stat_result | None:
-    """Return what `stat` says of a file; None if it is not there."""
-    try:
-        return os.stat(path)
-    except FileNotFoundError:
-        return None
 
 
 def _is_emptied(path: Path) -> bool:
@@ -360,6 +335,40 @@ def format_damage(check_rows: Iterable[tuple[object, ...]]) -> str:
     """Return what a check of pages and indexes has found, on one line; "" if nothing."""
     lines = [str(line) for (line,) in check_rows if line != "ok"]
     return " ".join("; ".join(lines).split())
+
+
+def find_damage(path: Path) -> str:
+    """Return a line on the first damage of pages, definitions and events; "" if there is none."""
+    # A connection that can only read writes no log into the file when it closes.
+    with closing(connect(path, _READ_ONLY)) as db:
+        try:
+            damage = format_damage(db.execute(CHECK))
+            if not damage:
+                studies = db.execute("SELECT id, name, at, head, digest FROM study").fetchall()
+                damages = (_find_study_damage(db, *study) for study in studies)
+                damage = next(filter(None, damages), "")
+        except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
+            damage = str(error)
+    return shorten(damage, 100, placeholder="...")
+
+
+def _find_study_damage(
+    db: sqlite3.Connection, study: int, name: str, creation: float, definition: bytes, digest: bytes
+) -> str:
+    """Return the first damage of a study, from its definition to its tail."""
+    if digest != digest_of_definition(name, creation, definition):
+        return f"the definition of study {name!r}"
+    seq = 0
+    records = db.execute(
+        "SELECT seq, kind, decision, key, at, body, digest FROM event WHERE study = ? ORDER BY seq",
+        (study,),
+    )
+    for seq, (*values, next_digest) in enumerate(records, 1):
+        if values[0] != seq or explain_damage(digest, Row._make(values), next_digest):
+            return f"event {seq} of study {name!r}"
+        digest = next_digest
+    tail = db.execute("SELECT seq FROM tail WHERE study = ?", (study,)).fetchone()
+    return "" if tail == (seq,) else f"event {seq + 1} of study {name!r}"
 
 
 def read_pragma(db: sqlite3.Connection, name: str) -> int:

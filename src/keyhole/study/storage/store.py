@@ -365,17 +365,18 @@ class Store(ABC):
 
         `metadata` has texts by the numbers of rows; texts for other rows are left out.
         """
+        if not rows:
+            self.rollback()
+            return
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_numbers(rows, self._next_seq)
         # The lock counts as released before the attempt. If the connection breaks during the
         # commit, nobody knows whether it happened, and the caller must read the log again.
         self._next_seq = 0
-        last_seq, digest = self._last_rows[study]
-        records = add_row_digests(digest, rows)
-        tail = last_seq + len(rows)
-        self._run(self._add, study, records, tail, _metadata_of(rows, metadata))
-        self._last_rows[study] = last_seq + len(rows), records[-1][-1] if records else digest
+        records = add_row_digests(self._last_rows[study][1], rows)
+        self._run(self._add, study, records, _metadata_of(rows, metadata))
+        self._last_rows[study] = rows[-1].seq, records[-1][-1]
 
     def _check_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
         for seq, row in enumerate(rows, first_seq):
@@ -546,7 +547,7 @@ class Store(ABC):
             self._rollback_and_unlock()
             return False
         number, *_ = db.execute(self._sql["find_study"], study[:1]).fetchone()
-        self._add(number, rows, len(rows), metadata)
+        self._add(number, rows, metadata)
         return True
 
     @abstractmethod
@@ -573,10 +574,8 @@ class Store(ABC):
         """Return the rows of a study from `after` on, without the lock."""
 
     @abstractmethod
-    def _add(
-        self, study: int, rows: Sequence[Record], tail: int, metadata: Sequence[Metadata]
-    ) -> None:
-        """Insert rows, of which the last has the number `tail`, with metadata, and commit."""
+    def _add(self, study: int, rows: Sequence[Record], metadata: Sequence[Metadata]) -> None:
+        """Insert rows with their metadata, note the number of the last (0 if none), and commit."""
 
     @abstractmethod
     def _copy(self, path: Path) -> None:
