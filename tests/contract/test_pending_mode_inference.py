@@ -13,7 +13,7 @@ from keyhole.contract.policy import parameter
 from keyhole.contract.state_arrays import float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.streams import uniform
-from keyhole.play.policy_simulation_job import plan_parts
+from keyhole.play.policy_simulation_job import digest_parts
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
@@ -499,7 +499,7 @@ def test_a_wrapper_waits_if_its_base_waits():
 def test_the_declared_modes_are_part_of_the_cache_key():
     def digest(policy):
         work = SimulatedWorkers(2)
-        return plan_parts(
+        return digest_parts(
             Plan.make(ARMS, {"x": policy}, horizon=9, checkpoints=None, seed=0, workers=work)
         )[0]
 

@@ -266,14 +266,14 @@ def stopping_times(
         horizon,
         replications,
         int(is_unfinished.sum()),
-        _quantile(rounds, 0.5),
-        _quantile(rounds, 0.9),
+        _quantile_with_interval(rounds, 0.5),
+        _quantile_with_interval(rounds, 0.9),
         guarantee.text,
         (error.value, error.low, error.high),
     )
 
 
-def _quantile(rounds: FloatArray, share: float) -> tuple[float, ...]:
+def _quantile_with_interval(rounds: FloatArray, share: float) -> tuple[float, ...]:
     """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
     ordered = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)

@@ -310,7 +310,7 @@ class StudyRound:
         raise NotImplementedError
 
 
-def list_excluded(exclude: object) -> Sequence[Any]:
+def list_excluded_arms(exclude: object) -> Sequence[Any]:
     """Return the arms of the argument `exclude`, a sequence, a set or None, as a sequence."""
     if exclude is None:
         return []
@@ -358,7 +358,7 @@ def _parameter_names(method: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind not in open_ended]
 
 
-def is_allowed(
+def guard_allows(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
 ) -> bool:
     """Return whether the guard of a setting allows a decision."""
@@ -392,5 +392,5 @@ def example_decisions(
         last["arm"] = facts["arms"] - 1
     decisions = [zeros] if last == zeros else [zeros, last]
     return [
-        decision for decision in decisions if is_allowed(setting, facts, context or {}, decision)
+        decision for decision in decisions if guard_allows(setting, facts, context or {}, decision)
     ]

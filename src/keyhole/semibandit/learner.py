@@ -140,7 +140,7 @@ class Learner(CoreLearner):
             none; since thresholds are unknown, a loss is accepted for every arm.
         """
         loss_vector = self.vocabulary.parse_losses(losses)
-        self._expect_feedback()
+        self._require_pending_decision()
         self._feedback["losses"][:] = loss_vector
         had_refuting_losses = self._count_refuting_losses() > 0
         self._tell()

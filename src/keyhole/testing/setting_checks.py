@@ -76,7 +76,7 @@ class SettingCase:
             decisions = study_vocabulary.example_decisions(self.setting, facts, self.context)
         else:
             decision = _to_plain_values(self.decision)
-            allowed = study_vocabulary.is_allowed(self.setting, facts, self.context, decision)
+            allowed = study_vocabulary.guard_allows(self.setting, facts, self.context, decision)
             decisions = [decision] if allowed else []
         if not decisions:
             got = "one of zeros" if self.decision is None else self.decision
@@ -129,7 +129,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            is_passed = study_vocabulary.is_allowed(
+            is_passed = study_vocabulary.guard_allows(
                 setting, case.checked_facts, case.context, decision
             )
             assert not is_passed, f"{setting.name}: the guard lets {name} = {value} pass"

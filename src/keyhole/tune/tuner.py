@@ -486,7 +486,7 @@ def _show_progress(max_runs: int | None) -> Progress:
         counts[record.outcome] += 1
         if line.is_due or record.round == max_runs:
             # Ever less often: nobody reads a line every five seconds in the log of days.
-            line.wait(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
+            line.set_interval(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
             counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
             line.print(
                 f"run {record.round:,}{total_text}, {record.elapsed:,.0f} s; now {counts_text}; "
