@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from keyhole.contract.state_arrays import declared_state
 from keyhole.draws.argmin_tree import argmin
-from keyhole.kernels.fingerprint import Kernel, free_variables, is_function, python_function
+from keyhole.kernels.fingerprint import Kernel, is_function, python_function, used_variables
 from keyhole.kernels.interpreter.source_trees import find_definition
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _Function(ast.NodeVisitor):
         functions: _Functions,
     ) -> None:
         self.tracer = tracer
-        self.scope = {**dict(free_variables(function)), **functions}
+        self.scope = {**dict(used_variables(function)), **functions}
         code = function.__code__
         local_names = {*code.co_varnames, *code.co_cellvars} - functions.keys()
         self.views = {name: arguments.get(name, _NOTHING) for name in local_names}

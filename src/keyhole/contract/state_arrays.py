@@ -21,7 +21,7 @@ from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     kernel,
     load_intrinsic,
-    mark_views,
+    mark_as_returning_views,
     set_python_equivalent,
 )
 
@@ -165,7 +165,7 @@ def declared_state(owner: type) -> dict[str, Field]:
     return declared_fields(state)
 
 
-def _make_borrow(dtype: str, equivalent: str) -> Kernel:
+def _make_borrower(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
@@ -176,15 +176,15 @@ def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give the compiler's function its name and arguments."""
 
-    view = load_intrinsic(name_view, lambda internals: internals.make_view(dtype, name_view))
+    view = load_intrinsic(name_view, lambda internals: internals.make_borrower(dtype, name_view))
     return set_python_equivalent(
         view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
     )
 
 
-borrow_float = _make_borrow("float64", "borrow_float")
-borrow_int = _make_borrow("int64", "borrow_int")
-borrow_word = _make_borrow("uint64", "borrow_word")
+borrow_float = _make_borrower("float64", "borrow_float")
+borrow_int = _make_borrower("int64", "borrow_int")
+borrow_word = _make_borrower("uint64", "borrow_word")
 
 
 class Layout:
@@ -281,7 +281,7 @@ class Layout:
         # In interpreted mode the named tuple may be cached if it holds views alone. A number in it
         # would stay what it was when the tuple was made.
         has_views_only = targets or all(field.shape for field in self.fields.values())
-        return mark_views(function) if self.fields and has_views_only else function
+        return mark_as_returning_views(function) if self.fields and has_views_only else function
 
 
 def allocate(

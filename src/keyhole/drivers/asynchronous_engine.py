@@ -36,7 +36,7 @@ from keyhole.drivers.engine import (
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 # Rounds between two checks of the stop flag, as in the engine.
@@ -64,7 +64,7 @@ STREAMS: Final = len(PURPOSES)
 
 # The arguments of the engine, and two more. The memory plan is that of `memory_plan` below, and the
 # last metric in `out` is the time.
-SIGNATURE: Final = signature(
+SIGNATURE: Final = numba_signature(
     "void",
     *ARGUMENTS,
     "int64[::1]",  # the numbers of the rows in order, then room for a copy of them at checkpoints

@@ -25,7 +25,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 Sizes = Mapping[str, int]
@@ -62,7 +62,7 @@ ARGUMENTS: Final = (
     "float64[::1]",  # the cells that `working_memory` returns
     "uint64[::1]",  # the random streams that `working_memory` returns
 )
-SIGNATURE: Final = signature("void", *ARGUMENTS)
+SIGNATURE: Final = numba_signature("void", *ARGUMENTS)
 
 
 def memory_plan(

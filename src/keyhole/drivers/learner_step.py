@@ -25,7 +25,7 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import is_stopped_kernel
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, signature
+from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, numba_signature
 
 Words = NDArray[np.uint64]
 
@@ -44,7 +44,7 @@ INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = ra
 # log's is not) or `DIFFERENT_DECISION`.
 DONE, NOT_ALLOWED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, REFUSED = range(-6, 0)
 
-SIGNATURE: Final = signature(
+SIGNATURE: Final = numba_signature(
     "int64",
     "uint64[::1]",  # the learner
     "int64",  # the operation
@@ -197,7 +197,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     return ask
 
 
-REPLAY_SIGNATURE: Final = signature(
+REPLAY_SIGNATURE: Final = numba_signature(
     "int64",
     "uint64[::1]",  # the learner
     # a row for each round: the cells of context, decision and feedback, as in the learner; the last

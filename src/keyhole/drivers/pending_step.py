@@ -18,14 +18,14 @@ from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import signature
+from keyhole.kernels.kernel_declaration import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 
 ROW_HEADER: Final = 2
 """Cells of a row before its context: the round, and the age."""
 
-SIGNATURE: Final = signature(
+SIGNATURE: Final = numba_signature(
     "int64",
     "float64[::1]",  # the settled memory
     "float64[::1]",  # its copy; the settled memory again where nothing is imputed

@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import allocate
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import signature
+from keyhole.kernels.kernel_declaration import numba_signature
 from keyhole.play.learner import Learner
 from keyhole.validate import DEFAULT_SEED
 
@@ -20,7 +20,7 @@ Arrays = dict[str, NDArray[Any]]
 
 _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 
-_SIGNATURE: Final = signature(
+_SIGNATURE: Final = numba_signature(
     "void",
     "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
     "int64[::1]",  # the plan: where each of these begins, the integers that shapes refer to

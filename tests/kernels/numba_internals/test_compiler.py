@@ -8,7 +8,7 @@ from numba import njit
 from keyhole.kernels import kernel_declaration
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
-parts = kernel_declaration.import_internals()
+parts = kernel_declaration.import_numba_internals()
 OPTIONS = kernel_declaration.options() | {"nogil": True}
 SIGNATURE = "int64(float64[::1], int64)"
 

@@ -5,7 +5,7 @@ import numpy as np
 from keyhole.kernels import kernel_declaration
 from keyhole.kernels.numba_internals.machine_code import load
 
-parts = kernel_declaration.import_internals()
+parts = kernel_declaration.import_numba_internals()
 SIGNATURE = "int64(float64[:, ::1], float64[::1])"
 KNOWN = [2.0, 0.5, -1.0, 3.0, -0.5]
 
