@@ -38,13 +38,13 @@ name = "mine.py:Mine"
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
-    internals = kernel_declaration.import_numba_internals()
+    internals = kernel_declaration.import_internals()
 
     def compile_entry_point(function, signature, options):
         return internals.compile_entry_point(uniform, "float64(uint64[::1])", options)
 
     part = SimpleNamespace(compile_entry_point=compile_entry_point)
-    monkeypatch.setattr(compile_cache, "import_numba_internals", lambda: part)
+    monkeypatch.setattr(compile_cache, "import_internals", lambda: part)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path / "code"))
     monkeypatch.setattr(compile_cache, "_functions", {})
     monkeypatch.chdir(tmp_path)

@@ -30,13 +30,13 @@ def folder(monkeypatch, tmp_path):
 def compiles_all(request, monkeypatch):
     """Have the compiler compile next to nothing in place of what it is given, or all of it."""
     if not request.param:
-        internals = kernel_declaration.import_numba_internals()
+        internals = kernel_declaration.import_internals()
 
         def compile_entry_point(function, signature, options):
             return internals.compile_entry_point(uniform, "float64(uint64[::1])", options)
 
         part = SimpleNamespace(compile_entry_point=compile_entry_point)
-        monkeypatch.setattr(compile_cache, "import_numba_internals", lambda: part)
+        monkeypatch.setattr(compile_cache, "import_internals", lambda: part)
 
 
 @pytest.mark.usefixtures("compiles_all")

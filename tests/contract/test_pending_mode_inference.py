@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from keyhole import simulate, stochastic
-from keyhole.contract.pending_mode_inference import describe_doubts
+from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
 from keyhole.contract.state_arrays import float_array, int_array, scratch_array
@@ -381,7 +381,7 @@ def test_a_declaration_against_the_analysis_holds_with_a_warning():
     [EXP3, Working, derive(EXP3, pending=("wait",)), derive(Counting, pending=("ignore",))],
 )
 def test_policies_that_wait_or_recompute_are_not_warned(policy):
-    assert describe_doubts(policy) == ""
+    assert describe_declaration_doubts(policy) == ""
 
 
 def test_a_class_of_a_setting_without_modes_waits_with_the_reason():

@@ -50,7 +50,7 @@ helpers = machine_code.load_numba_extension("_helperlib").c_helpers
 names = [*helpers, *(f"numba_{name}" for name in helpers), "lgamma", "log2", "PyErr_SetString"]
 names += ["numba_do_raise", "PyExc_ValueError", "_Py_NoneStruct", "PyThread_get_thread_ident"]
 before = [binding.address_of_symbol(name) for name in names]
-kind = machine_code.processor()
+kind = machine_code.describe_processor()
 
 from numba.core.registry import cpu_target
 generator = cpu_target.target_context.codegen()

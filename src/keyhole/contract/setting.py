@@ -65,7 +65,7 @@ class Fact:
     def to_unit(self, name: str, value: object, scale: Scale) -> Any:
         """Check a value in the user's units, and return it in the units of policies."""
         # Checked in the user's units, so that the error names the range that the user knows.
-        user_fact = replace(self, allowed=scale.range(self.allowed, self.unit))
+        user_fact = replace(self, allowed=scale.map_range(self.allowed, self.unit))
         return scale.to_unit(user_fact.check(name, value), self.unit)
 
 
@@ -222,7 +222,7 @@ class Setting:
         # Shapes refer to integers by name, so that they are checked once all facts are converted.
         sizes = {name: value for name, value in checked.items() if isinstance(value, int)}
         for name, fact in facts.items():
-            expected = fact.field.extent(sizes)
+            expected = fact.field.lengths(sizes)
             if np.shape(checked[name]) != expected:
                 raise ValueError(
                     f"{name} must have {expected[0]} entries, got {len(checked[name])}"

@@ -5,7 +5,7 @@ from typing import Any, Final, Self, get_args
 
 import numpy as np
 
-from keyhole.contract.arm_names import split_names
+from keyhole.contract.arm_names import split_named_arms
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
@@ -204,7 +204,7 @@ class Problem(RewardProblem):
 
 def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
     """Return the means, distributions and names of arms with pairs of reward and delay."""
-    arms, names = split_names("means", arms)
+    arms, names = split_named_arms("means", arms)
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms, names

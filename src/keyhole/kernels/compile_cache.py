@@ -25,8 +25,8 @@ from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
 from keyhole.kernels.kernel_declaration import (
     changed_compiler_settings,
+    import_internals,
     import_machine_code_loader,
-    import_numba_internals,
     njit_options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
@@ -214,14 +214,14 @@ def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
         timer.cancel()
 
 
-def _compile_and_store(
+def _compile(
     owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
     flags = njit_options() | {"nogil": not hold_gil}
     with _announce_compilation(owner, file and file.path):
         numba = import_numba()
         try:
-            machine = import_numba_internals().compile_entry_point(build(), signature, flags)
+            machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.is_lasting:
@@ -302,7 +302,7 @@ def compile_cached(
                         return TieredFunction(owner, build, budget, compile_now, hold_gil)
             if function is None:
                 file = _make_code_file(owner, digest, name)
-                compile_it = partial(_compile_and_store, owner, file, build, signature, hold_gil)
+                compile_it = partial(_compile, owner, file, build, signature, hold_gil)
                 function = _load_or_compile(file, compile_it)
             _functions[name] = function
         _functions_used_last.pop(name, None)

@@ -60,7 +60,7 @@ _VIEWS_ATTRIBUTE: Final = "returns_views_alone"
 _is_checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
-def import_numba_internals(module: str = "compiler") -> Any:
+def import_internals(module: str = "compiler") -> Any:
     """Return a module of `keyhole.kernels.numba_internals`, by default the compiler of kernels."""
     with compiler_lock():
         import_numba()
@@ -136,7 +136,7 @@ class Deferred:
     @property
     def _numba_type_(self) -> object:
         """The attribute that Numba reads from values whose type it does not know."""
-        return import_numba_internals().type_of_deferred(self, self.numba_object)
+        return import_internals().type_of_deferred(self, self.numba_object)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the compiled function from Python, which compiles it again for these arguments."""
@@ -170,7 +170,7 @@ def kernel(function: F) -> F:
     plain = cast(FunctionType, function)
 
     def make_dispatcher() -> Kernel:
-        return cast(Kernel, import_numba_internals().PartDispatcher(plain, kernel_options))
+        return cast(Kernel, import_internals().PartDispatcher(plain, kernel_options))
 
     return cast(F, DeferredKernel(plain, make_dispatcher))
 
@@ -203,7 +203,7 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
     """
     set_python_equivalent(plain, plain)
     deferred = DeferredIntrinsic(
-        cast(FunctionType, plain), lambda: make(import_numba_internals("intrinsics"))
+        cast(FunctionType, plain), lambda: make(import_internals("intrinsics"))
     )
     return cast(F, deferred)
 

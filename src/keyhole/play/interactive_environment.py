@@ -122,8 +122,8 @@ def _build_step(compiled: compiled_class.CompiledClass) -> Kernel:
     records = compiled.records
     init = kernels["init"]
     score = kernels["score"]
-    observe = records.context.producer(kernels["observe"], "e, s, t, rng")
-    respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
+    observe = records.context.make_caller(kernels["observe"], "e, s, t, rng")
+    respond = records.feedback.make_caller(kernels["respond"], "e, s, t, rng, context, decision")
     read_dims = compiled_class.tuple_reader(len(compiled.dims), start=7)
     read_e = compiled.inputs.reader("E")
     read_s = compiled.state.reader("ES")

@@ -20,7 +20,7 @@ from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.state_arrays import IntArray, copy_arms
+from keyhole.contract.state_arrays import IntArray, copy_arm_entries
 from keyhole.drivers import learner_step
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import (
@@ -134,7 +134,7 @@ class Learner:
         compiled = compiled_policy(type(policy))
         input_values = policy.numbers() | facts
         with explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
-            self._words, views = learner_step.memory_layout(compiled, compiled.sizes(input_values))
+            self._words, views = learner_step.make_memory(compiled, compiled.sizes(input_values))
         self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
         # `data` makes it a memoryview, since its cells are read faster than those of an array.
         self._header = self._words[: learner_step.PLAN].view(np.int64).data
@@ -213,7 +213,7 @@ class Learner:
         The column must be as long as the column `like`, if that is given.
         """
         if self._names is not None:
-            arms = self._names.column(field, arms)
+            arms = self._names.find_numbers(field, arms)
         return int_column(field, arms, Range(ge=0, lt=self.facts["arms"]), like)
 
     def _decision_text(self, decision: Mapping[str, Any]) -> str:
@@ -341,7 +341,7 @@ class Learner:
         step = self._step if compiled.is_shipped else _find_step_kernel(copy, compiled, True)
         copy._allocate(self.policy, self.facts | {"arms": len(arms)}, step)
         copy._run_step(learner_step.INIT)
-        copy_arms(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
+        copy_arm_entries(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
         compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)
         copy._rng[:] = self._rng

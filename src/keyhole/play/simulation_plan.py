@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole import validate
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
@@ -100,7 +100,7 @@ class SimulatedWorkers:
                 "its feedback is delayed by the problem itself, and belongs to a round"
             )
         if self.pending is not None:
-            check_allowed(policy, self.pending, policy.pending)
+            check_mode_allowed(policy, self.pending, policy.pending)
         setting = problem.setting
         allowed_names = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
         for name in kernel_argument_names(self.duration.draw):

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_mode_inference import explain_dependence
+from keyhole.contract.pending_mode_inference import explain_refused_decisions
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
@@ -117,7 +117,7 @@ class StudyVocabulary:
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         if isinstance(self.arms, ArmNames):
-            return self.arms.number(name, arm)
+            return self.arms.find_number(name, arm)
         numbers = self._numbers
         # Arms are only ever appended, so the dict is extended and not built anew at each call.
         if len(numbers) < len(self.arms):
@@ -331,7 +331,7 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
             f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
             "must name the fields that hold arms, as `arm_fields`"
         )
-    if reason := explain_dependence(type(policy)):  # type: ignore[arg-type]
+    if reason := explain_refused_decisions(type(policy)):  # type: ignore[arg-type]
         raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {reason}")
 
 
@@ -384,7 +384,7 @@ def example_decisions(
     """
     sizes = {name: value for name, value in facts.items() if isinstance(value, int)}
     zeros: Values = {
-        name: np.zeros(declared.extent(sizes), declared.dtype).tolist()
+        name: np.zeros(declared.lengths(sizes), declared.dtype).tolist()
         for name, declared in setting.decision.items()
     }
     last = dict(zeros)

@@ -90,7 +90,7 @@ class EngineSimulator:
                 layout = engine.memory_plan(*compiled, *sizes)
                 metric_cells = environment_class.metrics.size(environment_sizes)
                 self.allocate_memory: Callable[[], tuple[Any, ...]] = partial(
-                    engine.working_memory, layout, metric_cells
+                    engine.make_memory, layout, metric_cells
                 )
             else:
                 duration = workers.duration
@@ -106,7 +106,7 @@ class EngineSimulator:
                     *compiled, *sizes, workers=worker_count, impute=mode == "impute", aged=is_aged
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
-                self.allocate_memory = partial(asynchronous_engine.working_memory, layout, numbers)
+                self.allocate_memory = partial(asynchronous_engine.make_memory, layout, numbers)
         self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole import validate
-from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_names
+from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_named_arms
 from keyhole.distributions.sampler_dispatch import format_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.policy import Problem as AnyProblem
@@ -86,9 +86,9 @@ class Problem(AnyProblem):
         resource: float,
     ) -> None:
         self.distribution = mean_losses if isinstance(mean_losses, DayDistribution) else None
-        mean_losses, self.arm_names = split_names("mean_losses", mean_losses)
+        mean_losses, self.arm_names = split_named_arms("mean_losses", mean_losses)
         if self.arm_names is None:
-            thresholds, self.arm_names = split_names("thresholds", thresholds)
+            thresholds, self.arm_names = split_named_arms("thresholds", thresholds)
         thresholds = order_by_name("thresholds", thresholds, self.arm_names)
         self.mean_losses: FloatArray = (
             validate.check_vector("mean_losses", mean_losses, _UNIT)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.policy import Policy, is_done, settled_arms
-from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arms
+from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arm_entries
 from keyhole.drivers import pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values
@@ -190,7 +190,7 @@ class PolicyState:
         """
         new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
         fields = self._compiled.state.fields
-        copy_arms(fields, self.state, new_state.state, sources, targets)
+        copy_arm_entries(fields, self.state, new_state.state, sources, targets)
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.pending_mode_inference import describe_doubts
+from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.learner_step import Words
@@ -135,7 +135,7 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
     """
     if "ignore" in subject.policy.pending:
         _compare_with_late_feedback(subject)
-    if doubts := describe_doubts(type(subject.policy)):
+    if doubts := describe_declaration_doubts(type(subject.policy)):
         warnings.warn(doubts, stacklevel=2)
 
 

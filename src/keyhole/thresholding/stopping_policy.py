@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.contract.policy import settled_arms
 from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
-    Evidence,
+    StoppingState,
     StoppingWrapper,
     add_reward,
     settle_arm,
@@ -40,7 +40,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     )
 
     def update(
-        p, s: Evidence, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
+        p, s: StoppingState, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
         base_update: Kernel,
     ) -> None:  # fmt: skip
         """Have the base learn the reward, and settle the arm if its rewards prove its side."""
@@ -55,7 +55,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             settle_arm(s, arm, 2, p.arms)
         stop_if_all_settled(s, t, p.arms)
 
-    def recommend(p, s: Evidence, labels: FloatArray) -> None:  # type: ignore[override]
+    def recommend(p, s: StoppingState, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
             above = is_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
@@ -89,27 +89,27 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         ]
 
 
-def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
+def evidence_above(s: StoppingState, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is above `null`.
 
-    Evidence far below `floor` may be returned as minus infinity.
+    StoppingState far below `floor` may be returned as minus infinity.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
-def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
+def evidence_below(s: StoppingState, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is below `null`.
 
-    Evidence far below `floor` may be returned as minus infinity.
+    StoppingState far below `floor` may be returned as minus infinity.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
-def stop_if_all_settled(s: Evidence, t: int, arms: int) -> None:
+def stop_if_all_settled(s: StoppingState, t: int, arms: int) -> None:
     """Write the round into `s.stopped` if all arms are settled."""
     # In the tree of open pulls settled arms come last. So if its first arm is settled, all are.
     if s.settled[argmin(s.open_pulls, arms)] != 0:
