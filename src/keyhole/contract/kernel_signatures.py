@@ -284,7 +284,7 @@ class KernelRecords:
     @property
     def layouts(self) -> tuple[Layout, ...]:
         """The layouts of context, decision, feedback and report."""
-        return tuple(self.of(group).layout for group in _GROUPS)
+        return tuple(self.layout_of(group).layout for group in _GROUPS)
 
     def readers(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return the compiled functions that read a context, a decision and a feedback."""
