@@ -230,7 +230,7 @@ class Learner(CoreLearner):
             return
         backup = copy(self)
         try:
-            self._repeat_decision(check_integer("rounds", rounds, Range(ge=1)))
+            self._pass_rounds_without_feedback(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
             # The step of this learner is kept. Once its machine code exists, it is replaced in the
@@ -238,7 +238,7 @@ class Learner(CoreLearner):
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
-    def _repeat_decision(self, rounds: int) -> None:
+    def _pass_rounds_without_feedback(self, rounds: int) -> None:
         """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
         arm = self.ask()
         most_rounds = self.facts.get("horizon", math.inf) - self.rounds + 1

@@ -21,7 +21,7 @@ from keyhole.distributions.reward_distributions import (
     TruncatedNormal,
 )
 from keyhole.distributions.sampler_dispatch import combine_distributions
-from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy
+from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy_distribution
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
 
@@ -78,7 +78,7 @@ def parse_reward_distributions(
     mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
     for name, entry in zip(entry_names_for_errors("means", means), entries, strict=True):
-        if isinstance(entry, Distribution | Mapping) or is_scipy(entry):
+        if isinstance(entry, Distribution | Mapping) or is_scipy_distribution(entry):
             parsed_distribution = parse_distribution(name, entry, NumberDistribution, REWARDS)
             with errors_with_conversion_hint(parsed_distribution.least, parsed_distribution.bound):
                 parsed_distribution.check(name, UNIT)
@@ -158,7 +158,7 @@ def parse_distribution(
     """
     if isinstance(value, base_class):
         return value
-    if is_scipy(value) and issubclass(TabulatedDistribution, base_class):
+    if is_scipy_distribution(value) and issubclass(TabulatedDistribution, base_class):
         try:
             return cast(AnyDistribution, TabulatedDistribution(value))
         except ValueError as error:

@@ -14,7 +14,7 @@ from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import pair_kernel, pair_numbers
+from keyhole.distributions.sampler_dispatch import independent_pair_sampler, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_sequence, check_vector
@@ -365,7 +365,7 @@ class Independent(SmoothDistribution):
         if self.consumption.whole:
             raise ValueError(f"consumption must be a continuous distribution, got {consumption!r}")
         self.error = max(self.reward.error, self.consumption.error)
-        self.draw = pair_kernel(self.reward.draw, self.consumption.draw)
+        self.draw = independent_pair_sampler(self.reward.draw, self.consumption.draw)
         self.numbers = pair_numbers(self.reward.numbers, self.consumption.numbers)
 
     def density(self, x: FloatArray) -> FloatArray:

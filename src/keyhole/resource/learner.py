@@ -193,9 +193,9 @@ class Learner(CoreLearner):
         arm = self._parse_arm_column("arms", arms)
         limit = float_column("limits", limits, _AT_LEAST_0, arm)
         is_exceeded = bool_column("exceeded", exceeded, arm)
-        told_rewards = _with_placeholder(is_exceeded, rewards, self.scale.low)
+        told_rewards = _fill_where_exceeded(is_exceeded, rewards, self.scale.low)
         reward = reward_column("rewards", told_rewards, self.scale, arm)
-        told_consumptions = _with_placeholder(is_exceeded, consumptions, 0.0)
+        told_consumptions = _fill_where_exceeded(is_exceeded, consumptions, 0.0)
         consumption = float_column("consumptions", told_consumptions, _AT_LEAST_0, arm)
         if (is_above := consumption > limit).any():
             row = int(is_above.argmax())
@@ -222,7 +222,7 @@ class Learner(CoreLearner):
         ]
 
 
-def _with_placeholder(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
+def _fill_where_exceeded(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded.
 
     A column of another length is returned as it is, for the caller to refuse.

@@ -103,7 +103,7 @@ class RefinedGridPolicy(Policy, abstract=True):
             )
         largest = float(facts["limits"][-1])
         # Arrays of a state have fixed lengths: the finest possible grid is allocated at the start.
-        shortest = self.least_width(facts) * self._least_root(facts["horizon"]) / self.lipschitz
+        shortest = self.least_width(facts) * self._least_radius(facts["horizon"]) / self.lipschitz
         grid_size = max(self.refine, math.ceil(largest / shortest * self.refine)) + 1
         if grid_size * facts["arms"] > _MOST_POINTS:
             raise ValueError(
@@ -112,7 +112,7 @@ class RefinedGridPolicy(Policy, abstract=True):
             )
         return facts | {"grid_size": grid_size}
 
-    def _least_root(self, horizon: int) -> float:
+    def _least_radius(self, horizon: int) -> float:
         """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)), which is reached at n = T."""
         return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
 
@@ -267,7 +267,7 @@ def recompute_bounds(
     return wide
 
 
-def is_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
+def is_interval_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
     """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
@@ -284,7 +284,7 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
     # All intervals are judged before one is split, so that new intervals are split in a later round
     # at the earliest.
     for k in range(size):
-        s.cut[k] = is_wide(p, s, arm, k, width, spread)
+        s.cut[k] = is_interval_wide(p, s, arm, k, width, spread)
         new_size += s.cut[k] * (p.refine - 1)
     if new_size == size:
         return 0

@@ -58,7 +58,7 @@ class Scratch:
     new_names = int_array("arms", LOG)
 
 
-def count_fitting(space: float, lightest: float, items: int) -> int:
+def bound_fitting_count(space: float, lightest: float, items: int) -> int:
     """Return an upper bound on the number of items that fit."""
     if lightest * items <= space:
         return items
@@ -90,7 +90,7 @@ def value_bound(
         bound += (values[item] - price) * (space - used) / weights[item]
     # Gains are values less the price: the price is added back once for each item that can fit.
     if price > 0.0 and first < count:
-        bound += price * count_fitting(space, s.lightest[first], count - first)
+        bound += price * bound_fitting_count(space, s.lightest[first], count - first)
     return bound
 
 
@@ -340,7 +340,7 @@ def rank_items(
     bound_without_price = fractional_gain(s.order, values, weights, count, space, 0.0)
     sort_by_gain(s, values, weights, count, price)
     gain = fractional_gain(s.order, values, weights, count, space, price)
-    bound_with_price = gain + price * count_fitting(space, lightest, count)
+    bound_with_price = gain + price * bound_fitting_count(space, lightest, count)
     # Both are upper bounds on the value of a set, and the lower one prunes more.
     if bound_without_price <= bound_with_price:
         price = 0.0

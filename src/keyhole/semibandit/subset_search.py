@@ -126,7 +126,7 @@ def search_subsets(
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
                 depth += 1
             if depth == size:
-                best_value = keep_better(s, values, spreads, items, size, width, best_value)
+                best_value = keep_better_set(s, values, spreads, items, size, width, best_value)
                 depth -= 1
             rank += 1
             continue
@@ -155,7 +155,7 @@ def is_duplicate(
     return bool(values[item] == values[earlier_item] and spreads[item] == spreads[earlier_item])
 
 
-def keep_better(
+def keep_better_set(
     s: SubsetSearch,
     values: FloatArray,
     spreads: FloatArray,

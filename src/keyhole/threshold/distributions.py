@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.distribution import CustomSampler, check_moments
-from keyhole.distributions.scipy_distribution import is_scipy
+from keyhole.distributions.scipy_distribution import is_scipy_distribution
 from keyhole.policy import FloatArray, Kernel, Stream, uniform
 from keyhole.validate import Range, check_integer, check_sequence, check_vector, short_repr
 
@@ -147,7 +147,7 @@ def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistributio
     """
     if isinstance(arm, CustomDistribution | Replay):
         return arm
-    if is_scipy(arm):
+    if is_scipy_distribution(arm):
         table = TabulatedDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table

@@ -18,7 +18,7 @@ from keyhole.contract.wrapper_policy import (
 from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
-from keyhole.thresholding.policy_base import Policy, is_above
+from keyhole.thresholding.policy_base import Policy, is_mean_above
 from keyhole.thresholding.problem import Problem
 
 
@@ -58,7 +58,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     def recommend(p, s: StoppingState, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            above = is_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
+            above = is_mean_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
             labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -191,9 +191,9 @@ class _FourVariates:
 
     def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and for each whether it is the usual case."""
-        # The operations are those of `samplers._usual_gamma`, in the same order, since they would
-        # round differently in another. LLVM must not fuse them into multiply-adds, and by default
-        # does not.
+        # The operations are those of `samplers._gamma_by_first_proposal`, in the same order, since
+        # they would round differently in another. LLVM must not fuse them into multiply-adds, and
+        # by default does not.
         build = self.builder
         ones = _four_floats(1.0)
         unary = ir.FunctionType(_FOUR_FLOATS, [_FOUR_FLOATS])

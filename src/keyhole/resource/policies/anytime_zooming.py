@@ -60,7 +60,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         found_arm = int_array()
         found_limit = float_array()
 
-    def _least_root(self, horizon: int) -> float:
+    def _least_radius(self, horizon: int) -> float:
         """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)) of any period but the first."""
         # Every period has its own T, and the horizon may cut the last one short.
         length = 2
