@@ -304,7 +304,7 @@ def check_functions(
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
-            for name, kernel in _kernels_in(base):
+            for name, kernel in _public_functions_in(base):
                 if name not in kernel_names:
                     hint = ": a function that kernels call belongs outside the class"
                     raise ValueError(
@@ -327,7 +327,7 @@ def check_functions(
             )
 
 
-def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
+def _public_functions_in(cls: type) -> Iterator[tuple[str, Kernel]]:
     """Yield the public functions of a class that are not methods."""
     for name, value in vars(cls).items():
         plain = getattr(value, "py_func", value)

@@ -176,7 +176,7 @@ class DateParser:
 
     def seconds(self, name: str, text: str) -> float:
         """Return a date as seconds since 1970; errors name its column."""
-        date = self._parse(name, text)
+        date = self._parse_datetime(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
             raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
         has_zone = date.tzinfo is not None
@@ -194,7 +194,7 @@ class DateParser:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
         return seconds
 
-    def _parse(self, name: str, text: str) -> datetime:
+    def _parse_datetime(self, name: str, text: str) -> datetime:
         epoch_format = _guess_epoch_format(text)
         try:
             if self._format in _EPOCH_UNITS:

@@ -67,7 +67,7 @@ def load_houses() -> None:
     RandomForestRegressor(n_estimators=1).fit(_houses["features"][:50], _houses["prices"][:50])
 
 
-def make_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
+def draw_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     """Draw a task: train-test splits of a subset of the houses.
 
     A task has 150 to 450 of the `houses` houses. Four tasks in five have one split, as in the
@@ -95,7 +95,7 @@ def train(job: tuple[Configuration, int]) -> float:
     features = _houses["features"]
     prices = _houses["prices"]
     errors = []
-    for train_rows, test_rows in make_task(seed, len(prices)):
+    for train_rows, test_rows in draw_task(seed, len(prices)):
         forest = RandomForestRegressor(
             n_estimators=configuration.trees,
             max_features=configuration.features,
@@ -114,7 +114,7 @@ def train(job: tuple[Configuration, int]) -> float:
 class ForestTrainer:
     """Training runs with enforced time limits, for a learner.
 
-    A run trains one of the `CONFIGURATIONS` on a new task (`make_task`) in a child process, which
+    A run trains one of the `CONFIGURATIONS` on a new task (`draw_task`) in a child process, which
     is killed at the limit.
 
     Parameters

@@ -265,7 +265,7 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with the remaining ones."""
-    best = find_best_active(s.totals, s.active)
+    best = find_best_active_arm(s.totals, s.active)
     # Sums are compared, since averages are rounded. An arm whose average is lower than the best by
     # exactly the tolerance is kept.
     sum_tolerance = 0.5 ** s.phase[0] * s.length[0]
@@ -291,7 +291,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
         begin_phase(p, s, length)
 
 
-def find_best_active(totals: FloatArray, active: IntArray) -> int:
+def find_best_active_arm(totals: FloatArray, active: IntArray) -> int:
     """Return the remaining arm with the largest total; of several such arms, the lowest."""
     best = next_active_arm(active, 0)
     for arm in range(best + 1, len(active)):

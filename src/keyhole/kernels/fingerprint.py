@@ -235,13 +235,13 @@ def _module_of(function: FunctionType) -> str:
     return str(function.__globals__.get("__name__", ""))
 
 
-def _is_fixed(value: object) -> bool:
+def _is_fixed_by_version(value: object) -> bool:
     """Return whether a value belongs to a module whose version fixes its content."""
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
     wrapped = getattr(value, "__wrapped__", None)  # as in a callback for C
-    return wrapped is None or _is_fixed(wrapped)
+    return wrapped is None or _is_fixed_by_version(wrapped)
 
 
 def _encode_items(items: Iterable[object]) -> bytes:
@@ -317,7 +317,7 @@ class _FingerprintWalk:
         ):
             self.add_items(type(value).__qualname__, value)
             self.parts[use] = value
-        elif _is_fixed(value):
+        elif _is_fixed_by_version(value):
             self.add_items(
                 value.__module__, getattr(value, "__qualname__", type(value).__qualname__)
             )

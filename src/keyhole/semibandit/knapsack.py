@@ -113,7 +113,7 @@ def solve_by_set_lists(
         # A merge at most doubles the list.
         if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
-        sets, logged, best = add_item(
+        sets, logged, best = merge_sets_with_item(
             s, values, weights, count, space, price, paying, k, old, sets, logged, best
         )
         old = 1 - old
@@ -122,7 +122,7 @@ def solve_by_set_lists(
     return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
-def add_item(
+def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, k: int, old: int, sets: int, logged: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip

@@ -414,7 +414,7 @@ def sum_values(values: Iterable[float], start: float = 0) -> float:
     return start
 
 
-def to_integer(value: float = 0) -> int:
+def truncate_to_integer(value: float = 0) -> int:
     """Truncate a number to an integer of 64 bits; a uint64 stays one."""
     return value if type(value) is UInt64 else to_int64(value)
 

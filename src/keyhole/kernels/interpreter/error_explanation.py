@@ -103,12 +103,12 @@ def _describe_location(entries: list[TracebackType]) -> str:
     entry = next(user_entries, entries[-1])
     code = entry.tb_frame.f_code
     phrases = [f"{code.co_filename}, line {entry.tb_lineno}", f"in {code.co_name}"]
-    phrases += [f"round {t}" for t in _find_local(entries, _ADAPTER, "t")]
-    phrases += [f"arm {arm}" for arm in _find_local(entries, "", _ARM)]
+    phrases += [f"round {t}" for t in _find_integer(entries, _ADAPTER, "t")]
+    phrases += [f"arm {arm}" for arm in _find_integer(entries, "", _ARM)]
     return f" ({', '.join(phrases)})"
 
 
-def _find_local(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
+def _find_integer(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
     """Yield the innermost integer in a variable `name`, if there is one.
 
     It is searched in functions called `function_name`, or in all of them if that is "".

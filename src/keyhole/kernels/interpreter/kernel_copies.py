@@ -48,7 +48,7 @@ _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
     "divmod": lambda a, b: (arithmetic.floor_divide(a, b), arithmetic.modulo(a, b)),
-    "int": arithmetic.to_integer,
+    "int": arithmetic.truncate_to_integer,
     "max": arithmetic.maximum,
     "min": arithmetic.minimum,
     "pow": arithmetic.power,

@@ -4,7 +4,7 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn_from_run
-from keyhole.resource.refined_grid_policy import finest_pair, log_ratio, start_grids
+from keyhole.resource.refined_grid_policy import finest_pair, log_confidence_ratio, start_grids
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
@@ -66,7 +66,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):
-            log = log_ratio(length, self.delta)
+            log = log_confidence_ratio(length, self.delta)
             smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
             length *= 2
         return smallest
