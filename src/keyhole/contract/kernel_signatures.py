@@ -342,7 +342,7 @@ def check_kernels(
     cls: Any,
     signatures: Sequence[KernelSignature],
     inputs: Mapping[str, Field],
-    callable_names: Sequence[str],
+    borrowed_kernels: Sequence[str],
     remedy: Callable[[str], str],
 ) -> None:
     """Refuse kernels that name arguments, or read fields, that do not exist."""
@@ -360,7 +360,7 @@ def check_kernels(
                 kernel_checks.check_returns_value(owner, kernel)
         if name in kernels:
             # `impute` may call `update`, to learn expected feedback as it learns real feedback.
-            names = [*kernels[name], *callable_names]
+            names = [*kernels[name], *borrowed_kernels]
             if name == IMPUTE.name:
                 names.append("update")
             kernel_checks.check_argument_names(owner, kernel, names)

@@ -294,7 +294,7 @@ class Policy:
         signatures = POLICY_KERNELS
         if "impute" in pending_mode_inference.possible_modes(cls):
             signatures += (IMPUTE,)
-        borrowed = cls.callable_names()
+        borrowed = cls.borrowed_kernels()
         kernel_signatures.check_kernels(cls, signatures, cls.input_fields(), borrowed, remedy)
 
     @classmethod
@@ -313,7 +313,7 @@ class Policy:
         )
 
     @classmethod
-    def callable_names(cls) -> tuple[str, ...]:
+    def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the names of functions that kernels may call: by default `helpers`."""
         return cls.helpers
 

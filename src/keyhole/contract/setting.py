@@ -222,7 +222,7 @@ class Setting:
         # Shapes refer to integers by name, so that they are checked once all facts are converted.
         sizes = {name: value for name, value in checked.items() if isinstance(value, int)}
         for name, fact in facts.items():
-            expected = fact.field.lengths(sizes)
+            expected = fact.field.extent(sizes)
             if np.shape(checked[name]) != expected:
                 raise ValueError(
                     f"{name} must have {expected[0]} entries, got {len(checked[name])}"

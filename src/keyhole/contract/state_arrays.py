@@ -62,13 +62,13 @@ class Field:
     kept: bool = True
     added: bool = False
 
-    def lengths(self, dims: Mapping[str, int]) -> tuple[int, ...]:
+    def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in numbers, given the integers that its names stand for."""
         return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
 
-    def size(self, dims: Mapping[str, int]) -> int:
+    def cells(self, dims: Mapping[str, int]) -> int:
         """Return the number of cells of the array."""
-        shape = self.lengths(dims)
+        shape = self.extent(dims)
         return _argmin_size(shape[0]) if self.tree else math.prod(shape)
 
 
@@ -202,15 +202,15 @@ class Layout:
 
     def size(self, dims: Mapping[str, int]) -> int:
         """Return the number of cells of all arrays."""
-        return sum(field.size(dims) for field in self.fields.values())
+        return sum(field.cells(dims) for field in self.fields.values())
 
     def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> Arrays:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
         views: Arrays = {}
         start = 0
         for name, field in self.fields.items():
-            shape = field.lengths(dims)
-            size = field.size(dims)
+            shape = field.extent(dims)
+            size = field.cells(dims)
             keys_start = start
             if field.tree:  # Python sees the leaves alone, from which the inner nodes follow
                 keys_start += _argmin_keys_start(size, shape[0])
@@ -223,9 +223,9 @@ class Layout:
         """Rebuild the inner nodes of trees, of which `views` gives Python the keys alone."""
         start = 0
         for field in self.fields.values():
-            size = field.size(dims)
+            size = field.cells(dims)
             if field.tree:
-                argmin_rebuild(buffer[start : start + size], field.lengths(dims)[0])
+                argmin_rebuild(buffer[start : start + size], field.extent(dims)[0])
             start += size
 
     def pack(self, values: Mapping[str, ArrayLike], dims: Mapping[str, int]) -> FloatArray:

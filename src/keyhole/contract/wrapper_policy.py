@@ -138,7 +138,7 @@ class WrapperPolicy(Policy, abstract=True):
             with_default_base(cls)
 
     @classmethod
-    def callable_names(cls) -> tuple[str, ...]:
+    def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the names of functions that kernels may call: `helpers`, and those of the base."""
         return (*cls.helpers, *(f"base_{signature.name}" for signature in BASE_KERNELS))
 

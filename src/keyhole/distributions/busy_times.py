@@ -155,7 +155,7 @@ class Scaled(Distribution):
         # scaled distribution begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
-    def check_arms(self, problem: Problem) -> None:
+    def fits(self, problem: Problem) -> None:
         """Refuse a problem with another number of arms."""
         if self._factor_source == "arms" and len(self.factors) != problem.arms:
             raise ValueError(

@@ -71,10 +71,10 @@ class SavedLearner:
         """
         new_names = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
         saved_fields = {n: f for n, f in layout.fields.items() if f.kept and n not in new_names}
-        forms = {n: (f.dtype, f.lengths(sizes)) for n, f in saved_fields.items()}
+        forms = {n: (f.dtype, f.extent(sizes)) for n, f in saved_fields.items()}
         self._check_shapes(group, forms)
         for name in new_names:
-            self.arrays[group][name] = np.zeros(layout.fields[name].lengths(sizes))
+            self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
     def copy_arrays_into(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner with equal dtypes and shapes."""

@@ -109,8 +109,8 @@ class SimulatedWorkers:
                     f"duration must be a distribution that fits the setting {setting.name!r}, "
                     f"which has no {name}; got {self.duration!r}"
                 )
-        if (check_arms := getattr(self.duration, "check_arms", None)) is not None:
-            check_arms(problem)
+        if (fits := getattr(self.duration, "fits", None)) is not None:
+            fits(problem)
 
     def caution(self, policy: Policy) -> str:
         """Return a warning if a policy waits though the user chose no mode; else ""."""

@@ -384,7 +384,7 @@ def example_decisions(
     """
     sizes = {name: value for name, value in facts.items() if isinstance(value, int)}
     zeros: Values = {
-        name: np.zeros(declared.lengths(sizes), declared.dtype).tolist()
+        name: np.zeros(declared.extent(sizes), declared.dtype).tolist()
         for name, declared in setting.decision.items()
     }
     last = dict(zeros)

@@ -204,7 +204,7 @@ def truth_is_complete(subject: CheckContext) -> None:
     sizes |= dict.fromkeys(ROUND_COUNT_NAMES, subject.horizon)
     for name, declaration in fields.items():
         shape = np.shape(truth[name])
-        extent = declaration.lengths(sizes)
+        extent = declaration.extent(sizes)
         assert shape == extent, f"{subject.problem}: {name} has the shape {shape}, not {extent}"
         assert not np.isnan(truth[name]).any(), f"{subject.problem}: {name} is not a number"
 

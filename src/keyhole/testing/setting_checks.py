@@ -126,7 +126,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
             # One field is out of range at a time and the others are 0, so that no other field can
             # be the reason of a refusal.
             decision: dict[str, Any] = {
-                n: np.zeros(f.lengths(sizes)) if f.shape else 0 for n, f in setting.decision.items()
+                n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
             is_passed = study_vocabulary.guard_allows(
@@ -301,7 +301,7 @@ def _check_values(
     for name, value in values.items():
         assert name in fields, f"{case}: {method} returns {name}, which is no field of feedback"
         shape = np.shape(value)
-        extent = fields[name].lengths(case.sizes)
+        extent = fields[name].extent(case.sizes)
         assert shape == extent, f"{case}: {method} returns {name} of shape {shape}, not {extent}"
         dtype = np.asarray(value).dtype
         assert np.can_cast(dtype, fields[name].dtype, "same_kind"), (
