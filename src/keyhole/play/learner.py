@@ -228,11 +228,11 @@ class Learner:
         if names is None:
             return text
 
-        def name(match: re.Match[str]) -> str:
+        def name_arm(match: re.Match[str]) -> str:
             number = int(match[1])
             return f"arm {names.text(number)}" if number < len(names) else match[0]
 
-        return _NUMBERED_ARM.sub(name, text)
+        return _NUMBERED_ARM.sub(name_arm, text)
 
     def _learner_without_arm_names(self) -> Self:
         """Return a learner without names of arms that shares the memory of this one."""

@@ -134,15 +134,15 @@ def simulate(
         SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
     ]
 
-    def store(job: SimulationJob, block: range, values: FloatArray) -> None:
+    def store_block(job: SimulationJob, block: range, values: FloatArray) -> None:
         values_by_label[job.label][:, :, block.start : block.stop] = values
 
     with progress_callback(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
-            run_on_cluster(cluster, jobs, store, report)
+            run_on_cluster(cluster, jobs, store_block, report)
         else:
             for job in jobs:
-                run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
+                run_locally(job, store_block, threads, report, block_seconds=_BLOCK_SECONDS)
     return plan.make_curves(values_by_label)
 
 

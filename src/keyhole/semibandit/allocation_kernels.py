@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import (
 from keyhole.draws.samplers import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
+from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
 # Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
@@ -93,7 +93,7 @@ def fund_best_knapsack(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kern
         s.funded[:] = 1
     elif s.since_solved[0] == 0:
         fill(p, s, t, rng)
-        knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+        choose_items(s, s.values, s.amounts, p.arms, p.resource, s.funded)
     # At 0 the next round solves the knapsack. A refuted estimate sets it to 0, too.
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 

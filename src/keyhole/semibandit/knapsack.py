@@ -36,7 +36,7 @@ KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as r
 
 
 class Scratch:
-    """Working memory of `knapsack`, as part of a policy's state."""
+    """Working memory of `choose_items`, as part of a policy's state."""
 
     order = int_array("arms")
     """Candidate items, the largest gain per weight first, the lower of equals first."""
@@ -270,7 +270,7 @@ def can_improve(
     return bound > needed + TIE
 
 
-def knapsack(
+def choose_items(
     s: Scratch,
     values: FloatArray,
     weights: FloatArray,
@@ -443,7 +443,7 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     sizes = check_vector("weights", weights, Range(ge=0), items)
     chosen = np.zeros(items, np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
-    knapsack(make_scratch(items), gains, sizes, items, space, chosen)
+    choose_items(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)
 
 

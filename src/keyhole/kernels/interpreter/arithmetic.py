@@ -192,7 +192,7 @@ def power_by_squaring(x: float, n: int) -> float:
     return 1.0 / result if n < 0 else result
 
 
-def _power(x: float, y: float) -> float:
+def _math_pow(x: float, y: float) -> float:
     if isinstance(y, int):
         return power_by_squaring(float(x), int(y))
     return power_of_floats(x, y)
@@ -268,7 +268,7 @@ _UNARY: Final = (
 
 MATH: Final[dict[str, Function]] = {
     **{name: _make_errorless_function(name) for name in _UNARY},
-    "pow": _power,
+    "pow": _math_pow,
     "atan2": _make_errorless_function("atan2", 2),
     # Python has its own implementations of these, which differ in the last bits.
     **{name: _load_c_function(name) for name in ("erf", "erfc", "lgamma")},

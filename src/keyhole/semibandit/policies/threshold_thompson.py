@@ -12,7 +12,7 @@ from keyhole.policy import (
     parameter,
     uniform,
 )
-from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
+from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.setting import TOLERANCE, clip_to_budget, sum_up
 from keyhole.semibandit.threshold_posterior import (
@@ -160,7 +160,7 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
         return
     draw_thresholds(p, s, t, rng)
     betas(rng, s.up, s.down, p.arms, s.values)
-    knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+    choose_items(s, s.values, s.amounts, p.arms, p.resource, s.funded)
     for arm in range(p.arms):
         if s.funded[arm] == 0:
             s.amounts[arm] = 0.0
