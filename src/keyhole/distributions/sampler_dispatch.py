@@ -147,7 +147,7 @@ def independent_pair_sampler(first: Kernel, second: Kernel) -> Kernel:
 
 
 def pair_numbers(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the numbers for `independent_pair_sampler`: the length of `first`, and both."""
+    """Return numbers for `independent_pair_sampler`: the length of `first`, `first`, `second`."""
     return np.concatenate([[len(first)], first, second])
 
 

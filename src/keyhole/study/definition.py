@@ -286,7 +286,7 @@ class Definition:
 
     @classmethod
     def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
-        """Return the definition that `to_bytes` wrote; `find_policy` finds the class.
+        """Return the definition that `to_bytes` wrote; find the policy's class by `find_policy`.
 
         With `ordered`, the fields of the setting must have the same order as today. Rows of bytes
         need this.

@@ -92,7 +92,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
 def evidence_above(s: StoppingState, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is above `null`.
 
-    StoppingState far below `floor` may be returned as minus infinity.
+    Evidence far below `floor` may be returned as minus infinity.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
@@ -102,7 +102,7 @@ def evidence_above(s: StoppingState, arm: int, null: float, floor: float) -> flo
 def evidence_below(s: StoppingState, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is below `null`.
 
-    StoppingState far below `floor` may be returned as minus infinity.
+    Evidence far below `floor` may be returned as minus infinity.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
