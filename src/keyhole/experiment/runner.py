@@ -127,7 +127,7 @@ def _created_folder(folder: Path) -> Iterator[None]:
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, except what only reports show, and of its plans' `digest_parts`."""
+    """Return a digest of a spec, except what only reports show, and its plans' `digest_parts`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
     return json_digest([table, *(digest_parts(point.spec.plan) for point in spec.points)])
 
