@@ -92,8 +92,8 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         # Only pairs with this arm are looked at, since no other pair has new evidence.
         for rival in range(p.arms):
             if rival != arm and s.evidence_pulls[rival] > 0.0 and s.left[0] > 1:
-                settle_lower(s, arm, rival, level, p.arms)
-                settle_lower(s, rival, arm, level, p.arms)
+                settle_rival(s, arm, rival, level, p.arms)
+                settle_rival(s, rival, arm, level, p.arms)
         if s.left[0] == 1:
             # The last arm is never given up, and is the best.
             settle_arm(s, argmin(s.open_pulls, p.arms), 1, p.arms)
@@ -136,7 +136,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         ]
 
 
-def settle_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
+def settle_rival(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
     """Settle the rival as not the best if its mean is proved to be below the arm's.
 
     `level` is the logarithm of the evidence that proves it.
