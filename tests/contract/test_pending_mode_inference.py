@@ -5,7 +5,7 @@ import re
 import warnings
 
 import pytest
-from tests.extent import short_or_long
+from tests.lengths import short_or_long
 
 from keyhole import simulate, stochastic
 from keyhole.contract.pending_mode_inference import describe_declaration_doubts
