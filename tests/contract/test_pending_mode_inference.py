@@ -5,7 +5,6 @@ import re
 import warnings
 
 import pytest
-from tests.lengths import short_or_long
 
 from keyhole import simulate, stochastic
 from keyhole.contract.pending_mode_inference import describe_declaration_doubts
@@ -21,6 +20,7 @@ from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.study import PendingDecisionError, Study
 from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, Policy, Problem
+from tests.lengths import short_or_long
 from tests.toys import BestAtLevel
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("only_interpreted")]
