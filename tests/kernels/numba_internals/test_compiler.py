@@ -9,7 +9,7 @@ from keyhole.kernels import kernel_declaration
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load_machine_code
 
 parts = kernel_declaration.import_internals()
-OPTIONS = kernel_declaration.options() | {"nogil": True}
+OPTIONS = kernel_declaration.njit_options() | {"nogil": True}
 SIGNATURE = "int64(float64[::1], int64)"
 
 
