@@ -77,7 +77,7 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
             {
                 "the decision": pending.taken,
                 "the state": pending.views,
-                "the stream": {"rng": pending.stream},
+                "the stream": {"rng": pending.stream_position},
             }
             for pending, _, _ in pairs
         ]
