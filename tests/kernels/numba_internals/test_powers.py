@@ -34,7 +34,9 @@ def test_powers_do_not_depend_on_constants():
     table[:, 0] = rng.lognormal(0.0, 3.0, len(table))
     table[:6, 0] = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0]
     entry = load_machine_code(
-        parts.compile_entry_point(powers, SIGNATURE, kernel_declaration.njit_options() | {"nogil": True})
+        parts.compile_entry_point(
+            powers, SIGNATURE, kernel_declaration.njit_options() | {"nogil": True}
+        )
     )
     assert entry(table, np.array(KNOWN)) == len(table)
     written, unknown = table[:, 1:8].copy(), table[:, 8:].copy()
