@@ -110,7 +110,7 @@ class SimulatedCluster(Cluster):
         future = Future()
         job = self.jobs[label]
         shape = len(job.plan.checkpoints), len(job.plan.metrics), len(part)
-        values = job.encode(part, np.zeros(shape))
+        values = job.encode_block(part, np.zeros(shape))
         heapq.heappush(self.ends, (begin + seconds, next(self.numbers), seconds, values, future))
         return future
 

@@ -13,7 +13,7 @@ from benchmarks.measure import Row, compare_with, seconds, time_in_turn
 from keyhole import simulate
 from keyhole.kernels.fingerprint import compiled_copy
 from keyhole.semibandit import CSBDT, CSBDTUCB, CTS, ESCB, MPTS, Problem
-from keyhole.semibandit.knapsack import knapsack, make_scratch
+from keyhole.semibandit.knapsack import choose_items, make_scratch
 
 INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
 INSTANCE_2 = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
@@ -81,7 +81,7 @@ def python_cts(problem, horizon, seed):
 
 def knapsacks(size):
     """Time single knapsacks, and HiGHS on the same; then a round with 200 arms."""
-    solve, rng = compiled_copy(knapsack), np.random.default_rng(1)
+    solve, rng = compiled_copy(choose_items), np.random.default_rng(1)
     for items in (20, 200):
         means = np.linspace(0.25, 0.65, items)
         weights = 0.2 + 0.7 * rng.random(items)

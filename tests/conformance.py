@@ -22,7 +22,7 @@ from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
 from keyhole.testing.policy_checks import (
     copies_go_on_alone,
     engine_is_deterministic,
-    play_sizes,
+    play_with_arm_counts,
     saving_changes_nothing,
     works_for_any_number_of_arms,
 )
@@ -37,7 +37,7 @@ SIZES = (1, 12)
 
 def works_for_few_arms(subject):
     """Check what `works_for_any_number_of_arms` does, for few enough arms to be interpreted."""
-    play_sizes(subject, SIZES)
+    play_with_arm_counts(subject, SIZES)
 
 
 INTERPRETED = (*(check for check in ALL if check not in COMPILED), works_for_few_arms)

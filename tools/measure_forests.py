@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from keyhole.data.random_forest_training import CONFIGURATIONS, load_houses, train
+from keyhole.data.random_forest_training import CONFIGURATIONS, load_houses, train_and_score
 from keyhole.validate import Range, check_integer
 
 SHIPPED: Final = Path(__file__).parents[1] / "src" / "keyhole" / "data" / "ames"
@@ -29,7 +29,7 @@ def measure_forests(runs: int, seed: int) -> Iterator[tuple[str, str, str, str]]
     # The seeds are those of the runs of `ForestTrainer`, whose numbers begin with 1.
     for task, configuration in product(range(seed + 1, seed + 1 + runs), CONFIGURATIONS):
         began = time.process_time()  # other programs on the machine do not lengthen it
-        reward = train((configuration, task))
+        reward = train_and_score((configuration, task))
         yield str(configuration), f"{reward:.6g}", f"{time.process_time() - began:.6g}", ""
 
 

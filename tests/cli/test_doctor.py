@@ -55,7 +55,7 @@ def quiet_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.1, 0.1, 0.1), raising=False)
     monkeypatch.setattr(doctor, "_QUOTA", tmp_path / "cpu.max")
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
-    monkeypatch.setattr(doctor, "changed_settings", dict)
+    monkeypatch.setattr(doctor, "changed_compiler_settings", dict)
     return tmp_path
 
 
@@ -78,9 +78,9 @@ def test_nothing_is_found_on_an_idle_machine(slow):
 
 
 def test_settings_that_slow_down(slow, monkeypatch):
-    monkeypatch.setattr(doctor, "changed_settings", lambda: {"OPT": 0})
+    monkeypatch.setattr(doctor, "changed_compiler_settings", lambda: {"OPT": 0})
     assert_only(slow, "NUMBA_OPT; unset")
-    monkeypatch.setattr(doctor, "changed_settings", dict)
+    monkeypatch.setattr(doctor, "changed_compiler_settings", dict)
     monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
     assert_only(slow, "KEYHOLE_INTERPRET is set")
 

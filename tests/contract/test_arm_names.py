@@ -6,7 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.contract.arm_names import ArmNames, entry_names, name_text, order_by_name, split_names
+from keyhole.contract.arm_names import (
+    ArmNames,
+    entry_names_for_errors,
+    name_text,
+    order_by_name,
+    split_named_arms,
+)
 
 
 class Colour(enum.Enum):
@@ -27,8 +33,8 @@ class Colour(enum.Enum):
 def test_names_are_any_hashable_values(names):
     found = ArmNames("arms", names)
     assert found.names == tuple(names)
-    assert [found.number("arm", name) for name in names] == list(range(len(names)))
-    assert found.column("arms", list(names)).tolist() == list(range(len(names)))
+    assert [found.find_number("arm", name) for name in names] == list(range(len(names)))
+    assert found.find_numbers("arms", list(names)).tolist() == list(range(len(names)))
 
 
 def test_an_enumeration_names_arms_by_its_members():
@@ -45,9 +51,9 @@ def test_scalars_of_numpy_become_plain_values():
 
 def test_equal_names_are_one_name():
     names = ArmNames("arms", [1, "1"])
-    assert names.number("arm", True) == names.number("arm", 1.0) == 0
-    assert names.number("arm", np.int64(1)) == 0
-    assert names.number("arm", "1") == 1
+    assert names.find_number("arm", True) == names.find_number("arm", 1.0) == 0
+    assert names.find_number("arm", np.int64(1)) == 0
+    assert names.find_number("arm", "1") == 1
 
 
 @pytest.mark.parametrize(
@@ -83,16 +89,16 @@ def test_other_names_are_refused(names, message):
 def test_unknown_names_are_refused(name, message):
     names = ArmNames("arms", ["red", 7])
     with pytest.raises(ValueError, match=f"^{message}$"):
-        names.number("arm", name)
+        names.find_number("arm", name)
     with pytest.raises(ValueError, match=rf"^arms\[1\]{message.removeprefix('arm')}$"):
-        names.column("arms", ["red", name])
+        names.find_numbers("arms", ["red", name])
 
 
 def test_names_that_read_alike_are_told_apart():
     names = ArmNames("arms", [1, "1", None, "None", "red"])
     assert [names.text(arm) for arm in range(5)] == ["1", "'1'", "None", "'None'", "red"]
     with pytest.raises(ValueError, match=r"^arm must be one of 1, '1', None, 'None', red; got 2$"):
-        names.number("arm", 2)
+        names.find_number("arm", 2)
 
 
 def test_texts_of_arms_differ_where_their_representations_do_not():
@@ -122,16 +128,16 @@ def test_a_text_of_an_arm_is_one_printable_line():
 
 def test_many_names_are_listed_in_part():
     with pytest.raises(ValueError, match=r"98, 99 and 900 more; got -1$"):
-        ArmNames("arms", range(1000)).number("arm", -1)
+        ArmNames("arms", range(1000)).find_number("arm", -1)
 
 
 def test_names_of_problems_differ_as_texts():
     with pytest.raises(ValueError, match="the names of arms of means must differ, got '1' twice"):
-        split_names("means", {1: 0.2, "1": 0.3})
+        split_named_arms("means", {1: 0.2, "1": 0.3})
 
 
 def test_a_name_of_thousands_of_digits_is_shortened_in_errors():
-    (field,) = entry_names("means", {10**5000: 0.2})
+    (field,) = entry_names_for_errors("means", {10**5000: 0.2})
     assert field == "means[a whole number of 5001 digits]"
 
 

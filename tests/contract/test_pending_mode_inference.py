@@ -7,13 +7,13 @@ import warnings
 import pytest
 
 from keyhole import simulate, stochastic
-from keyhole.contract.pending_mode_inference import describe_doubts
+from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
 from keyhole.contract.state_arrays import float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.streams import uniform
-from keyhole.play.policy_simulation_job import plan_parts
+from keyhole.play.policy_simulation_job import digest_parts
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
@@ -381,7 +381,7 @@ def test_a_declaration_against_the_analysis_holds_with_a_warning():
     [EXP3, Working, derive(EXP3, pending=("wait",)), derive(Counting, pending=("ignore",))],
 )
 def test_policies_that_wait_or_recompute_are_not_warned(policy):
-    assert describe_doubts(policy) == ""
+    assert describe_declaration_doubts(policy) == ""
 
 
 def test_a_class_of_a_setting_without_modes_waits_with_the_reason():
@@ -499,7 +499,7 @@ def test_a_wrapper_waits_if_its_base_waits():
 def test_the_declared_modes_are_part_of_the_cache_key():
     def digest(policy):
         work = SimulatedWorkers(2)
-        return plan_parts(
+        return digest_parts(
             Plan.make(ARMS, {"x": policy}, horizon=9, checkpoints=None, seed=0, workers=work)
         )[0]
 

@@ -474,7 +474,7 @@ def test_no_own_policy_is_doubted():
     assert [
         text
         for policy in map(with_base, bound)
-        if (text := pending_mode_inference.describe_doubts(policy))
+        if (text := pending_mode_inference.describe_declaration_doubts(policy))
     ] == []
 
 

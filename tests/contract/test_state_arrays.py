@@ -97,8 +97,8 @@ def test_single_values_are_returned_and_arrays_filled(fields, value, filled):
 
         buffer[:3] = 1.5
         assert total(buffer) == 3.0
-        assert layout.targets() == {"a": "targets.a"}
+        assert layout.target_expressions() == {"a": "targets.a"}
     else:
         layout.writer()(buffer, 0, (2,), value)
         assert read(buffer, 0, (2,)) == value
-        assert layout.targets() == {}
+        assert layout.target_expressions() == {}

@@ -6,19 +6,19 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import ForestTrainer, forests, load_forest_runs, read_measured_csv
-from keyhole.data.random_forest_training import CONFIGURATIONS, make_task, train
+from keyhole.data.random_forest_training import CONFIGURATIONS, draw_task, train_and_score
 from keyhole.resource import RCUCB, Power
 
 
 def test_training_is_real_and_repeatable():
     few = CONFIGURATIONS[0]
-    found = [train((few, 2)), train((few, 2)), train((few, 4))]
+    found = [train_and_score((few, 2)), train_and_score((few, 2)), train_and_score((few, 4))]
     assert found[0] == found[1] != found[2]
     assert all(0.2 < reward < 0.8 for reward in found)
 
 
 def test_tasks_differ_in_size_and_in_splits():
-    tasks = [make_task(seed, 2930) for seed in range(200)]
+    tasks = [draw_task(seed, 2930) for seed in range(200)]
     sizes = [len(one[0][0]) + len(one[0][1]) for one in tasks]
     assert min(sizes) >= 150
     assert max(sizes) <= 450

@@ -210,7 +210,7 @@ def test_an_inconsistent_ledger_is_refused(copy_learner, group, name, value, mes
     learner = QPMD().learner(arms=2, feedback="named")
     learner.ask()
     learner.tell([(0, 1.0)])
-    learner._saved_views()[group][name][0] = value
+    learner._views_to_save()[group][name][0] = value
     with pytest.raises(ValueError, match=message):
         copy_learner(learner)
 

@@ -17,7 +17,7 @@ from keyhole.distributions.reward_distributions import UNIT, truncated_mean
 from keyhole.distributions.sampler_dispatch import (
     combine_distributions,
     dispatch_kernel,
-    pair_kernel,
+    independent_pair_sampler,
     pair_numbers,
 )
 from keyhole.distributions.scipy_distribution import CELLS
@@ -176,7 +176,9 @@ def test_distributions_of_one_kind_have_the_kernel_of_that_kind():
 def test_a_pair_draws_one_after_the_other():
     first, second = Beta(2, 3), Replay([4.0, 5.0, 6.0])
     both = draws(
-        pair_kernel(first.draw, second.draw), pair_numbers(first.numbers, second.numbers), 300
+        independent_pair_sampler(first.draw, second.draw),
+        pair_numbers(first.numbers, second.numbers),
+        300,
     )
     assert (both[:, 0] == draws(first.draw, first.numbers, 300)).all()
     assert set(both[:, 1]) == {4.0, 5.0, 6.0}

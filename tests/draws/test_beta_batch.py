@@ -6,7 +6,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 
-from keyhole.draws.samplers import _none_of_four, beta, beta_by_steps, betas
+from keyhole.draws.samplers import _draw_none_of_four, beta, beta_by_steps, betas
 from keyhole.draws.streams import stream
 from keyhole.kernels.kernel_declaration import kernel
 from keyhole.policy import float_array, int_array
@@ -92,7 +92,7 @@ def test_a_policy_with_integer_shapes_is_refused():
 
 
 def test_batches_work_without_vector_instructions(monkeypatch):
-    slow = {"_draw_four": kernel(_none_of_four)}
+    slow = {"_draw_four": kernel(_draw_none_of_four)}
     copied = kernel(FunctionType(betas.py_func.__code__, betas.py_func.__globals__ | slow))
     rng = np.random.default_rng(2)
     a, b = shapes(30, 5.0, rng), shapes(30, 5.0, rng)

@@ -14,7 +14,7 @@ from keyhole.draws.betting_evidence import (
     log_evidence_against,
     log_evidence_below,
 )
-from keyhole.draws.mean_bounds import log_mixture_above
+from keyhole.draws.mean_bounds import log_mixture_evidence_above
 from tests.reference.bets import log_mean_wealth
 
 pytestmark = pytest.mark.interpreted
@@ -57,7 +57,7 @@ def test_no_reward_shows_more_than_the_bet_or_less_than_it_did(rewards, null):
     shared = log_mean_wealth(rewards, null, null, 1.0, steps=GRID)
     assert shared <= exact + 1e-9
     assert value <= exact + 1e-6
-    assert value >= log_mixture_above(kept[3], kept[2], null, 1e-9)
+    assert value >= log_mixture_evidence_above(kept[3], kept[2], null, 1e-9)
     if value > -math.inf:
         assert value == pytest.approx(shared, abs=1e-6)
 
@@ -65,7 +65,7 @@ def test_no_reward_shows_more_than_the_bet_or_less_than_it_did(rewards, null):
 def test_the_evidence_of_rewards_of_0_and_1_has_the_same_bits():
     for total, pulls in ((10, 10), (30, 40), (7, 9), (560, 1000)):
         kept = tally([1.0] * total + [0.0] * (pulls - total))
-        bits = log_mixture_above(float(total), float(pulls), 0.45, 0.1)
+        bits = log_mixture_evidence_above(float(total), float(pulls), 0.45, 0.1)
         assert log_evidence_above(*kept, 0.45, 0.1) == bits > 0.1
         mirrored = tally([0.0] * total + [1.0] * (pulls - total))
         assert log_evidence_below(*mirrored, 0.55, 0.1) == pytest.approx(bits, abs=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from keyhole.draws.mean_bounds import log_mixture_above
+from keyhole.draws.mean_bounds import log_mixture_evidence_above
 
 pytestmark = pytest.mark.interpreted
 
@@ -27,7 +27,7 @@ def log_e(total, pulls, null):
 
 
 def is_mean_above(total, pulls, null, level):
-    return log_mixture_above(total, pulls, null, level) >= level
+    return log_mixture_evidence_above(total, pulls, null, level) >= level
 
 
 def is_mean_below(total, pulls, null, level):

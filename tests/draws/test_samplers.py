@@ -199,7 +199,7 @@ def test_the_normal_tail_beyond_the_last_strip_has_its_weight(many_normal):
 def test_the_chances_behind_the_rejections_are_exact():
     for k in range(200):
         plain = (k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi)
-        assert samplers._stirling_rest(float(k)) == pytest.approx(
+        assert samplers._stirling_remainder(float(k)) == pytest.approx(
             math.lgamma(k + 1) - plain, abs=1e-10
         )
     for n, p in ((30, 0.4), (1000, 0.02), (10**6, 0.3)):
@@ -319,8 +319,8 @@ def test_bernoulli_uses_one_draw():
 @kernel
 def beta_step_by_step(rng, a, b):
     """Draw what `beta` draws from shapes of at least 1, without its shortcut."""
-    first = samplers._gamma_from_one(rng, a)
-    return first / (first + samplers._gamma_from_one(rng, b))
+    first = samplers._gamma_from_shape_one(rng, a)
+    return first / (first + samplers._gamma_from_shape_one(rng, b))
 
 
 @pytest.mark.parametrize(
@@ -339,5 +339,5 @@ def test_the_shortcut_of_beta_draws_the_same_numbers_from_the_same_words(a, b):
 
 def test_the_shortcut_of_beta_is_not_always_taken():
     rng = stream(0)
-    missed = sum(samplers._usual_gamma(rng, 2.5) < 0 for _ in range(5_000))
+    missed = sum(samplers._gamma_by_first_proposal(rng, 2.5) < 0 for _ in range(5_000))
     assert 0.005 < missed / 5_000 < 0.1

@@ -21,7 +21,7 @@ from keyhole.stochastic import UCB1, Policy, ThompsonSampling
 pytestmark = pytest.mark.interpreted
 
 
-class PendingPolicy:
+class PolicyWithPending:
     """A policy of the classical bandit and its two memories."""
 
     def __init__(self, policy, arms=4, seed=5):
@@ -60,7 +60,7 @@ def row(t, arm, reward=0.0):
 
 @pytest.mark.parametrize("policy", [UCB1(), ThompsonSampling()], ids=repr)
 def test_without_pending_decisions_it_decides_as_a_learner(policy):
-    policy_state, learner = PendingPolicy(policy), policy.learner(arms=4, seed=5)
+    policy_state, learner = PolicyWithPending(policy), policy.learner(arms=4, seed=5)
     for t in range(1, 100):
         arm = policy_state.decide(t, [])
         assert arm == learner.ask()
@@ -69,7 +69,7 @@ def test_without_pending_decisions_it_decides_as_a_learner(policy):
 
 
 def test_pending_decisions_affect_the_copy_only():
-    policy_state = PendingPolicy(UCB1())
+    policy_state = PolicyWithPending(UCB1())
     assert policy_state.decide(1, []) == 0
     settled = policy_state.cells.copy()
     assert policy_state.decide(3, [(1, 0), (2, 1)]) == 2
@@ -78,7 +78,7 @@ def test_pending_decisions_affect_the_copy_only():
 
 
 def test_new_pending_decisions_are_imputed_on_the_same_copy():
-    policy_state, pending = PendingPolicy(UCB1()), []
+    policy_state, pending = PolicyWithPending(UCB1()), []
     for t in range(1, 30):
         again = policy_state.decide(t, pending)
         policy_state.decide(t, pending[:-1])
@@ -87,7 +87,7 @@ def test_new_pending_decisions_are_imputed_on_the_same_copy():
 
 
 def test_rows_told_together_are_learnt_in_order():
-    together, single = PendingPolicy(ThompsonSampling()), PendingPolicy(ThompsonSampling())
+    together, single = PolicyWithPending(ThompsonSampling()), PolicyWithPending(ThompsonSampling())
     rows = [(t, t % 4, (t % 3) / 2) for t in range(1, 40)]
     together.tell(*rows)
     for one in rows:
@@ -97,7 +97,7 @@ def test_rows_told_together_are_learnt_in_order():
 
 
 def test_imputation_draws_from_a_stream_of_its_own():
-    policy_state = PendingPolicy(ThompsonSampling())
+    policy_state = PolicyWithPending(ThompsonSampling())
     policy_state.tell(*[(t, t % 4, 0.5) for t in range(1, 9)])
     stream = policy_state.words[:2].copy()
     policy_state.run(np.array([row(9, 1)[: ROW_HEADER + 1]] * 3), 10, 3, DECIDE)
@@ -131,7 +131,7 @@ class Aging(Policy):
 
 
 def test_imputation_knows_round_and_age():
-    policy_state, pending = PendingPolicy(Aging()), row(7, 2)
+    policy_state, pending = PolicyWithPending(Aging()), row(7, 2)
     pending[1] = 0.25
     policy_state.run(pending[: ROW_HEADER + 1], 10, 1, DECIDE)
     begin = policy_state.plan[1]
@@ -139,7 +139,7 @@ def test_imputation_knows_round_and_age():
 
 
 def test_a_decision_that_is_not_allowed_is_reported():
-    policy_state = PendingPolicy(UCB1())
+    policy_state = PolicyWithPending(UCB1())
     policy_state.cells.view(np.int64)[policy_state.plan[3]] = 4
     assert not policy_state.run(np.zeros(1), 1, 0, CHECK)
     policy_state.cells.view(np.int64)[policy_state.plan[3]] = 3
@@ -147,7 +147,7 @@ def test_a_decision_that_is_not_allowed_is_reported():
 
 
 def test_it_recommends_from_the_settled_state():
-    policy_state = PendingPolicy(UCB1())
+    policy_state = PolicyWithPending(UCB1())
     policy_state.tell((1, 0, 0.1), (2, 1, 0.9))
     policy_state.decide(3, [(3, 0)])
     policy_state.run(np.zeros(1), 3, 0, RECOMMEND)

@@ -43,4 +43,4 @@ def small_blocks(monkeypatch):
         self.remaining = [gap for gap in (first[8:], *others) if gap]
         return first[:8]
 
-    monkeypatch.setattr(SimulationJob, "next_block", take)
+    monkeypatch.setattr(SimulationJob, "take_next_block", take)

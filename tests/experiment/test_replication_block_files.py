@@ -13,7 +13,7 @@ def write(folder, first, stop):
     """Write a block in which the value of each replication is its number."""
     values = np.arange(first, stop, dtype=np.float64).reshape(1, 1, -1)
     block = range(first, stop)
-    write_block(folder, "name", block, JOB.encode(block, values))
+    write_block(folder, "name", block, JOB.encode_block(block, values))
 
 
 def test_blocks_are_joined_in_order(tmp_path):

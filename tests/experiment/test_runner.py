@@ -155,7 +155,11 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
-        (keyhole.play.simulation_plan, "spaced_rounds", lambda table, first, horizon: (25, 60)),
+        (
+            keyhole.play.simulation_plan,
+            "spaced_checkpoints",
+            lambda table, first, horizon: (25, 60),
+        ),
         (keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"]),
         (keyhole.play.policy_simulation_job, "compiled_packages_digest", lambda: "0"),
         (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),

@@ -8,7 +8,7 @@ import numba
 import pytest
 
 from keyhole.kernels import kernel_declaration
-from keyhole.kernels.kernel_declaration import changed_settings
+from keyhole.kernels.kernel_declaration import changed_compiler_settings
 
 PLAY = """
 from keyhole import simulate
@@ -46,11 +46,11 @@ for words in (["catalog"], ["cache", "info"], ["doctor"], ["study", "show", sys.
         except SystemExit as end:
             assert not end.code, words
 assert not [name for name in sys.modules if name.split(".")[0] == "numba"]
-helpers = machine_code.load_extension("_helperlib").c_helpers
+helpers = machine_code.load_numba_extension("_helperlib").c_helpers
 names = [*helpers, *(f"numba_{name}" for name in helpers), "lgamma", "log2", "PyErr_SetString"]
 names += ["numba_do_raise", "PyExc_ValueError", "_Py_NoneStruct", "PyThread_get_thread_ident"]
 before = [binding.address_of_symbol(name) for name in names]
-kind = machine_code.processor()
+kind = machine_code.describe_processor()
 
 from numba.core.registry import cpu_target
 generator = cpu_target.target_context.codegen()
@@ -85,9 +85,9 @@ BY_NAME = {
 @pytest.mark.parametrize(("name", "text"), [(n, t) for n, ts in BY_NAME.items() for t in ts])
 def test_settings_of_numba_count_wherever_they_are_set(monkeypatch, name, text):
     kinds = {"OPT": numba.core.config._process_opt_level, "CPU_NAME": str, "CPU_FEATURES": str}
-    assert name not in changed_settings()
+    assert name not in changed_compiler_settings()
     monkeypatch.setattr(numba.config, name, kinds.get(name, int)(text))
-    assert name in changed_settings()
+    assert name in changed_compiler_settings()
 
 
 def test_defaults_of_numba_are_not_settings():

@@ -163,7 +163,7 @@ def test_an_error_of_cached_code_names_the_current_line(monkeypatch):
         return really(owner, *rest)
 
     monkeypatch.setattr(compile_cache, "_compile", counting)
-    monkeypatch.setattr(compile_cache, "_load", lambda path: None)
+    monkeypatch.setattr(compile_cache, "_load_cached_code", lambda path: None)
     for number, (doc, comment) in enumerate(
         [("", ""), ('\n    """Why."""', "# so\n\n    # it is")]
     ):

@@ -15,10 +15,10 @@ def job(replications, horizon=100, left=None):
 
 def test_the_first_block_is_small_until_a_speed_is_measured():
     it = job(10**6)
-    assert not it.is_measured
-    assert it.next_block(10.0) == range(10_000)  # a million rounds
+    assert not it.is_duration_known
+    assert it.take_next_block(10.0) == range(10_000)  # a million rounds
     it.record_block(range(10_000), 0.5)
-    assert it.next_block(10.0) == range(10_000, 210_000)
+    assert it.take_next_block(10.0) == range(10_000, 210_000)
     assert it.rounds_left == 100 * 790_000
 
 
@@ -27,25 +27,25 @@ def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
     it = job(1000)
     it.record_block(range(10), 1.0)
     it.remaining = [range(1000)]
-    assert len(it.next_block(10.0, at_once)) == count
+    assert len(it.take_next_block(10.0, at_once)) == count
 
 
 def test_every_thread_has_a_replication_where_one_takes_long():
     it = job(100)
     it.record_block(range(1), 1000.0)
-    assert len(it.next_block(10.0, 3)) == 3
+    assert len(it.take_next_block(10.0, 3)) == 3
 
 
 def test_what_was_played_before_is_stepped_over():
     it = job(100, left=[range(5), range(90, 95)])
-    assert [it.next_block(10.0), it.next_block(10.0)] == [range(5), range(90, 95)]
+    assert [it.take_next_block(10.0), it.take_next_block(10.0)] == [range(5), range(90, 95)]
     assert it.remaining == []
 
 
 def test_a_block_is_no_larger_than_a_message(monkeypatch):
     monkeypatch.setattr(keyhole.play.policy_simulation_job, "_MOST_VALUES", 100)
     it = job(10**6)
-    assert len(it.next_block(10.0)) == 48
+    assert len(it.take_next_block(10.0)) == 48
 
 
 def test_progress_is_that_of_all_blocks(monkeypatch):

@@ -2,7 +2,7 @@ import sys
 from types import SimpleNamespace
 
 import keyhole.play.progress
-from keyhole.play.progress import print_step, progress_callback
+from keyhole.play.progress import print_step_name, progress_callback
 
 
 def test_nothing_is_shown_unless_wanted(capsys):
@@ -80,7 +80,7 @@ def test_a_notebook_has_one_line_that_changes(capsys, monkeypatch):
         for played in (0, 5, 10):
             report("LSA", played, 10)
         report("APT", 10, 10)
-    print_step("writing tables")
+    print_step_name("writing tables")
     assert capsys.readouterr() == ("", "")
     ((half, whole, other, step),) = notebook.shown
     assert half.startswith("LSA: 50 %")
@@ -93,7 +93,7 @@ def test_another_cell_of_a_notebook_has_a_line_of_its_own(monkeypatch):
     notebook = Notebook(monkeypatch)
     for count in (1, 1, 2):
         notebook.shell.execution_count = count
-        print_step(f"step {count}")
+        print_step_name(f"step {count}")
     assert notebook.shown == [["step 1", "step 1"], ["step 2"]]
 
 

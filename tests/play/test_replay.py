@@ -77,7 +77,7 @@ COMPILED = ("Thompson", "censored", "RCUCB")  # a draw, a context, a decision of
 
 def memory(learner):
     """Return all that a learner is, but who may ask and what it was last told."""
-    saved = learner._saved()
+    saved = learner._make_saved_learner()
     arrays = {n: a.tolist() for group in saved.arrays.values() for n, a in group.items()}
     return saved.rounds, saved.pending, saved.stream.tolist(), arrays
 

@@ -40,16 +40,16 @@ def test_an_abandoned_pool_begins_no_further_task():
 
     pool = DaemonThreadPool([first, lambda: later.append(1)], 1)
     begun.wait()
-    assert not pool.abandon(0.01)
+    assert not pool.shut_down(0.01)
     go_on.set()
-    assert pool.abandon(10.0)
+    assert pool.shut_down(10.0)
     assert later == []
 
 
 def test_who_does_not_end_is_left_behind():
     for_ever = threading.Event()
     pool = DaemonThreadPool([for_ever.wait], 1)
-    assert not pool.abandon(0.05)  # comes back
+    assert not pool.shut_down(0.05)  # comes back
     for_ever.set()
 
 

@@ -32,7 +32,7 @@ def told():
 
 def test_what_is_left_takes_as_much_longer_as_what_is_done(told):
     clock, shown, count = told
-    report = count.of("one/a")
+    report = count.tracker("one/a")
     clock.now = 10.0
     assert report("LSA", 0, 1000) == ""  # nothing is known yet
     clock.now = 1000.0
@@ -47,7 +47,7 @@ def test_what_is_left_takes_as_much_longer_as_what_is_done(told):
 def test_what_is_expected_weighs_not_rounds_alone():
     clock = Clock()
     work = [WorkItem("a", "quick", 1000, 10.0), WorkItem("a", "slow", 1000, 90.0)]
-    report = TotalProgress(work, None, clock).of("a")
+    report = TotalProgress(work, None, clock).tracker("a")
     report("quick", 0, 1000)
     clock.now = 10.0
     assert report("quick", 1000, 1000) == "about 90 s left"
@@ -60,7 +60,7 @@ def test_what_is_expected_weighs_not_rounds_alone():
 
 def test_rounds_of_an_earlier_call_say_nothing_of_the_speed(told):
     clock, shown, count = told
-    report = count.of("one/a")
+    report = count.tracker("one/a")
     assert report("LSA", 1000, 1000) == ""  # all was read from a block
     assert shown[-1][1] == pytest.approx(1 / 8)
     assert report("APT", 500, 1000) == ""
@@ -70,13 +70,13 @@ def test_rounds_of_an_earlier_call_say_nothing_of_the_speed(told):
 
 def test_work_without_progress_is_done_with_its_place(told):
     _, shown, count = told
-    count.finish("one")  # on file, or played for another entry
+    count.mark_as_done("one")  # on file, or played for another entry
     assert shown[-1][1] == pytest.approx(1 / 4)
-    count.finish("two/b")
+    count.mark_as_done("two/b")
     assert shown[-1][1:] == (1.0, "")
 
 
 def test_progress_of_unknown_work_is_ignored(told):
     _, shown, count = told
-    assert count.of("one/a")("somebody", 5, 10) == ""
+    assert count.tracker("one/a")("somebody", 5, 10) == ""
     assert not shown

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.play.policy_simulation_job import json_digest, plan_parts
+from keyhole.play.policy_simulation_job import digest_parts, json_digest
 from keyhole.play.simulation_plan import Plan
 from keyhole.stochastic import KLUCB, UCB1
 
@@ -78,7 +78,7 @@ def test_plots_and_tables_have_the_names():
 
 def digest(problem, *, details):
     plan = Plan.make(problem, [UCB1()], horizon=10, checkpoints=None, seed=0, details=details)
-    return json_digest(plan_parts(plan))
+    return json_digest(digest_parts(plan))
 
 
 def test_cached_results_do_not_depend_on_names_unless_metrics_are_called_by_them():

@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from keyhole.semibandit import knapsack as search
 from keyhole.semibandit.knapsack import (
-    knapsack,
+    choose_items,
     list_fitting_items,
     make_scratch,
     rank_items,
@@ -203,7 +203,7 @@ def test_the_log_is_cleared_of_what_is_no_longer_needed(monkeypatch):
     monkeypatch.setattr(search, "LOG", 3)
     monkeypatch.setattr("keyhole.semibandit.knapsack.LOG", 3)
     chosen = np.zeros(60, np.int64)
-    knapsack(s, values, weights, 60, capacity, chosen)
+    choose_items(s, values, weights, 60, capacity, chosen)
     assert struck
     assert all(left < logged for logged, left in struck)
     assert np.array_equal(chosen.astype(bool), expected)

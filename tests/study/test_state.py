@@ -103,7 +103,8 @@ def test_one_at_a_time_the_decisions_are_a_learners(tmp_path, policy, facts, ask
                 study.recommend()
         state = state_of(study)
         state.arrays_to_save()
-        for name, learnt in learner._saved().arrays["state"].items():  # what is not scratch
+        learnt_state = learner._make_saved_learner().arrays["state"]
+        for name, learnt in learnt_state.items():  # what is not scratch
             assert state.policy_state.state[name].tolist() == learnt.tolist(), name
         check_rebuilt_states_agree(study, asked(rng))
 

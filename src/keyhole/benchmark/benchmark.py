@@ -22,7 +22,7 @@ from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import folder_lock, has_content, open_draft, write_atomically
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import print_step, track_total
+from keyhole.play.progress import print_step_name, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.provenance import describe_software
 from keyhole.results.estimate import compare, mean_estimate
@@ -103,7 +103,7 @@ def bench(
         _simulate(specs, cache, threads, progress)
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
-            print_step("measuring the time of a round")
+            print_step_name("measuring the time of a round")
         content = results_file.BenchmarkFile(
             format=results_file.FORMAT,
             version=results_file.VERSION,
@@ -165,8 +165,8 @@ def _simulate(
     # time left depends on which are done.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
-            cache.fill([spec], None, threads, total.of(name))
-            total.finish(name)
+            cache.fill([spec], None, threads, total.tracker(name))
+            total.mark_as_done(name)
 
 
 class _RoundTimes:

@@ -42,7 +42,7 @@ def run_bench(
     from keyhole.benchmark import RESULTS_FILE, bench
     from keyhole.benchmark.report import write_benchmark_page
     from keyhole.benchmark.summary import summarize
-    from keyhole.play.progress import print_step
+    from keyhole.play.progress import print_step_name
 
     try:
         content = bench(
@@ -61,7 +61,7 @@ def run_bench(
             raise type(error)(f"--{error}") from error
         raise
     if not quiet:
-        print_step("writing the page")
+        print_step_name("writing the page")
     # The page is written before anything is printed, since a closed pipe makes printing fail.
     paths = {"results": out / RESULTS_FILE, "report": write_benchmark_page(out, content)}
     summaries = summarize(content)

@@ -11,7 +11,7 @@ from keyhole.experiment import compile_jobs, setting_registry
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
-from keyhole.kernels.compile_cache import find_code_file, read_keys
+from keyhole.kernels.compile_cache import find_code_file, read_cache_keys
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.validate import check_choice, short_repr, suggestion
 
@@ -65,7 +65,7 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
     """Print for each kernel of a policy whether its code is cached, and if not, what changed."""
     if is_interpreted():
         raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
-    keys = read_keys()
+    keys = read_cache_keys()
     rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _policy_jobs(name)]
     lines = (f"{row['kernel']}: {_describe_state(row)}" for row in rows)
     print_result(rows, *lines, as_json=as_json)

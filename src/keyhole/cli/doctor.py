@@ -13,9 +13,9 @@ from typing import Final
 
 from keyhole.cli.output import one_line_text, print_result
 from keyhole.extras import EXTRAS
-from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_usable
+from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_folder_usable
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.kernels.kernel_declaration import changed_settings
+from keyhole.kernels.kernel_declaration import changed_compiler_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 
@@ -83,13 +83,13 @@ def _slow_compilation() -> Iterator[str]:
             "KEYHOLE_INTERPRET is set: policies run in Python, which takes some 100 times as long; "
             "unset it"
         )
-    if changed := changed_settings():
+    if changed := changed_compiler_settings():
         names = ", ".join(f"NUMBA_{name}" for name in changed)
         yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
     folder, files = cache_folder(), cached_files()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the sentence below says the same
-        is_kept = is_usable(folder) and os.access(folder, os.W_OK)
+        is_kept = is_folder_usable(folder) and os.access(folder, os.W_OK)
     if not is_kept:
         yield (
             f"compiled code is not kept: every process compiles anew, for seconds a policy, since "

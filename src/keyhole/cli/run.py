@@ -22,7 +22,7 @@ from keyhole.experiment.sweep_summary import (
     summarize_sweep,
 )
 from keyhole.pages.notebook_html import text_table
-from keyhole.play.progress import print_step
+from keyhole.play.progress import print_step_name
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import capitalize, count_text
 
@@ -48,7 +48,7 @@ def run_spec(
     result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
     summaries = Summaries.of(result) if "sweep" in result.spec else None
     if not quiet:
-        print_step("drawing the report")
+        print_step_name("drawing the report")
     # The report is written before anything is printed, since a closed pipe makes printing fail.
     report = try_to_write(write_run_report, result, summaries=summaries)
     if as_json:

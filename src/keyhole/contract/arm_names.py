@@ -37,13 +37,13 @@ class ArmNames(Sequence[Hashable]):
     Examples
     --------
     >>> names = ArmNames("arms", ["red", ("dark", 2)])
-    >>> names[1], names.number("arm", "red"), names.text(1)
+    >>> names[1], names.find_number("arm", "red"), names.text(1)
     (('dark', 2), 0, "('dark', 2)")
     """
 
     def __init__(self, field: str, values: Any) -> None:
         entries = validate.check_sequence(field, values, "a number, or a sequence of names")
-        self.names = tuple(_check_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
+        self.names = tuple(_check_arm_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
         validate.check_distinct(field, self.names[:1])  # refuses an empty sequence
         self._numbers: dict[Hashable, int] = {}
         for number, name in enumerate(self.names):
@@ -64,7 +64,7 @@ class ArmNames(Sequence[Hashable]):
         """Return the names, shortened."""
         return validate.short_repr(list(self.names))
 
-    def number(self, field: str, name: Any) -> int:
+    def find_number(self, field: str, name: Any) -> int:
         """Return the number of an arm by its name; errors call it `field`."""
         try:
             return self._numbers[name]
@@ -74,14 +74,14 @@ class ArmNames(Sequence[Hashable]):
             got = f"got {validate.short_repr(name)}{hint}"
             raise ValueError(f"{field} must be one of {self._list_names()}; {got}") from None
 
-    def column(self, field: str, names: Any) -> NDArray[np.int64]:
+    def find_numbers(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
         entries = validate.check_sequence(field, names)
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
             # Read again one by one, for an error that names the row.
-            numbers = (self.number(f"{field}[{i}]", name) for i, name in enumerate(entries))
+            numbers = (self.find_number(f"{field}[{i}]", name) for i, name in enumerate(entries))
             return np.fromiter(numbers, np.int64)
 
     def text(self, number: int) -> str:
@@ -122,16 +122,16 @@ def name_text(name: Any) -> str:
     return str.__str__(name) if isinstance(name, str) else validate.short_repr(name)
 
 
-def split_names(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
+def split_named_arms(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
     """Return the values of arms, and their names if `arms` is a mapping by name, else None.
 
     The texts of the names must differ, since metrics of an arm are called by them.
 
     Examples
     --------
-    >>> split_names("means", {"red": 0.04, "blue": 0.05})
+    >>> split_named_arms("means", {"red": 0.04, "blue": 0.05})
     ([0.04, 0.05], ('red', 'blue'))
-    >>> split_names("means", [0.04, 0.05])
+    >>> split_named_arms("means", [0.04, 0.05])
     ([0.04, 0.05], None)
     """
     if not isinstance(arms, Mapping):
@@ -146,12 +146,12 @@ def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...
     return plain_names
 
 
-def entry_names(field: str, arms: Any) -> list[str]:
+def entry_names_for_errors(field: str, arms: Any) -> list[str]:
     """Return the names of the arms' values in errors: ``means[0]``, or ``means['red']``.
 
     Examples
     --------
-    >>> entry_names("means", {"red": 0.04, "blue": 0.05})
+    >>> entry_names_for_errors("means", {"red": 0.04, "blue": 0.05})
     ["means['red']", "means['blue']"]
     """
     keys = arms if isinstance(arms, Mapping) else range(len(arms))
@@ -177,7 +177,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
     return [values[name] for name in names]
 
 
-def _check_name(field: str, name: Any) -> Any:
+def _check_arm_name(field: str, name: Any) -> Any:
     """Return the name of an arm, which must be hashable; a scalar of NumPy as a plain value."""
     plain = name.item() if isinstance(name, np.generic) else name
     try:

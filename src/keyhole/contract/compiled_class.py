@@ -74,7 +74,7 @@ def bind_kernel(
     return compiled(scope["adapter"])
 
 
-def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
+def _nan_checked(owner: str, name: str, helper: Kernel) -> Kernel:
     """Return a helper that raises an error where `helper` returns NaN."""
     # NaN would go unnoticed, since every comparison with it is false.
     arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
@@ -97,7 +97,7 @@ def _refuse_nan(owner: str, name: str, helper: Kernel) -> Kernel:
 def tuple_reader(length: int, start: int = 0) -> Kernel:
     """Return the compiled function that reads entries of a vector into a tuple."""
     entries = ", ".join(f"vector[{start + i}]" for i in range(length)) or "0"
-    return state_arrays.compile_shared(f"def read(vector):\n    return ({entries},)\n", "read")
+    return state_arrays.compile_once(f"def read(vector):\n    return ({entries},)\n", "read")
 
 
 class CompiledClass:
@@ -137,25 +137,25 @@ class CompiledClass:
 
     def code_parts(self) -> dict[str, str]:
         """Return the digests from which `code_digest` follows, by the name of the part."""
-        digests = {f"the declared fields of {self.owner.__name__}": repr(self._declarations())}
-        for _, kernel in self._all_sources():
+        digests = {f"the declared fields of {self.owner.__name__}": repr(self._declared_fields())}
+        for _, kernel in self._all_functions():
             digests |= fingerprint_parts(kernel)
         return digests
 
-    def _declarations(self) -> tuple[object, ...]:
+    def _declared_fields(self) -> tuple[object, ...]:
         record_fields = [layout.fields for layout in self.records.layouts]
         return (self.inputs.fields, self.state.fields, self.metrics.fields, record_fields)
 
     def _compute_digest(self, *, error_lines: bool) -> str:
         fingerprints = [
             (name, fingerprint(kernel, error_lines=error_lines))
-            for name, kernel in self._all_sources()
+            for name, kernel in self._all_functions()
         ]
-        # The error about a helper that returns NaN has the class's name in it (`_refuse_nan`).
+        # The error about a helper that returns NaN has the class's name in it (`_nan_checked`).
         class_name = self.owner.__name__ if self.helper_sources else ""
         # Nothing is added for other policies, so that they keep their digests.
         stop_parts = ("can stop",) if self.can_stop else ()
-        content = (self._declarations(), fingerprints, class_name, *stop_parts)
+        content = (self._declared_fields(), fingerprints, class_name, *stop_parts)
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @property
@@ -167,13 +167,13 @@ class CompiledClass:
     def is_shipped(self) -> bool:
         """Whether all kernels and the setting's guard are Keyhole's own, which surely compile."""
         guard = self.owner.setting.allowed
-        return all(is_shipped(kernel) for kernel in (guard, *dict(self._all_sources()).values()))
+        return all(is_shipped(kernel) for kernel in (guard, *dict(self._all_functions()).values()))
 
-    def _all_sources(self) -> list[tuple[str, Kernel]]:
+    def _all_functions(self) -> list[tuple[str, Kernel]]:
         """Return the kernels and helpers of the class and its base, as written, by name."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
-            names = (*base_kernel_calls(self.base), *self.base.helpers)
+            names = (*base_kernel_args(self.base), *self.base.helpers)
             kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
         return kernels
 
@@ -185,7 +185,7 @@ class CompiledClass:
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
         key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
-        kernels = _cached_kernels.pop(key, None) or self._bind_all(nan_checked)
+        kernels = _cached_kernels.pop(key, None) or self._bind_all_kernels(nan_checked)
         _cached_kernels[key] = kernels
         # A dict keeps the order of insertion, so that its first key was used least recently.
         # Another thread may have removed that key meanwhile.
@@ -206,21 +206,21 @@ class CompiledClass:
         helpers = {name: compiled_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
-            helpers = {name: _refuse_nan(owner, name, helper) for name, helper in helpers.items()}
+            helpers = {name: _nan_checked(owner, name, helper) for name, helper in helpers.items()}
         if self.base is not None:
             helpers |= _base_kernels(self.base)
         return helpers
 
-    def _bind_all(self, nan_checked: bool) -> dict[str, Kernel]:
+    def _bind_all_kernels(self, nan_checked: bool) -> dict[str, Kernel]:
         helpers = self.helpers(nan_checked=nan_checked)
         return {signature.name: self._bind(signature, helpers) for signature in self.signatures}
 
     def _bind(self, signature: KernelSignature, helpers: Mapping[str, Kernel]) -> Kernel:
         source = self.sources[signature.name]
-        expressions = signature.expressions(self.records)
-        result_fields = None if source is _do_nothing else signature.returns(self.records)
+        expressions = signature.argument_expressions(self.records)
+        result_fields = None if source is _do_nothing else signature.result_fields(self.records)
         owner = self.owner.__qualname__
-        return bind_kernel(owner, source, signature.call(), expressions, helpers, result_fields)
+        return bind_kernel(owner, source, signature.args(), expressions, helpers, result_fields)
 
     def sizes(self, values: Mapping[str, Any]) -> dict[str, int]:
         """Return the integers that shapes refer to."""
@@ -234,16 +234,16 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
             base.__qualname__,
             getattr(base, name, _do_nothing),
             call,
-            identity_expressions(call),
+            names_as_expressions(call),
             {name: compiled_copy(getattr(base, name)) for name in base.helpers},
         )
-        for name, call in base_kernel_calls(base).items()
+        for name, call in base_kernel_args(base).items()
     }
 
 
-def base_kernel_calls(policy: type[Policy]) -> dict[str, str]:
+def base_kernel_args(policy: type[Policy]) -> dict[str, str]:
     """Return the argument lists with which other kernels call those of a policy, by name."""
-    return {signature.name: signature.flat_call(policy.setting) for signature in BASE_KERNELS}
+    return {signature.name: signature.flat_args(policy.setting) for signature in BASE_KERNELS}
 
 
 def compiled_policy(policy: type[Policy]) -> CompiledClass:
@@ -271,9 +271,9 @@ def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     records = policy.records
     guard = kernel_signatures.GUARD
     owner = f"Setting({setting.name!r})"
-    expressions = guard.expressions(records)
-    returns = guard.returns(records)
-    return bind_kernel(owner, setting.allowed, guard.call(), expressions, {}, returns)
+    expressions = guard.argument_expressions(records)
+    returns = guard.result_fields(records)
+    return bind_kernel(owner, setting.allowed, guard.args(), expressions, {}, returns)
 
 
 def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
@@ -299,6 +299,6 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def identity_expressions(call: str) -> dict[str, str]:
+def names_as_expressions(call: str) -> dict[str, str]:
     """Return an expression for each name of an argument list: the name itself."""
     return {name: name for name in call.split(", ")}

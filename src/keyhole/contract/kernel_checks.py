@@ -139,16 +139,16 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
     allowed = [texts.get(field.dtype, integers) for field in result_fields.values()]
-    checked_types = {python_type for python_type, text in _VALUES if _is_allowed(text, allowed)}
+    checked_types = {python_type for python_type, text in _VALUES if _can_return(text, allowed)}
 
     def check(description: _Description) -> None:
-        if not _is_allowed(description, allowed):
+        if not _can_return(description, allowed):
             function = python_function(kernel)
             required = _describe_result_fields(result_fields)
             location = source_location(kernel, _line_of_return(function))
             raise TypeError(
-                f"{owner}.{function.__name__} must return {required}, got {_as_text(description)} "
-                f"({location})"
+                f"{owner}.{function.__name__} must return {required}, got "
+                f"{_description_as_text(description)} ({location})"
             )
 
     @intrinsic
@@ -170,7 +170,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     return set_python_equivalent(returned, return_checked)
 
 
-def _is_allowed(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
+def _can_return(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
     """Return whether a kernel may return a value of this description.
 
     `allowed` has the descriptions that each of its values may have.
@@ -192,7 +192,7 @@ def _describe_result_fields(result_fields: Mapping[str, Field]) -> str:
         for name, field in result_fields.items()
     )
     if len(texts) > 1:
-        return _as_text(texts)
+        return _description_as_text(texts)
     return "".join(texts) or _NOTHING
 
 
@@ -210,17 +210,17 @@ def _describe_type(value: object) -> _Description:
     if isinstance(value, types.BaseTuple):
         return tuple(map(_describe_type, cast(Any, value)))
     if isinstance(value, types.Optional):
-        return f"{_as_text(_describe_type(value.type))} or {_NOTHING}"
+        return f"{_description_as_text(_describe_type(value.type))} or {_NOTHING}"
     numba_types = (types.NoneType, types.Boolean, types.Integer, types.Float, types.Array)
     texts = (_NOTHING, _BOOL, _WHOLE, _FRACTION, _ARRAY)
     pairs = zip(numba_types, texts, strict=True)
     return next((text for numba_type, text in pairs if isinstance(value, numba_type)), str(value))
 
 
-def _as_text(description: _Description) -> str:
+def _description_as_text(description: _Description) -> str:
     if isinstance(description, str):
         return description
-    return f"({'; '.join(map(_as_text, description))})"
+    return f"({'; '.join(map(_description_as_text, description))})"
 
 
 def check_returns_value(owner: str, kernel: Kernel) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from keyhole.contract import kernel_checks, state_arrays
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, Layout, compile_shared
+from keyhole.contract.state_arrays import Field, Layout, compile_once
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.text_formatting import join_words
 from keyhole.validate import suggestion
@@ -35,7 +35,7 @@ class KernelSignature:
     outputs: str = ""
     required: bool = False  # whether every class must have one
 
-    def call(self) -> str:
+    def args(self) -> str:
         """Return the fixed argument list with which the drivers call the kernel."""
         return ", ".join((*self.own, *self.inputs, *self._target_argument()))
 
@@ -44,24 +44,24 @@ class KernelSignature:
             return ("targets",)
         return ("metrics",) if self.outputs == "metrics" else ()
 
-    def expressions(self, records: "KernelRecords") -> Expressions:
-        """Return the names that the kernel may use, with their expressions in `call`."""
+    def argument_expressions(self, records: "KernelRecords") -> Expressions:
+        """Return the names that the kernel may use, with their expressions in `args`."""
         expressions = {name: name for name in self.own}
         for group in self.inputs:
-            expressions |= records.of(group).expressions(group)
+            expressions |= records.layout_of(group).value_expressions(group)
         if self.outputs in _GROUPS:
-            expressions |= records.of(self.outputs).targets()
+            expressions |= records.layout_of(self.outputs).target_expressions()
         return expressions | ({"metrics": "metrics"} if self.outputs == "metrics" else {})
 
-    def returns(self, records: "KernelRecords") -> dict[str, Field]:
+    def result_fields(self, records: "KernelRecords") -> dict[str, Field]:
         """Return the single values that the kernel must return; none where it fills arrays."""
         if self.outputs == "allowed":
             return {"": kernel_checks.BOOL}
-        if self.outputs not in _GROUPS or records.of(self.outputs).is_filled:
+        if self.outputs not in _GROUPS or records.layout_of(self.outputs).is_filled:
             return {}
-        return records.of(self.outputs).layout.fields
+        return records.layout_of(self.outputs).layout.fields
 
-    def flat_call(self, setting: Setting) -> str:
+    def flat_args(self, setting: Setting) -> str:
         """Return the argument list in which the values of groups are arguments of their own."""
         groups = [name for group in self.inputs for name in getattr(setting, group)]
         return ", ".join((*self.own, *groups))
@@ -180,7 +180,7 @@ class RecordLayout:
         has_array = any(field.shape for field in fields.values())
         self.is_filled = has_array if filled is None else filled
 
-    def expressions(self, value: str) -> dict[str, str]:
+    def value_expressions(self, value: str) -> dict[str, str]:
         """Return the expression of each value, by name; `value` is that of the whole group."""
         names = list(self.layout.fields)
         # Arrays are in a named tuple, several single values in a plain one.
@@ -190,9 +190,9 @@ class RecordLayout:
             return {names[0]: value}
         return {name: f"{value}[{i}]" for i, name in enumerate(names)}
 
-    def targets(self) -> dict[str, str]:
+    def target_expressions(self) -> dict[str, str]:
         """Return the expressions of the arrays to fill, by name; empty if values are returned."""
-        return self.expressions("targets") if self.is_filled else {}
+        return self.value_expressions("targets") if self.is_filled else {}
 
     def reader(self) -> Kernel:
         """Return the compiled function (buffer, start, dims) -> the values, as kernels get them."""
@@ -203,9 +203,7 @@ class RecordLayout:
         if values:
             value = values[0] if len(values) == 1 else f"({', '.join(values)},)"
         lines = self.layout.offset_statements()
-        return compile_shared(
-            f"def read(buffer, start, dims):\n{lines}    return {value}\n", "read"
-        )
+        return compile_once(f"def read(buffer, start, dims):\n{lines}    return {value}\n", "read")
 
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
@@ -215,14 +213,14 @@ class RecordLayout:
         lines = ""
         if not self.is_filled and self.layout.fields:
             lines = self.layout.offset_statements()
-            values = self.expressions("value")
+            values = self.value_expressions("value")
             for name, target in self.layout.field_expressions().items():
                 value = values[name]
                 if self.layout.fields[name].dtype == "int64":  # the number in a call is a float
                     value = f"int({value})"
                 lines += f"    {target} = {value}\n"
         source = f"def write(buffer, start, dims, value):\n{lines}    return\n"
-        return compile_shared(source, "write")
+        return compile_once(source, "write")
 
     @property
     def is_number(self) -> bool:
@@ -236,7 +234,7 @@ class RecordLayout:
         """
         if self.is_number:
             return self.writer()
-        return compile_shared("def write(buffer, start, dims, number):\n    return\n", "write")
+        return compile_once("def write(buffer, start, dims, number):\n    return\n", "write")
 
     def number_encoder(self) -> Kernel:
         """Return the compiled function (values) -> the result of a learner's step, at least 0.
@@ -247,9 +245,9 @@ class RecordLayout:
         is_integer = self.is_number and all(f.dtype == "int64" for f in self.layout.fields.values())
         # A learner's step returns negative numbers where it fails (`keyhole.drivers.learner_step`).
         code = "max(int(values), 0)" if is_integer else "0"
-        return compile_shared(f"def code(values):\n    return {code}\n", "code")
+        return compile_once(f"def code(values):\n    return {code}\n", "code")
 
-    def producer(self, kernel: Kernel, call: str) -> Kernel:
+    def make_caller(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 
         It runs `kernel`, bound to the argument list `call` and its targets. A kernel that fills
@@ -267,7 +265,7 @@ class RecordLayout:
         else:
             body = f"    return kernel({call}, 0)\n"
         source = f"def produce({call}, buffer, start, dims):\n{body}"
-        return state_arrays.compile_generated(source, "produce", scope)
+        return state_arrays.compile_source(source, "produce", scope)
 
 
 class KernelRecords:
@@ -279,14 +277,14 @@ class KernelRecords:
         self.feedback = RecordLayout(setting.feedback, dims)
         self.report = RecordLayout(setting.report, dims, filled=True)
 
-    def of(self, group: str) -> RecordLayout:
+    def layout_of(self, group: str) -> RecordLayout:
         """Return the record layout of one group."""
         return cast(RecordLayout, getattr(self, group))
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
         """The layouts of context, decision, feedback and report."""
-        return tuple(self.of(group).layout for group in _GROUPS)
+        return tuple(self.layout_of(group).layout for group in _GROUPS)
 
     def readers(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return the compiled functions that read a context, a decision and a feedback."""
@@ -306,7 +304,7 @@ def check_functions(
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
-            for name, kernel in _kernels_in(base):
+            for name, kernel in _public_functions_in(base):
                 if name not in kernel_names:
                     hint = ": a function that kernels call belongs outside the class"
                     raise ValueError(
@@ -329,7 +327,7 @@ def check_functions(
             )
 
 
-def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
+def _public_functions_in(cls: type) -> Iterator[tuple[str, Kernel]]:
     """Yield the public functions of a class that are not methods."""
     for name, value in vars(cls).items():
         plain = getattr(value, "py_func", value)
@@ -351,7 +349,7 @@ def check_kernels(
     owner = cls.__qualname__
     records = KernelRecords(cls.setting, single_integers(inputs))
     state = Layout(state_arrays.declared_state(cls), single_integers(inputs)).fields
-    kernels = {signature.name: signature.expressions(records) for signature in signatures}
+    kernels = {signature.name: signature.argument_expressions(records) for signature in signatures}
     for name in (*kernels, *cls.helpers):
         kernel = getattr(cls, name, None)
         if kernel is None:
@@ -367,10 +365,10 @@ def check_kernels(
                 names.append("update")
             kernel_checks.check_argument_names(owner, kernel, names)
         kernel_checks.check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
-        kernel_checks.check_field_access(owner, kernel, "s", state, _remedy(cls, name))
+        kernel_checks.check_field_access(owner, kernel, "s", state, _make_remedy(cls, name))
 
 
-def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
+def missing_state_arrays(cls: type, name: str) -> tuple[str, ...]:
     """Return the arrays that a kernel uses and the state of its class lacks."""
     if (kernel := getattr(cls, name, None)) is None:
         return ()
@@ -381,11 +379,11 @@ def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
     return tuple(array for array in arrays if array not in state_arrays.declared_state(cls))
 
 
-def _remedy(cls: type, name: str) -> Callable[[str], str]:
+def _make_remedy(cls: type, name: str) -> Callable[[str], str]:
     """Return a function that returns what to do about an array that an inherited kernel misses."""
     home = next(base for base in cls.__mro__ if name in vars(base))
     # A `WrapperPolicy` gets a subclass for each base, with the name of the class as written.
     if home is cls or home.__qualname__ == cls.__qualname__:
         return lambda array: ""
-    missing_text = join_words(missing_arrays(cls, name))
+    missing_text = join_words(missing_state_arrays(cls, name))
     return lambda array: f"declare {missing_text} in {cls.__name__}.State, or write {name}"

@@ -81,7 +81,7 @@ def _fact_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool)
         mode_texts = ", ".join(f'"{mode}"' for mode in setting.modes)
         return Argument("feedback", str, Parameter.empty, f"{{{mode_texts}}}", f"{description}.")
     annotation = fact.argument
-    type_text = _describe_type(fact)
+    type_text = _describe_fact_type(fact)
     if fact.allowed != ANY and fact.argument == fact.own_type:
         description += f"; {'each ' * bool(fact.field.shape)}must {fact.allowed}"
     if names_arms:
@@ -100,7 +100,7 @@ def _fact_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool)
     return Argument(name, annotation, default, type_text, f"{description}.")
 
 
-def _describe_type(fact: Fact) -> str:
+def _describe_fact_type(fact: Fact) -> str:
     if fact.argument == fact.own_type and fact.field.shape:
         return f"sequence of float, shape ({fact.field.shape[0]},)"
     python_types = get_args(fact.argument) or (fact.argument,)

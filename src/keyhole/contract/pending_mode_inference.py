@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.kernel_signatures import missing_arrays
+from keyhole.contract.kernel_signatures import missing_state_arrays
 from keyhole.contract.state_arrays import declared_state
 from keyhole.text_formatting import join_words
 from keyhole.validate import check_choice
@@ -47,7 +47,7 @@ class _Reason(NamedTuple):
     may_ignore: bool = True
 
 
-class InferredPending:
+class InferredModes:
     """The attribute `pending` of a class that does not declare it.
 
     The modes are inferred when they are first read, which takes some milliseconds.
@@ -69,8 +69,8 @@ class InferredPending:
 
 def possible_modes(cls: type[Policy]) -> Modes:
     """Return the modes that a class has at best, without an analysis of its kernels."""
-    declared: Modes | InferredPending = inspect.getattr_static(cls, "pending")
-    return declared.modes if isinstance(declared, InferredPending) else declared
+    declared: Modes | InferredModes = inspect.getattr_static(cls, "pending")
+    return declared.modes if isinstance(declared, InferredModes) else declared
 
 
 def reason_to_wait(cls: type[Policy]) -> str:
@@ -91,7 +91,7 @@ def describe_remedy(cls: type[Policy]) -> str:
     return "; or ".join(remedies)
 
 
-def describe_doubts(cls: type[Policy]) -> str:
+def describe_declaration_doubts(cls: type[Policy]) -> str:
     """Return why a class should wait although it declares other modes, and the remedy; or ""."""
     if cls.pending == WAIT:
         return ""
@@ -109,7 +109,7 @@ def describe_doubts(cls: type[Policy]) -> str:
 
 
 @lru_cache(maxsize=256)
-def explain_dependence(cls: type[Policy]) -> str:
+def explain_refused_decisions(cls: type[Policy]) -> str:
     """Return why a caller must not take other decisions than the policy's; "" if it may.
 
     It may if the class of the policy can learn from decisions of others, and its `select` writes no
@@ -122,10 +122,10 @@ def explain_dependence(cls: type[Policy]) -> str:
 
 def _list_reasons(cls: type[Policy]) -> list[_Reason]:
     declared = inspect.getattr_static(cls, "pending")
-    return declared.reasons if isinstance(declared, InferredPending) else []
+    return declared.reasons if isinstance(declared, InferredModes) else []
 
 
-def check_pending(cls: type[Policy]) -> None:
+def check_declared_modes(cls: type[Policy]) -> None:
     """Refuse unknown modes, an empty tuple, and "impute" without its kernel."""
     name = f"{cls.__name__}.pending"
     modes = possible_modes(cls)
@@ -137,7 +137,7 @@ def check_pending(cls: type[Policy]) -> None:
         raise TypeError(f"{name} has 'impute', but {cls.__name__} lacks the kernel impute")
 
 
-def check_allowed(policy: Policy, pending: str, modes: Modes) -> None:
+def check_mode_allowed(policy: Policy, pending: str, modes: Modes) -> None:
     """Refuse a mode that a policy does not have, other than "wait"."""
     if pending not in (*modes, "wait"):
         allowed = " or ".join(map(repr, dict.fromkeys((*modes, "wait"))))
@@ -147,13 +147,13 @@ def check_allowed(policy: Policy, pending: str, modes: Modes) -> None:
         raise ValueError(message)
 
 
-def infer_pending(cls: Any) -> None:
+def infer_pending_modes(cls: Any) -> None:
     """Infer the modes of a class from its kernels, unless its author has declared them.
 
     A declaration holds for the kernels that its class has or inherits, not for those that a
     subclass writes anew.
     """
-    # `home` is the class that declares the modes, as a tuple (others have an `InferredPending`); at
+    # `home` is the class that declares the modes, as a tuple (others have an `InferredModes`); at
     # last the base of all policies does. They hold for `cls` if all kernels that the declaration
     # covers are those of `home` or of its bases.
     home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
@@ -165,18 +165,18 @@ def infer_pending(cls: Any) -> None:
     reasons: list[_Reason] = []
     if modes == WAIT and not is_inherited:
         reasons = [_Reason(f"it declares no `pending`, and its base class {home.__name__} waits")]
-    elif "impute" in modes and (arrays := missing_arrays(cls, "impute")):
+    elif "impute" in modes and (arrays := missing_state_arrays(cls, "impute")):
         text = f"its State lacks {_quote_names(arrays)}, which `impute` of its setting uses"
         reasons = [_Reason(text)]
     if reasons:
         modes = WAIT
     if not is_inherited:
-        cls.pending = InferredPending(modes, lambda: _find_reasons(cls) + reasons)
+        cls.pending = InferredModes(modes, lambda: _find_reasons(cls) + reasons)
     elif reasons:
-        cls.pending = InferredPending(modes, lambda: reasons)
+        cls.pending = InferredModes(modes, lambda: reasons)
 
 
-def combine_pending(cls: Any, base: type[Policy]) -> None:
+def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
     """Give a policy that wraps another the modes that both have, in the order of its base."""
     # Not from `cls.pending`, since to read it would analyse the kernels when the class is defined.
     modes = possible_modes(cls)
@@ -188,7 +188,7 @@ def combine_pending(cls: Any, base: type[Policy]) -> None:
     if not common_modes and base_modes != WAIT:
         text = f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(base_modes)}"
         reasons = [_Reason(text)]
-    cls.pending = InferredPending(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
+    cls.pending = InferredModes(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
 
 
 def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:

@@ -249,7 +249,7 @@ class Policy:
         for name in cls.needs:
             validate.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         kernel_signatures.check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
-        pending_mode_inference.check_pending(cls)
+        pending_mode_inference.check_declared_modes(cls)
         if not abstract:
             check_verdicts(cls)
             cls.check_kernels()
@@ -290,7 +290,7 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        pending_mode_inference.infer_pending(cls)
+        pending_mode_inference.infer_pending_modes(cls)
         signatures = POLICY_KERNELS
         if "impute" in pending_mode_inference.possible_modes(cls):
             signatures += (IMPUTE,)
@@ -318,7 +318,7 @@ class Policy:
         return cls.helpers
 
     @classmethod
-    def _refuse_parameters(cls, args: tuple[object, ...], values: Mapping[str, object]) -> None:
+    def _check_parameter_names(cls, args: tuple[object, ...], values: Mapping[str, object]) -> None:
         """Refuse unknown and missing parameters, with the allowed names, before Python does."""
         names = [item.name for item in parameter_fields(cls)]
         for name in values:
@@ -335,7 +335,7 @@ class Policy:
 
         def __new__(cls, *args, **values):
             """Return an instance, if the class has parameters of these names."""
-            cls._refuse_parameters(args, values)
+            cls._check_parameter_names(args, values)
             return super().__new__(cls)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -491,11 +491,11 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
     if "allowed" not in item.metadata:
         got = "no value" if item.default is MISSING else repr(item.default)
         raise TypeError(f"{name} must be made with parameter(...), got {got}")
-    if item.type not in (int, float, "int", "float") and not _may_be_policy(item.type):
+    if item.type not in (int, float, "int", "float") and not _may_be_policy_type(item.type):
         raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
 
 
-def _may_be_policy(annotation: object) -> bool:
+def _may_be_policy_type(annotation: object) -> bool:
     """Return whether an annotation may be that of the base of a `WrapperPolicy`."""
     # Annotations are strings in a module with `from __future__ import annotations`. These are not
     # looked up here, so that any string is accepted.

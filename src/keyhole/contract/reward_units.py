@@ -83,9 +83,9 @@ class Scale(NamedTuple):
         if self == UNIT:
             with errors_with_scale_hint():
                 return check_unit_interval(name, reward)
-        return self.to_unit(check_number(name, reward, self.range(UNIT_RANGE)))
+        return self.to_unit(check_number(name, reward, self.map_range(UNIT_RANGE)))
 
-    def range(self, allowed: Range, unit: str = REWARD) -> Range:
+    def map_range(self, allowed: Range, unit: str = REWARD) -> Range:
         """Convert a range from the units of policies to the user's."""
         ends = {"ge": allowed.ge, "gt": allowed.gt, "le": allowed.le, "lt": allowed.lt}
         return Range(**{n: None if e is None else self.from_unit(e, unit) for n, e in ends.items()})

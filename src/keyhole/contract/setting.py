@@ -65,7 +65,7 @@ class Fact:
     def to_unit(self, name: str, value: object, scale: Scale) -> Any:
         """Check a value in the user's units, and return it in the units of policies."""
         # Checked in the user's units, so that the error names the range that the user knows.
-        user_fact = replace(self, allowed=scale.range(self.allowed, self.unit))
+        user_fact = replace(self, allowed=scale.map_range(self.allowed, self.unit))
         return scale.to_unit(user_fact.check(name, value), self.unit)
 
 

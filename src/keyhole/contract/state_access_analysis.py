@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from keyhole.contract.state_arrays import declared_state
 from keyhole.draws.argmin_tree import argmin
-from keyhole.kernels.fingerprint import Kernel, free_variables, is_function, python_function
+from keyhole.kernels.fingerprint import Kernel, is_function, python_function, used_variables
 from keyhole.kernels.interpreter.source_trees import find_definition
 
 if TYPE_CHECKING:
@@ -38,19 +38,19 @@ _PLAIN_STATEMENTS: Final = (
 )  # fmt: skip
 
 
-class _View(NamedTuple):
+class _ArrayView(NamedTuple):
     """An array that a value may be a view of; the name is "" for the state as a whole."""
 
     array: str
     axes: int  # the number of axes of the view; without any, the value is a number and no view
 
 
-_Views = frozenset[_View]
+_Views = frozenset[_ArrayView]
 _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
 _NOTHING: Final[_Views] = frozenset()
-_STATE: Final[_Views] = frozenset({_View("", 0)})
-_SLICE: Final[_Views] = frozenset({_View("a slice", 0)})  # an index that takes no axis away
+_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
+_SLICE: Final[_Views] = frozenset({_ArrayView("a slice", 0)})  # an index that takes no axis away
 
 
 class _BaseKernel(NamedTuple):
@@ -104,9 +104,9 @@ class _Tracer:
         functions: dict[str, object] = {name: getattr(policy, name) for name in policy.helpers}
         if (base := getattr(policy, "base_class", None)) is not None:
             functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
-        self.follow(python_function(kernel), {"s": _STATE}, functions)
+        self.follow_function(python_function(kernel), {"s": _STATE}, functions)
 
-    def follow(
+    def follow_function(
         self, function: FunctionType, arguments: Mapping[str, _Views], functions: _Functions
     ) -> _Views:
         """Return the views of the state that a function returns, given those in its arguments.
@@ -116,14 +116,14 @@ class _Tracer:
         key = (function, frozenset(arguments.items()), frozenset(functions.items()))
         if key in self._returned_views:
             views = self._returned_views[key]  # None if the function calls itself
-            return self.give_up(arguments.values()) if views is None else views
+            return self.mark_all(arguments.values()) if views is None else views
         # Entered before the function is followed, so that a recursive call finds None.
         self._returned_views[key] = None
         tree = find_definition(function.__code__)
         if isinstance(tree, str):
             self.access.unanalysed[function.__qualname__] = tree
-            return self.give_up(arguments.values())
-        views = _Function(self, function, arguments, functions).follow(tree)
+            return self.mark_all(arguments.values())
+        views = _FunctionVisitor(self, function, arguments, functions).find_returned_views(tree)
         self._returned_views[key] = views
         return views
 
@@ -132,23 +132,23 @@ class _Tracer:
             return set(self.axis_counts)
         return {view.array for view in views if view.array in self.axis_counts}
 
-    def read(self, views: _Views) -> None:
+    def mark_read(self, views: _Views) -> None:
         """Mark arrays as read."""
         self.access.reads |= self._array_names(views)
 
-    def write(self, views: _Views) -> None:
+    def mark_written(self, views: _Views) -> None:
         """Mark arrays as written."""
         self.access.writes |= self._array_names(views)
 
-    def give_up(self, arguments: Iterable[_Views]) -> _Views:
+    def mark_all(self, arguments: Iterable[_Views]) -> _Views:
         """Mark all arrays in the arguments as read and written, and return views of them."""
         views = _NOTHING.union(*arguments)
-        self.read(views)
-        self.write(views)
+        self.mark_read(views)
+        self.mark_written(views)
         return views
 
 
-class _Function(ast.NodeVisitor):
+class _FunctionVisitor(ast.NodeVisitor):
     """A visitor of one function with its arguments, which collects the views of each variable.
 
     `visit` returns the views that an expression may be.
@@ -162,13 +162,13 @@ class _Function(ast.NodeVisitor):
         functions: _Functions,
     ) -> None:
         self.tracer = tracer
-        self.scope = {**dict(free_variables(function)), **functions}
+        self.scope = {**dict(used_variables(function)), **functions}
         code = function.__code__
         local_names = {*code.co_varnames, *code.co_cellvars} - functions.keys()
         self.views = {name: arguments.get(name, _NOTHING) for name in local_names}
         self.returned = _NOTHING
 
-    def follow(self, tree: ast.FunctionDef) -> _Views:
+    def find_returned_views(self, tree: ast.FunctionDef) -> _Views:
         """Go through all lines until no new view is found; return the views that are returned."""
         # Repeatedly, since in a loop a variable may get its view from a later line. The repetition
         # ends, since views are only added, and there are finitely many.
@@ -185,46 +185,46 @@ class _Function(ast.NodeVisitor):
             super().generic_visit(node)
             return _NOTHING
         names = (name.id for name in ast.walk(node) if isinstance(name, ast.Name))
-        return self.tracer.give_up(self.views.get(name, _NOTHING) for name in names)
+        return self.tracer.mark_all(self.views.get(name, _NOTHING) for name in names)
 
     # Statements.
 
-    def _store(self, target: ast.expr, views: _Views) -> None:
+    def _store_views(self, target: ast.expr, views: _Views) -> None:
         if isinstance(target, ast.Name):
             self.views[target.id] = self.views.get(target.id, _NOTHING) | views
         elif isinstance(target, ast.Tuple | ast.List):
             for item in target.elts:
-                self._store(item, self._entry(views, 1))
+                self._store_views(item, self._entry(views, 1))
         elif isinstance(target, ast.Subscript):
-            self.tracer.read(views | self.visit(target.slice))
-            self.tracer.write(self.visit(target.value))
+            self.tracer.mark_read(views | self.visit(target.slice))
+            self.tracer.mark_written(self.visit(target.value))
         else:
-            self.tracer.give_up([views, self.generic_visit(target)])
+            self.tracer.mark_all([views, self.generic_visit(target)])
 
-    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+    def _assign_value(self, target: ast.expr, value: ast.expr) -> None:
         match target, value:
             case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
                 for pair in zip(targets, values, strict=True):
-                    self._assign(*pair)
+                    self._assign_value(*pair)
             case _:
-                self._store(target, self.visit(value))
+                self._store_views(target, self.visit(value))
 
     def visit_Assign(self, node: ast.Assign) -> None:
         for target in node.targets:
-            self._assign(target, node.value)
+            self._assign_value(target, node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            self._store(node.target, self.visit(node.value))
+            self._store_views(node.target, self.visit(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
-        self.tracer.read(self.visit(node.value) | self.visit(target))
+        self.tracer.mark_read(self.visit(node.value) | self.visit(target))
         written = target.value if isinstance(target, ast.Subscript) else target
-        self.tracer.write(self.visit(written))
+        self.tracer.mark_written(self.visit(written))
 
     def visit_For(self, node: ast.For) -> None:
-        self._store(node.target, self._entry(self.visit(node.iter), 1))
+        self._store_views(node.target, self._entry(self.visit(node.iter), 1))
         for line in (*node.body, *node.orelse):
             self.visit(line)
 
@@ -241,23 +241,23 @@ class _Function(ast.NodeVisitor):
         return _NOTHING
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> _Views:
-        self._store(node.target, self.visit(node.value))
+        self._store_views(node.target, self.visit(node.value))
         return self.visit_Name(node.target)
 
     def visit_IfExp(self, node: ast.IfExp) -> _Views:
-        self.tracer.read(self.visit(node.test))
+        self.tracer.mark_read(self.visit(node.test))
         return _NOTHING.union(self.visit(node.body), self.visit(node.orelse))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> _Views:
         return _NOTHING.union(*map(self.visit, node.values))
 
     def visit_Tuple(self, node: ast.Tuple) -> _Views:
-        return self.tracer.give_up(map(self.visit, node.elts))
+        return self.tracer.mark_all(map(self.visit, node.elts))
 
     def visit_Compare(self, node: ast.expr) -> _Views:
         """Mark the arrays in all operands as read; the result is a new array, or a number."""
         children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        self.tracer.read(_NOTHING.union(*map(self.visit, children)))
+        self.tracer.mark_read(_NOTHING.union(*map(self.visit, children)))
         return _NOTHING
 
     visit_BinOp = visit_UnaryOp = visit_Compare
@@ -267,11 +267,11 @@ class _Function(ast.NodeVisitor):
         return _SLICE
 
     def visit_Attribute(self, node: ast.Attribute) -> _Views:
-        views: set[_View] = set()
+        views: set[_ArrayView] = set()
         for view in self.visit(node.value):
             if view.array == "":
                 if node.attr in self.tracer.axis_counts:
-                    views.add(_View(node.attr, self.tracer.axis_counts[node.attr]))
+                    views.add(_ArrayView(node.attr, self.tracer.axis_counts[node.attr]))
             elif node.attr not in _SIZE_ATTRIBUTES:
                 views.add(view)
         return frozenset(views)
@@ -287,12 +287,12 @@ class _Function(ast.NodeVisitor):
         `index_axes` is the number of axes that its index takes away. An entry without axes is a
         number, and no view.
         """
-        self.tracer.read(frozenset(view for view in views if view.array))
+        self.tracer.mark_read(frozenset(view for view in views if view.array))
         axis_counts = self.tracer.axis_counts
-        entries = set[_View]()
+        entries = set[_ArrayView]()
         for view in views:
             if view.array == "":
-                entries |= {_View(name, axes) for name, axes in axis_counts.items()}
+                entries |= {_ArrayView(name, axes) for name, axes in axis_counts.items()}
             else:
                 entries.add(view._replace(axes=max(view.axes - index_axes, 0)))
         return frozenset(view for view in entries if view.axes or view.array not in axis_counts)
@@ -312,20 +312,20 @@ class _Function(ast.NodeVisitor):
         if owner:  # a method of an array
             # The results of these methods share no memory with the array.
             if getattr(node.func, "attr", "") in (*_READERS, "copy", "item") and not views:
-                self.tracer.read(owner)
+                self.tracer.mark_read(owner)
                 return _NOTHING
-            return self.tracer.give_up([owner, views])
+            return self.tracer.mark_all([owner, views])
         # A function that gets no part of the state cannot read or write it, whatever it does.
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
-            return self.tracer.give_up([self._entry(views, 1)])  # the entries are put into tuples
-        if _is_reader(function, len(positional), keywords.keys()):
-            self.tracer.read(views)
+            return self.tracer.mark_all([self._entry(views, 1)])  # the entries are put into tuples
+        if _is_read_only(function, len(positional), keywords.keys()):
+            self.tracer.mark_read(views)
             return _NOTHING
         if is_function(function) and (arguments := _bind_arguments(function, positional, keywords)):
             functions = {name: self._resolve(value) for name, (value, _) in arguments.items()}
-            return self.tracer.follow(
+            return self.tracer.follow_function(
                 python_function(function),
                 {name: views for name, (_, views) in arguments.items()},
                 {
@@ -334,7 +334,7 @@ class _Function(ast.NodeVisitor):
                     if isinstance(f, _BaseKernel) or is_function(f)
                 },
             )
-        return self.tracer.give_up([views])
+        return self.tracer.mark_all([views])
 
     def _resolve(self, node: ast.expr) -> object:
         """Return the function or module that an expression is, if it is known."""
@@ -367,7 +367,7 @@ def _keeps_axes(index: ast.expr) -> bool:
     return isinstance(index, ast.Attribute) and index.attr == "newaxis"
 
 
-def _is_reader(function: object, count: int, names: Collection[str | None]) -> bool:
+def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
     """Return whether a function changes none of its `count` positional and its named arguments.
 
     The answer is yes for some functions of Python and NumPy, and for Keyhole's `argmin`, which

@@ -21,7 +21,7 @@ from keyhole.kernels.kernel_declaration import (
     is_bounds_checked,
     kernel,
     load_intrinsic,
-    mark_views,
+    mark_as_returning_views,
     set_python_equivalent,
 )
 
@@ -165,7 +165,7 @@ def declared_state(owner: type) -> dict[str, Field]:
     return declared_fields(state)
 
 
-def _make_borrow(dtype: str, equivalent: str) -> Kernel:
+def _make_borrower(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
@@ -176,15 +176,15 @@ def _make_borrow(dtype: str, equivalent: str) -> Kernel:
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give the compiler's function its name and arguments."""
 
-    view = load_intrinsic(name_view, lambda internals: internals.make_view(dtype, name_view))
+    view = load_intrinsic(name_view, lambda internals: internals.make_borrower(dtype, name_view))
     return set_python_equivalent(
         view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
     )
 
 
-borrow_float = _make_borrow("float64", "borrow_float")
-borrow_int = _make_borrow("int64", "borrow_int")
-borrow_word = _make_borrow("uint64", "borrow_word")
+borrow_float = _make_borrower("float64", "borrow_float")
+borrow_int = _make_borrower("int64", "borrow_int")
+borrow_word = _make_borrower("uint64", "borrow_word")
 
 
 class Layout:
@@ -235,7 +235,7 @@ class Layout:
             view[...] = values[name]
         return buffer
 
-    def _lengths(self, field: Field) -> list[str]:
+    def _length_expressions(self, field: Field) -> list[str]:
         """Return the expressions of an array's lengths, in terms of `dims`."""
         expressions = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
         lengths = [expressions[n] if isinstance(n, str) else str(n) for n in field.shape]
@@ -251,7 +251,7 @@ class Layout:
         offset = "start"
         for i, field in enumerate(self.fields.values()):
             lines += f"    at{i} = {offset}\n"
-            offset = f"at{i} + {' * '.join(self._lengths(field))}"
+            offset = f"at{i} + {' * '.join(self._length_expressions(field))}"
         return lines
 
     def field_expressions(self, *, targets: bool = False) -> dict[str, str]:
@@ -263,7 +263,7 @@ class Layout:
         for i, (name, field) in enumerate(self.fields.items()):
             borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
             entry = "" if targets or field.shape else "[0]"
-            lengths = ", ".join(self._lengths(field))
+            lengths = ", ".join(self._length_expressions(field))
             expressions[name] = f"{borrow}(buffer, at{i}, ({lengths},)){entry}"
         return expressions
 
@@ -277,11 +277,11 @@ class Layout:
         expressions = ", ".join(self.field_expressions(targets=targets).values()) or "0"
         lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
-        function = compile_shared(source, "read", type_name, tuple(self.fields) or ("nothing",))
+        function = compile_once(source, "read", type_name, tuple(self.fields) or ("nothing",))
         # In interpreted mode the named tuple may be cached if it holds views alone. A number in it
         # would stay what it was when the tuple was made.
         has_views_only = targets or all(field.shape for field in self.fields.values())
-        return mark_views(function) if self.fields and has_views_only else function
+        return mark_as_returning_views(function) if self.fields and has_views_only else function
 
 
 def allocate(
@@ -303,7 +303,7 @@ def allocate(
     return buffer, plan, views
 
 
-def copy_arms(
+def copy_arm_entries(
     fields: Mapping[str, Field], old: Arrays, new: Arrays, sources: IntArray, targets: IntArray
 ) -> None:
     """Copy arrays to a state with other arms: arm ``targets[i]`` gets those of arm ``sources[i]``.
@@ -323,11 +323,11 @@ def copy_arms(
 # Cached, since each call of `namedtuple` makes a new type, for which functions would be compiled
 # again although the fields are the same.
 @lru_cache(maxsize=256)
-def _record(type_name: str, names: tuple[str, ...]) -> type:
+def _record_type(type_name: str, names: tuple[str, ...]) -> type:
     return namedtuple(type_name, names)
 
 
-def compile_shared(
+def compile_once(
     source: str, name: str, type_name: str = "", names: tuple[str, ...] = ()
 ) -> Kernel:
     """Return the compiled function `name` of some source text, the same one for the same text.
@@ -337,19 +337,19 @@ def compile_shared(
     ``borrow_float`` and ``borrow_int``, and make a ``record``, a named tuple `type_name` with the
     fields `names`.
     """
-    return _compile_shared(source, name, type_name, names, is_bounds_checked())
+    return _compile_cached(source, name, type_name, names, is_bounds_checked())
 
 
 # `is_checked` is used as part of the cache's key alone, since code without index checks must not be
 # used where the checks are asked for (`bounds_checked`).
 @lru_cache(maxsize=256)
-def _compile_shared(
+def _compile_cached(
     source: str, name: str, type_name: str, names: tuple[str, ...], is_checked: bool
 ) -> Kernel:
-    return compile_generated(source, name, {"record": _record(type_name, names)} if names else {})
+    return compile_source(source, name, {"record": _record_type(type_name, names)} if names else {})
 
 
-def compile_generated(source: str, name: str, scope: dict[str, object]) -> Kernel:
+def compile_source(source: str, name: str, scope: dict[str, object]) -> Kernel:
     """Return the compiled function `name` of a source text, which may borrow from buffers."""
     scope |= {
         "borrow_float": borrow_float,

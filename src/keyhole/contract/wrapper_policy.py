@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
 from keyhole.contract import state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS
-from keyhole.contract.pending_mode_inference import combine_pending, possible_modes
+from keyhole.contract.pending_mode_inference import combine_pending_modes, possible_modes
 from keyhole.contract.policy import Policy, parameter_fields
 from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.betting_evidence import GRID, add_to_histogram
@@ -59,7 +59,7 @@ class WrapperPolicy(Policy, abstract=True):
 
         def __new__(cls, *args, **values):
             """Return an instance of the subclass for the class of the base."""
-            cls._refuse_parameters(args, values)
+            cls._check_parameter_names(args, values)
             arguments = inspect.signature(cls.__init__).bind(None, *args, **values)
             arguments.apply_defaults()
             base = arguments.arguments["base"]
@@ -71,7 +71,7 @@ class WrapperPolicy(Policy, abstract=True):
                 )
             # This is also an instance of `cls`, so that Python goes on to call its `__init__` with
             # the same arguments.
-            return object.__new__(_subclass_for(cls, type(base)))
+            return object.__new__(_subclass_for_base(cls, type(base)))
 
     @classmethod
     def factory(cls) -> type[Self]:
@@ -133,7 +133,7 @@ class WrapperPolicy(Policy, abstract=True):
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
-            combine_pending(cls, cls.base_class)
+            combine_pending_modes(cls, cls.base_class)
         elif isinstance(_base_parameter(cls).default, Policy):
             with_default_base(cls)
 
@@ -145,7 +145,7 @@ class WrapperPolicy(Policy, abstract=True):
 
 def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for its default base."""
-    return _subclass_for(cls, type(cast(Policy, _base_parameter(cls).default)))
+    return _subclass_for_base(cls, type(cast(Policy, _base_parameter(cls).default)))
 
 
 def _base_parameter(cls: type[WrapperPolicy]) -> dataclasses.Field[object]:
@@ -153,7 +153,7 @@ def _base_parameter(cls: type[WrapperPolicy]) -> dataclasses.Field[object]:
     return {item.name: item for item in parameter_fields(cls)}["base"]
 
 
-def _subclass_for(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
+def _subclass_for_base(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
     """Return the one subclass of a policy class for a class of bases."""
     if (cls, base_class) not in _SUBCLASSES:
         _SUBCLASSES[cls, base_class] = _make_subclass(cls, base_class)
@@ -192,7 +192,7 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
 
 
 def _concrete_subclasses(policy_class: type[Policy]) -> Iterator[type[Policy]]:
-    """Yield the subclasses that are neither abstract nor made by `_subclass_for`."""
+    """Yield the subclasses that are neither abstract nor made by `_subclass_for_base`."""
     for cls in policy_class.__subclasses__():
         if not cls.abstract and "_class_as_written" not in vars(cls):
             yield cls
@@ -203,7 +203,7 @@ SAME_MEAN = 1e-12
 """Means that differ by less than this, as by rounding, count as equal."""
 
 
-class Evidence:
+class StoppingState:
     """The state of a policy that settles arms: verdicts, and the rewards on which they rest."""
 
     settled = state_arrays.int_array("arms")
@@ -232,15 +232,15 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     off_policy = True
 
-    class State(Evidence):
+    class State(StoppingState):
         """The verdicts, and the rewards on which they rest."""
 
-    def init(p: _Inputs, s: Evidence, rng: Stream, base_init: Kernel) -> None:
+    def init(p: _Inputs, s: StoppingState, rng: Stream, base_init: Kernel) -> None:
         """Leave all arms open, and prepare the base."""
         argmin_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
-    def select(p: _Inputs, s: Evidence, t: int, rng: Stream, base_select: Kernel) -> int:
+    def select(p: _Inputs, s: StoppingState, t: int, rng: Stream, base_select: Kernel) -> int:
         """Return the arm of the base; if it is settled, the open arm with the fewest pulls."""
         arm = int(base_select(p, s, t, rng))
         # An arm that does not exist is left to the guard, which refuses the decision.
@@ -249,7 +249,9 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
             arm = open_arm if s.settled[open_arm] == 0 else arm
         return arm
 
-    def impute(p: _Inputs, s: Evidence, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
+    def impute(
+        p: _Inputs, s: StoppingState, t: int, rng: Stream, arm: int, base_update: Kernel
+    ) -> None:
         """Have the base learn the arm's mean, or 1/2 without pulls; settle no arm."""
         pulls = s.evidence_pulls[arm]
         mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5
@@ -267,7 +269,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
             )
 
 
-def add_reward(s: Evidence, arm: int, reward: float, arms: int) -> None:
+def add_reward(s: StoppingState, arm: int, reward: float, arms: int) -> None:
     """Add a reward to the evidence."""
     s.evidence_pulls[arm] += 1.0
     s.evidence_totals[arm] += reward
@@ -276,7 +278,7 @@ def add_reward(s: Evidence, arm: int, reward: float, arms: int) -> None:
         argmin_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
 
 
-def settle_arm(s: Evidence, arm: int, verdict: int, arms: int) -> None:
+def settle_arm(s: StoppingState, arm: int, verdict: int, arms: int) -> None:
     """Give an arm its final verdict: 1 + its position in `verdicts`."""
     s.settled[arm] = verdict
     argmin_update(s.open_pulls, arms, arm, math.inf)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder
+from keyhole.data.aslib_files import RUNS, ScenarioRun, read_scenario_folder
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
@@ -185,7 +185,7 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     folder = Path(path)
     if folder.is_file():
         raise ValueError(f"path must be the folder of a scenario, with {RUNS}, got {folder}")
-    name, cutoff, runs = read_folder(folder)
+    name, cutoff, runs = read_scenario_folder(folder)
     return make_scenario(folder / RUNS, name, runs, cutoff)
 
 

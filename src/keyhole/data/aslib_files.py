@@ -38,7 +38,7 @@ class ScenarioRun(NamedTuple):
     limit: float = math.inf  # of the run, in seconds; infinite if the file has no limits
 
 
-def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
+def read_scenario_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     """Read name, cut-off in seconds and runs of a scenario in ASlib's own format."""
     path = folder / DESCRIPTION
     entries = _read_description(path)

@@ -212,7 +212,7 @@ def read_events_csv(
     read_rows(path, ("day", "place", "events"), add, delimiter=delimiter, filled=("place",))
     days = sorted({day for day, _ in counts})
     if since is None or until is None:
-        _refuse_gaps(path, days)
+        _refuse_missing_days(path, days)
     first = days[0] if since is None else earliest
     last = days[-1] if until is None else latest
     place_names = tuple(dict.fromkeys(place_name for _, place_name in counts))
@@ -234,7 +234,7 @@ def _parse_day(name: str, text: str) -> date:
         ) from None
 
 
-def _refuse_gaps(path: str | PathLike[str], days: list[date]) -> None:
+def _refuse_missing_days(path: str | PathLike[str], days: list[date]) -> None:
     """Refuse gaps between sorted days, because missing days would count as days without events."""
     for day, next_day in pairwise(days):
         if next_day - day > timedelta(days=1):

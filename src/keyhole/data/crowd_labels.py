@@ -238,13 +238,13 @@ def read_labels_csv(
     tally: dict[str, list[int]] = {}  # by item: labels 1, labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
-        label_bit = _parse_bit(names[1], label, "0 or 1")
+        label_bit = _parse_label_bit(names[1], label, "0 or 1")
         counts = tally.setdefault(item, [0, 0, _UNKNOWN])
         counts[0] += label_bit
         counts[1] += 1
         if not gold:
             return
-        gold_bit = _parse_bit(names[2], gold, "0, 1 or empty")
+        gold_bit = _parse_label_bit(names[2], gold, "0, 1 or empty")
         # Rows that contradict each other are refused, because to keep the first or the last gold
         # label would hide the mistake.
         if counts[2] not in (_UNKNOWN, gold_bit):
@@ -268,7 +268,7 @@ def read_labels_csv(
     return Labels(Path(path).stem, tuple(tally), ones, counts, gold_labels, source=str(path))
 
 
-def _parse_bit(name: str, text: str, allowed: str) -> int:
+def _parse_label_bit(name: str, text: str, allowed: str) -> int:
     """Return a label as 0 or 1; errors begin with the name of its column."""
     if text.lower() not in _BITS:
         raise ValueError(f"{name} must be {allowed}, got {text!r}")

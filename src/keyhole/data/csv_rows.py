@@ -90,7 +90,7 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
     return f": columns must be separated by commas, not {_SEPARATORS[signs[0]]}"
 
 
-def _nothing_hint(text: str) -> str:
+def _empty_field_hint(text: str) -> str:
     """Return the hint to leave a field empty if its text stands for nothing; else an empty text."""
     is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
     return _LEAVE_EMPTY * is_nothing
@@ -104,7 +104,7 @@ def is_filled(name: str, text: str) -> bool:
     >>> is_filled("bought_at", "2024-05-31"), is_filled("bought_at", "")
     (True, False)
     """
-    if hint := _nothing_hint(text):
+    if hint := _empty_field_hint(text):
         raise ValueError(f"{name} must not be a word or a date for nothing, got {text!r}{hint}")
     return bool(text)
 
@@ -135,7 +135,7 @@ def parse_number(
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        hint = f": {if_nothing} where there is none" if not text or _nothing_hint(text) else ""
+        hint = f": {if_nothing} where there is none" if not text or _empty_field_hint(text) else ""
         if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
             hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
         sign = "," if decimal == "." else "."
@@ -176,7 +176,7 @@ class DateParser:
 
     def seconds(self, name: str, text: str) -> float:
         """Return a date as seconds since 1970; errors name its column."""
-        date = self._parse(name, text)
+        date = self._parse_datetime(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
             raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
         has_zone = date.tzinfo is not None
@@ -194,7 +194,7 @@ class DateParser:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
         return seconds
 
-    def _parse(self, name: str, text: str) -> datetime:
+    def _parse_datetime(self, name: str, text: str) -> datetime:
         epoch_format = _guess_epoch_format(text)
         try:
             if self._format in _EPOCH_UNITS:
@@ -207,7 +207,7 @@ class DateParser:
                 return datetime.fromisoformat(text)
         except (ValueError, OverflowError, OSError):
             pass
-        hint = _nothing_hint(text)
+        hint = _empty_field_hint(text)
         if text and not hint:
             hint = "; give the form of the file's dates, such as"
             if epoch_format:
@@ -270,7 +270,7 @@ def read_text(path: str | PathLike[str]) -> str:
     return decode_text(read_file(Path(path), "a text file"), path)
 
 
-def open_rows(text: str, delimiter: str = ",") -> Reader:
+def make_row_reader(text: str, delimiter: str = ",") -> Reader:
     """Return the reader of the rows of a file's text."""
     separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
     if len(separator) != 1 or separator in ' "\r\n':
@@ -287,11 +287,11 @@ def add_line_to_errors(path: str | PathLike[str], reader: Reader) -> Iterator[No
     try:
         yield
     except (csv.Error, ValueError) as error:
-        text = shorten_message(_row_message(error))
+        text = shorten_message(_row_error_message(error))
         raise ValueError(f"{path}, line {reader.line_num}: {text}") from None
 
 
-def _row_message(error: Exception) -> str:
+def _row_error_message(error: Exception) -> str:
     is_csv = isinstance(error, csv.Error)
     return f"the row must be valid CSV, got an error: {error}" if is_csv else str(error)
 
@@ -320,7 +320,7 @@ def for_each_row(
                 if len(errors) == _MOST_READ:
                     break
     except csv.Error as error:  # the text that follows cannot be divided into rows
-        errors.append((reader.line_num, _row_message(error)))
+        errors.append((reader.line_num, _row_error_message(error)))
     if errors:
         raise ValueError(f"{path}, {_join_errors(errors)}")
     if not has_rows:
@@ -377,7 +377,7 @@ def read_rows(
     text = read_text(path)
     if not text.strip():
         raise ValueError(f"{path}: the file must start with a header, got an empty file")
-    rows = open_rows(text, delimiter)
+    rows = make_row_reader(text, delimiter)
     with add_line_to_errors(path, rows):
         header = [name.strip().lower() for name in next(filter(None, rows), [])]
         for name in (*columns, *optional):

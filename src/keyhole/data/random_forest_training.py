@@ -67,7 +67,7 @@ def load_houses() -> None:
     RandomForestRegressor(n_estimators=1).fit(_houses["features"][:50], _houses["prices"][:50])
 
 
-def make_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
+def draw_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     """Draw a task: train-test splits of a subset of the houses.
 
     A task has 150 to 450 of the `houses` houses. Four tasks in five have one split, as in the
@@ -81,7 +81,7 @@ def make_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     return [(order[test_count:], order[:test_count]) for order in orders]
 
 
-def train(job: tuple[Configuration, int]) -> float:
+def train_and_score(job: tuple[Configuration, int]) -> float:
     """Train a configuration on a task; return its score on the houses held out.
 
     The score is 1 minus the mean, over the splits, of the root mean squared error divided by the
@@ -95,7 +95,7 @@ def train(job: tuple[Configuration, int]) -> float:
     features = _houses["features"]
     prices = _houses["prices"]
     errors = []
-    for train_rows, test_rows in make_task(seed, len(prices)):
+    for train_rows, test_rows in draw_task(seed, len(prices)):
         forest = RandomForestRegressor(
             n_estimators=configuration.trees,
             max_features=configuration.features,
@@ -114,7 +114,7 @@ def train(job: tuple[Configuration, int]) -> float:
 class ForestTrainer:
     """Training runs with enforced time limits, for a learner.
 
-    A run trains one of the `CONFIGURATIONS` on a new task (`make_task`) in a child process, which
+    A run trains one of the `CONFIGURATIONS` on a new task (`draw_task`) in a child process, which
     is killed at the limit.
 
     Parameters
@@ -139,13 +139,13 @@ class ForestTrainer:
         require_extra("files,forests", "keyhole.data.ForestTrainer")
         self._seed = check_integer("seed", seed, Range(ge=0))
         self._runs = 0
-        self._process = FunctionProcess(train, load_houses)
+        self._process = FunctionProcess(train_and_score, load_houses)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
         """Train a configuration, by its number; return its reward and seconds, or None.
 
-        The reward is that of `train`; the result is None if the limit of `limit` seconds was
-        exceeded. A RuntimeError says that the training failed: see
+        The reward is that of `train_and_score`; the result is None if the limit of `limit` seconds
+        was exceeded. A RuntimeError says that the training failed: see
         `keyhole.runner.FunctionProcess`.
         """
         configuration = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
@@ -169,8 +169,8 @@ class ForestTrainer:
 def load_forest_runs() -> MeasuredRuns:
     """Return runs of all configurations that were measured on one machine.
 
-    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks, with rewards as of `train`
-    and seconds of CPU time.
+    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks, with rewards as of
+    `train_and_score` and seconds of CPU time.
 
     Examples
     --------

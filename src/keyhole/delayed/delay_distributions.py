@@ -21,7 +21,7 @@ _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
 
-def draw_integer(rng: Stream, numbers: FloatArray) -> float:
+def draw_uniform_integer(rng: Stream, numbers: FloatArray) -> float:
     """Return a uniform integer; `numbers` are the lowest integer and the number of integers."""
     return float(numbers[0] + math.floor(uniform(rng) * numbers[1]))
 
@@ -41,13 +41,13 @@ def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
     return float(np.floor(abs(normal(rng)) * numbers[0]))
 
 
-def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
+def draw_one_of_two(rng: Stream, numbers: FloatArray) -> float:
     """Return the second number with a probability that is the third number, else the first."""
     return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
 
 KERNELS: Final[tuple[Kernel, ...]] = (
-    draw_integer, draw_floored_exponential, draw_poisson, draw_half_normal, draw_two_points,
+    draw_uniform_integer, draw_floored_exponential, draw_poisson, draw_half_normal, draw_one_of_two,
     draw_recorded,
 )  # fmt: skip
 """The kernels of this module's distributions, compiled together into one environment."""
@@ -74,15 +74,15 @@ class Constant(Delay):
     (3.0, 0.0, 3.0)
     """
 
-    draw = staticmethod(draw_integer)
+    draw = staticmethod(draw_uniform_integer)
     rounds: int
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check_parameter("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
-        # `draw_integer` draws from a range that has one integer only.
-        self._assign(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
+        # `draw_uniform_integer` draws from a range that has one integer only.
+        self._set(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Uniform(Delay):
     (50.0, 850.0, 100.0)
     """
 
-    draw = staticmethod(draw_integer)
+    draw = staticmethod(draw_uniform_integer)
     low: int
     high: int
 
@@ -112,7 +112,7 @@ class Uniform(Delay):
         mean = (self.low + self.high) / 2
         variance = (count * count - 1) / 12
         numbers = np.array([self.low, count], np.float64)
-        self._assign(numbers=numbers, mean=mean, variance=variance, bound=float(self.high))
+        self._set(numbers=numbers, mean=mean, variance=variance, bound=float(self.high))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Geometric(Delay):
         # 1) = exp(-1 / scale). This must be mean / (1 + mean), the chance of a failure. With a
         # scale of 0 every draw is 0.
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
-        self._assign(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
+        self._set(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Exponential(Delay):
         self._check_parameter("scale", check_number, Range(gt=0, le=1e12))
         # The rounded variate is geometric.
         mean = 1.0 / math.expm1(1.0 / self.scale)
-        self._assign(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
+        self._set(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Poisson(Delay):
         """Check the parameter."""
         self._check_parameter("expected", check_number, Range(ge=0, le=1e9))
         mean = self.expected
-        self._assign(numbers=np.array([mean]), mean=mean, variance=mean)
+        self._set(numbers=np.array([mean]), mean=mean, variance=mean)
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class HalfNormal(Delay):
         chances = erfc(k / (self.scale * math.sqrt(2.0)))
         mean = float(chances.sum())
         variance = float(((2.0 * k - 1.0) * chances).sum()) - mean * mean
-        self._assign(numbers=np.array([self.scale]), mean=mean, variance=variance)
+        self._set(numbers=np.array([self.scale]), mean=mean, variance=variance)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class TwoPoint(Delay):
     (50.0, 2500.0, 100.0)
     """
 
-    draw = staticmethod(draw_two_points)
+    draw = staticmethod(draw_one_of_two)
     late: int
     probability: float
     early: int = 0
@@ -266,7 +266,7 @@ class TwoPoint(Delay):
         variance = chance * (1.0 - chance) * gap * gap
         numbers = np.array([self.early, self.late, chance], np.float64)
         # The bound is the late delay even if its probability is 0.
-        self._assign(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))
+        self._set(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))
 
 
 class Empirical(Replay):

@@ -10,8 +10,8 @@ from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
     SampledEnvironment,
     dispatch_kernel,
-    environment_of,
     environment_with_draw,
+    with_sampler,
 )
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
@@ -198,7 +198,7 @@ def make_environment(
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
     environment_class: type[AnonymousEnvironment] = (
-        environment_of(base, sampler.name, sampler.draw)
+        with_sampler(base, sampler.name, sampler.draw)
         if draw_delay is None
         else _environment_with_delay(cast(Any, base), sampler.name, sampler.draw, draw_delay)
     )

@@ -175,8 +175,8 @@ class Learner(CoreLearner):
     _ledger: dict[str, NDArray[Any]]
     """Pulls and number of told rewards of each arm, and the sum of all rewards told."""
 
-    def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
-        super()._prepare(policy, facts, step)
+    def _allocate(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
+        super()._allocate(policy, facts, step)
         self.vocabulary.check_study()
         arms = facts["arms"]
         self._ledger = {
@@ -185,8 +185,8 @@ class Learner(CoreLearner):
             "sum": np.zeros(1),
         }
 
-    def _saved_views(self) -> dict[str, dict[str, NDArray[Any]]]:
-        return super()._saved_views() | {"ledger": self._ledger}
+    def _views_to_save(self) -> dict[str, dict[str, NDArray[Any]]]:
+        return super()._views_to_save() | {"ledger": self._ledger}
 
     def ask(self) -> int:
         """Return the number of the arm to pull next, from 0, or the arm's name if arms have names.
@@ -194,9 +194,9 @@ class Learner(CoreLearner):
         Until `tell` is called, the same arm is returned again. If the policy needs the horizon, and
         this number of rounds has been played, a RuntimeError is raised.
         """
-        if self.rounds == self.facts.get("horizon") and not self._pending:
+        if self.rounds == self.facts.get("horizon") and not self._has_pending_decision:
             raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
-        return cast(int, self._arm(self._ask()))
+        return cast(int, self._arm_name(self._ask()))
 
     def tell(self, arrived: float | Sequence[tuple[int, float]], *, rounds: int = 1) -> None:
         """Tell the rewards that have arrived by the end of the round of the last pull.
@@ -224,13 +224,13 @@ class Learner(CoreLearner):
         UserWarning
             If more has arrived than the policy's bound on the delay allows.
         """
-        self._expect_feedback()
+        self._require_pending_decision()
         if rounds == 1 and type(rounds) is int:
             self._tell_round(arrived)
             return
         backup = copy(self)
         try:
-            self._repeat_decision(check_integer("rounds", rounds, Range(ge=1)))
+            self._pass_rounds_without_feedback(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
             # The step of this learner is kept. Once its machine code exists, it is replaced in the
@@ -238,7 +238,7 @@ class Learner(CoreLearner):
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
-    def _repeat_decision(self, rounds: int) -> None:
+    def _pass_rounds_without_feedback(self, rounds: int) -> None:
         """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
         arm = self.ask()
         most_rounds = self.facts.get("horizon", math.inf) - self.rounds + 1
@@ -311,7 +311,7 @@ class Learner(CoreLearner):
                     f"arrived must have at most {rewards_due} rewards of arm {arm}, one for each "
                     f"of its pulls without a reward so far; got {count}"
                 )
-                raise ValueError(self._name_arms(text))
+                raise ValueError(self._insert_arm_names(text))
         self._reserve_memory(len(pairs))
         for i, (arm, reward) in enumerate(pairs):
             self._feedback["sources"][i] = arm
@@ -339,10 +339,10 @@ class Learner(CoreLearner):
         # copies all words (of the kernel's plan) and arrays into it, and takes its attributes over.
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
-        larger._prepare(policy, self.facts | {"memory": memory}, self._step)
+        larger._allocate(policy, self.facts | {"memory": memory}, self._step)
         larger._words[:PLAN] = self._words[:PLAN]
-        larger_views = larger._saved_views()
-        for group, views in self._saved_views().items():
+        larger_views = larger._views_to_save()
+        for group, views in self._views_to_save().items():
             for name, view in views.items():
                 larger_views[group][name][tuple(map(slice, view.shape))] = view
         vars(self).update(vars(larger))

@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import declared_fields
 from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
-from keyhole.stochastic.policies.improved_ucb import next_active
+from keyhole.stochastic.policies.improved_ucb import next_active_arm
 from keyhole.validate import DEFAULT_SEED
 
 
@@ -185,7 +185,7 @@ class PhasePolicy(Policy, abstract=True):
         s.left[0] -= 1.0
         if s.left[0] > 0.0:
             return
-        next_arm = next_active(s.active, arm + 1)
+        next_arm = next_active_arm(s.active, arm + 1)
         # A bridge has only one arm, so that it ends with the pulls of this arm.
         if s.bridging[0] == 1:
             begin_phase(p, s, length)
@@ -258,14 +258,14 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
     pulls = length(p, s.phase[0], 0.5 ** s.phase[0])
     # A phase has at least one pull of each arm, even if `length` of the subclass does not grow.
     s.length[0] = max(s.before[0] + 1.0, np.ceil(pulls))
-    s.arm[0] = next_active(s.active, 0)
+    s.arm[0] = next_active_arm(s.active, 0)
     s.left[0] = s.length[0] - s.before[0]
     s.bridging[0] = 0
 
 
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with the remaining ones."""
-    best = find_best_active(s.totals, s.active)
+    best = find_best_active_arm(s.totals, s.active)
     # Sums are compared, since averages are rounded. An arm whose average is lower than the best by
     # exactly the tolerance is kept.
     sum_tolerance = 0.5 ** s.phase[0] * s.length[0]
@@ -291,9 +291,9 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
         begin_phase(p, s, length)
 
 
-def find_best_active(totals: FloatArray, active: IntArray) -> int:
+def find_best_active_arm(totals: FloatArray, active: IntArray) -> int:
     """Return the remaining arm with the largest total; of several such arms, the lowest."""
-    best = next_active(active, 0)
+    best = next_active_arm(active, 0)
     for arm in range(best + 1, len(active)):
         if active[arm] == 1 and totals[arm] > totals[best]:
             best = arm

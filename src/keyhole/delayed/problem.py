@@ -5,7 +5,7 @@ from typing import Any, Final, Self, get_args
 
 import numpy as np
 
-from keyhole.contract.arm_names import split_names
+from keyhole.contract.arm_names import split_named_arms
 from keyhole.delayed.delay_distributions import KERNELS, Constant, Pairs, check_delays, parse_delay
 from keyhole.delayed.environment import AnonymousEnvironment, NamedEnvironment, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
@@ -13,14 +13,14 @@ from keyhole.distributions import NumberDistribution
 from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import (
     check_recorded,
-    recorded_names,
+    names_of_recorded_arms,
     samples_by_arm,
 )
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import (
     CombinedSampler,
     combine_distributions,
-    format_values,
+    format_first_values,
 )
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
@@ -153,14 +153,14 @@ class Problem(RewardProblem):
                     f"delays[{arm!r}] must have {len(arm_rewards)} entries, got {len(arm_delays)}"
                 )
             pairs.append(Pairs(arm_rewards, arm_delays))
-        names = recorded_names("rewards", rewards)
+        names = names_of_recorded_arms("rewards", rewards)
         arm_pairs = pairs if names is None else dict(zip(names, pairs, strict=True))
         return cls(arm_pairs, None, feedback=feedback)
 
     def __repr__(self) -> str:
         """Return the means, the delay and the feedback, shortened."""
         delay = "recorded" if self.delay is None else self.delay
-        means = format_values(self.means, self.arm_names)
+        means = format_first_values(self.means, self.arm_names)
         return f"Problem({self.arms} arms, means={means}, delay={delay}, {self.feedback})"
 
     @property
@@ -204,7 +204,7 @@ class Problem(RewardProblem):
 
 def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
     """Return the means, distributions and names of arms with pairs of reward and delay."""
-    arms, names = split_names("means", arms)
+    arms, names = split_named_arms("means", arms)
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
         raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms, names

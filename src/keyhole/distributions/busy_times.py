@@ -62,7 +62,7 @@ class Constant(NumberDistribution):
         x = self.length
         # Here and below, the first number is the position of the sampler in `_KERNELS`. By this
         # number the kernel of `dispatch_kernel` selects the sampler, which gets the other numbers.
-        self._assign(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
+        self._set(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Exponential(NumberDistribution):
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
-        self._assign(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
+        self._set(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Pareto(NumberDistribution):
         a = self.shape
         smallest = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf
-        self._assign(numbers=np.array([2.0, smallest, -1.0 / a]), least=smallest, variance=variance)
+        self._set(numbers=np.array([2.0, smallest, -1.0 / a]), least=smallest, variance=variance)
 
 
 class Scaled(Distribution):

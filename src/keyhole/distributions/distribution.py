@@ -81,9 +81,9 @@ class NumberDistribution(Distribution):
 
     def _check_parameter(self, name: str, check: Callable[..., float], allowed: Range) -> None:
         """Check a parameter, and replace its value by what `check` returns."""
-        self._assign(**{name: check(name, getattr(self, name), allowed)})
+        self._set(**{name: check(name, getattr(self, name), allowed)})
 
-    def _assign(self, **values: object) -> None:
+    def _set(self, **values: object) -> None:
         """Set attributes, also of a frozen dataclass, which refuses an ordinary assignment."""
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from keyhole import validate
-from keyhole.contract.arm_names import entry_names, split_names
+from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
 from keyhole.contract.problem import Problem
 from keyhole.contract.reward_units import errors_with_conversion_hint
 from keyhole.distributions.distribution import Distribution, NumberDistribution
@@ -21,7 +21,7 @@ from keyhole.distributions.reward_distributions import (
     TruncatedNormal,
 )
 from keyhole.distributions.sampler_dispatch import combine_distributions
-from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy
+from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy_distribution
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
 
@@ -71,14 +71,14 @@ def parse_reward_distributions(
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
     make_distribution = _distribution_maker(distribution, concentration, scale)
-    entries, names = split_names("means", validate.column_to_array(means))
+    entries, names = split_named_arms("means", validate.column_to_array(means))
     has_entries = isinstance(entries, Sequence | np.ndarray) and not isinstance(entries, str)
     if not has_entries or not len(entries):
         validate.check_vector("means", entries)  # raises the error for such a value
     mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
-    for name, entry in zip(entry_names("means", means), entries, strict=True):
-        if isinstance(entry, Distribution | Mapping) or is_scipy(entry):
+    for name, entry in zip(entry_names_for_errors("means", means), entries, strict=True):
+        if isinstance(entry, Distribution | Mapping) or is_scipy_distribution(entry):
             parsed_distribution = parse_distribution(name, entry, NumberDistribution, REWARDS)
             with errors_with_conversion_hint(parsed_distribution.least, parsed_distribution.bound):
                 parsed_distribution.check(name, UNIT)
@@ -158,7 +158,7 @@ def parse_distribution(
     """
     if isinstance(value, base_class):
         return value
-    if is_scipy(value) and issubclass(TabulatedDistribution, base_class):
+    if is_scipy_distribution(value) and issubclass(TabulatedDistribution, base_class):
         try:
             return cast(AnyDistribution, TabulatedDistribution(value))
         except ValueError as error:

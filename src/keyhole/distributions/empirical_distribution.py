@@ -88,11 +88,11 @@ def replay_by_name(
     {'red': Replay(4 samples, mean 0.5)}
     """
     arms = [distribution(values) for values in check_recorded("samples", samples, allowed)]
-    names = recorded_names("samples", samples)
+    names = names_of_recorded_arms("samples", samples)
     return arms if names is None else dict(zip(names, arms, strict=True))
 
 
-def recorded_names(name: str, samples: object) -> tuple[Any, ...] | None:
+def names_of_recorded_arms(name: str, samples: object) -> tuple[Any, ...] | None:
     """Return the names of the arms of recorded values, or None if the values are a plain list."""
     if validate.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None

@@ -35,7 +35,7 @@ def draw_beta(rng: Stream, numbers: FloatArray) -> float:
 def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
     """Draw a truncated normal variate by rejection; `numbers` are centre, scale and proposal.
 
-    Proposals are normal if the third number is 0, else uniform: see `_prefer_uniform`.
+    Proposals are normal if the third number is 0, else uniform: see `_is_uniform_best`.
     """
     centre, scale = numbers[0], numbers[1]
     nearest = min(max(centre, 0.0), 1.0)  # the number in [0, 1] that is nearest to the centre
@@ -75,7 +75,7 @@ class Bernoulli(NumberDistribution):
         """Check the parameter."""
         self._check_parameter("mean", check_number, UNIT)
         variance = self.mean * (1.0 - self.mean)
-        self._assign(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
+        self._set(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Beta(NumberDistribution):
         mean = self.a / concentration
         # The factors are in this order, since a product of two large shapes would overflow.
         variance = mean * (self.b / concentration) / (concentration + 1.0)
-        self._assign(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
+        self._set(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ class TruncatedNormal(NumberDistribution):
         centre = float(
             brentq(lambda c: truncated_mean(c, self.scale) - self.mean, low, high, xtol=1e-14)
         )
-        numbers = np.array([centre, self.scale, _prefer_uniform(centre, self.scale)], np.float64)
+        numbers = np.array([centre, self.scale, _is_uniform_best(centre, self.scale)], np.float64)
         variance = _truncated_variance(centre, self.scale, self.mean)
-        self._assign(numbers=numbers, variance=variance, bound=1.0)
+        self._set(numbers=numbers, variance=variance, bound=1.0)
 
     @property
     def centre(self) -> float:
@@ -183,7 +183,7 @@ def truncated_mean(centre: float, scale: float) -> float:
 
 
 @cache
-def _quadrature() -> tuple[FloatArray, FloatArray]:
+def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
     return np.polynomial.legendre.leggauss(100)
 
 
@@ -192,14 +192,14 @@ def _truncated_variance(centre: float, scale: float, mean: float) -> float:
     # The nodes lie only where there is mass. If they were spread over all of [0, 1], they could
     # miss a narrow peak.
     low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
-    nodes, weights = _quadrature()
+    nodes, weights = _quadrature_nodes()
     x = low + (high - low) * (nodes + 1.0) / 2.0
     nearest = min(max(centre, 0.0), 1.0)
     density = np.exp(-0.5 * ((x - centre) ** 2 - (nearest - centre) ** 2) / scale**2) * weights
     return float((density * (x - mean) ** 2).sum() / density.sum())
 
 
-def _prefer_uniform(centre: float, scale: float) -> bool:
+def _is_uniform_best(centre: float, scale: float) -> bool:
     """Return whether uniform proposals are accepted more often than normal ones."""
     from scipy.special import ndtr
 

@@ -26,7 +26,7 @@ AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 class SampledEnvironment:
     """Mixin of environments with the parameters of each arm's distribution.
 
-    `environment_of` adds the kernel ``draw(e, rng, arm)``.
+    `with_sampler` adds the kernel ``draw(e, rng, arm)``.
     """
 
     length = integer()
@@ -136,7 +136,7 @@ def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
+def independent_pair_sampler(first: Kernel, second: Kernel) -> Kernel:
     """Return a kernel that draws from two independent distributions; see `pair_numbers`."""
 
     def draw(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
@@ -147,11 +147,11 @@ def pair_kernel(first: Kernel, second: Kernel) -> Kernel:
 
 
 def pair_numbers(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the numbers for `pair_kernel`: the length of `first`, then `first` and `second`."""
+    """Return numbers for `independent_pair_sampler`: the length of `first`, `first`, `second`."""
     return np.concatenate([[len(first)], first, second])
 
 
-def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
+def with_sampler(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
     """Return the environment class whose arms' rewards or samples are drawn with a kernel.
 
     Parameters
@@ -169,11 +169,11 @@ def environment_of(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[
         The subclass; for the same arguments it is the same class.
     """
     # The cached function is separate, since type checkers do not see through the cache.
-    return cast(type[AnyEnvironment], _environment_with_sampler(cast(Any, base), name, draw))
+    return cast(type[AnyEnvironment], _cached_environment(cast(Any, base), name, draw))
 
 
 @lru_cache(maxsize=256)
-def _environment_with_sampler(base: Any, name: str, draw: Kernel) -> Any:
+def _cached_environment(base: Any, name: str, draw: Kernel) -> Any:
     def draw_arm(e: SampledEnvironment, rng: Stream, arm: int) -> object:
         return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
@@ -188,7 +188,7 @@ def environment_with_draw(
     return type(f"{name}{base.__name__}", (base,), values)
 
 
-def format_values(values: Any, names: Sequence[Any] | None = None) -> str:
+def format_first_values(values: Any, names: Sequence[Any] | None = None) -> str:
     """Return the first six numbers of a list as text for a `repr`; with names, as a mapping."""
     texts = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
     if names is None:

@@ -15,7 +15,7 @@ _CONTINUOUS_TAIL: Final = 2.0**-20
 _MOST_WHOLE_NUMBERS: Final = 2**20
 
 
-def draw_value(rng: Stream, numbers: FloatArray) -> float:
+def draw_tabulated_value(rng: Stream, numbers: FloatArray) -> float:
     """Draw a value by inversion; `numbers` are the values, then their cumulative probabilities."""
     count = len(numbers) // 2
     u = uniform(rng)
@@ -30,7 +30,7 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
     return float(numbers[low])
 
 
-def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
+def draw_between_quantiles(rng: Stream, numbers: FloatArray) -> float:
     """Draw by inversion; `numbers` are quantiles at equally spaced probabilities.
 
     Between two quantiles a draw is interpolated linearly.
@@ -68,7 +68,7 @@ class TabulatedDistribution(NumberDistribution):
     """
 
     def __init__(self, distribution: Any) -> None:
-        if not is_scipy(distribution):
+        if not is_scipy_distribution(distribution):
             raise TypeError(
                 f"distribution must be a frozen distribution of scipy.stats, got {distribution!r}"
             )
@@ -107,7 +107,7 @@ class TabulatedDistribution(NumberDistribution):
         # The last value gets the tail that is cut off, so that every uniform number has a value.
         cumulative[-1] = 1.0
         chances = np.diff(cumulative, prepend=0.0)
-        self.draw = draw_value
+        self.draw = draw_tabulated_value
         self.numbers = np.concatenate([values, cumulative])
         self.mean = float((values * chances).sum())
         self.variance = float(((values - self.mean) ** 2 * chances).sum())
@@ -124,7 +124,7 @@ class TabulatedDistribution(NumberDistribution):
         if not np.isfinite(ends).all():
             raise ValueError(f"distribution must have finite quantiles, got {self!r}")
         self.error = 1.0 / CELLS
-        self.draw = draw_from_interval
+        self.draw = draw_between_quantiles
         self.numbers = ends
         lower_ends, upper_ends = ends[:-1], ends[1:]
         self.mean = float(((lower_ends + upper_ends) / 2.0).mean())
@@ -153,7 +153,7 @@ class TabulatedDistribution(NumberDistribution):
         return f"{type(self).__name__}({name}({', '.join(arguments)}))"
 
 
-def is_scipy(value: object) -> bool:
+def is_scipy_distribution(value: object) -> bool:
     """Return whether a value is a frozen distribution of SciPy."""
     # The class is told by its module's name, since an import of SciPy would slow down every start.
     is_in_scipy = type(value).__module__.startswith("scipy.stats")

@@ -66,20 +66,20 @@ def log_beta_weight(x: float, a: float, b: float) -> float:
 
 
 @kernel
-def _fraction(x: float, a: float, b: float) -> float:
+def _continued_fraction(x: float, a: float, b: float) -> float:
     """Return the continued fraction of I_x(a, b) for x below its mean, by Lentz's method."""
     n = a + b
     c = 1.0
-    d = 1.0 / _away_from_zero(1.0 - n * x / (a + 1.0))
+    d = 1.0 / _replace_near_zero(1.0 - n * x / (a + 1.0))
     value = d
     for m in range(1, _MAX_TERMS):
         step = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
-        d = 1.0 / _away_from_zero(1.0 + step * d)
-        c = _away_from_zero(1.0 + step / c)
+        d = 1.0 / _replace_near_zero(1.0 + step * d)
+        c = _replace_near_zero(1.0 + step / c)
         value *= d * c
         step = -(a + m) * (n + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0))
-        d = 1.0 / _away_from_zero(1.0 + step * d)
-        c = _away_from_zero(1.0 + step / c)
+        d = 1.0 / _replace_near_zero(1.0 + step * d)
+        c = _replace_near_zero(1.0 + step / c)
         value *= d * c
         if abs(d * c - 1.0) <= _EPSILON:
             break
@@ -87,7 +87,7 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 @kernel
-def _away_from_zero(value: float) -> float:
+def _replace_near_zero(value: float) -> float:
     """Return a divisor as it is, or a tiny positive one in place of 0 and numbers nearer to 0."""
     return value if abs(value) > _TINY else _TINY
 
@@ -111,8 +111,8 @@ def beta_cdf(x: float, a: float, b: float) -> float:
         return 1.0
     weight = math.exp(log_beta_weight(x, a, b))
     if x * (a + b + 2.0) < a + 1.0:
-        return weight / a * _fraction(x, a, b)
-    return 1.0 - weight / b * _fraction(1.0 - x, b, a)
+        return weight / a * _continued_fraction(x, a, b)
+    return 1.0 - weight / b * _continued_fraction(1.0 - x, b, a)
 
 
 @kernel
@@ -121,4 +121,4 @@ def log_beta_cdf_left(x: float, a: float, b: float) -> float:
 
     `x` must be below (a + 1) / (a + b + 2), about the mean. Ten digits or more are right.
     """
-    return log_beta_weight(x, a, b) - math.log(a) + math.log(_fraction(x, a, b))
+    return log_beta_weight(x, a, b) - math.log(a) + math.log(_continued_fraction(x, a, b))

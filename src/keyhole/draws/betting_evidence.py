@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.draws.mean_bounds import log_mixture_above
+from keyhole.draws.mean_bounds import log_mixture_evidence_above
 
 GRID: Final = 20
 """The grid is 0, 1/20, ..., 1. With 1, 2, 4, 10, 20, 40, 100 steps an arm of mean .6 takes 99.8,
@@ -20,7 +20,7 @@ _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
 _WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
 # Bets whose wealth is below the largest by this factor (as a logarithm) are left out.
 _NEGLIGIBLE: Final = 25.0
-# The logarithm of the wealth at the bet of `find_peak` is at most this much below the largest.
+# The log of the wealth at the bet of `find_wealth_peak` is at most this much below the largest.
 _PEAK_ERROR: Final = 0.1
 _STEPS: Final = 60
 _TINY: Final = 1e-300  # the least divisor, since a divisor is 0 if all rewards equal the null
@@ -30,8 +30,8 @@ def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
     """Add a reward to an arm's row of the histogram.
 
     A row has the sum of the weights at 1/20, ..., 19/20, and then these weights. The weights at 0
-    and 1 follow from them, the number of rewards and their total (`end_weights`). For rewards of 0
-    and 1 the row stays zero.
+    and 1 follow from them, the number of rewards and their total (`weights_at_ends`). For rewards
+    of 0 and 1 the row stays zero.
     """
     lower = int(reward * GRID)
     upper_weight = reward * GRID - lower
@@ -43,7 +43,7 @@ def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
         histogram[arm, 0] += upper_weight
 
 
-def end_weights(histogram: Any, arm: int, pulls: float, total: float) -> tuple[float, float]:
+def weights_at_ends(histogram: Any, arm: int, pulls: float, total: float) -> tuple[float, float]:
     """Return the weights of an arm's rewards at 0 and at 1."""
     zeros = pulls - total
     ones = total
@@ -75,7 +75,7 @@ def log_wealth(
     return wealth
 
 
-def wealth_slopes(
+def log_wealth_slopes(
     histogram: Any, arm: int, zeros: float, ones: float, null: float, bet: float
 ) -> tuple[float, float]:
     """Return the slope of `log_wealth` in the bet, and minus its curvature."""
@@ -94,17 +94,17 @@ def wealth_slopes(
     return slope, curvature
 
 
-def find_peak(
+def find_wealth_peak(
     histogram: Any, arm: int, zeros: float, ones: float, null: float, low: float, high: float
 ) -> tuple[float, float, float]:
     """Return a bet near the peak of the wealth, which is log-concave, and the slopes there."""
     lower = low
     upper = high
-    slope, curvature = wealth_slopes(histogram, arm, zeros, ones, null, 0.0)
+    slope, curvature = log_wealth_slopes(histogram, arm, zeros, ones, null, 0.0)
     margin = 0.05 * (high - low)
     bet = min(max(slope / max(curvature, _TINY), low + margin), high - margin)
     for _ in range(_STEPS):
-        slope, curvature = wealth_slopes(histogram, arm, zeros, ones, null, bet)
+        slope, curvature = log_wealth_slopes(histogram, arm, zeros, ones, null, bet)
         if slope > 0.0:
             lower = bet
         else:
@@ -127,8 +127,8 @@ def log_mean_wealth(
 
     Minus infinity stands for a value that is certainly below `floor`.
     """
-    zeros, ones = end_weights(histogram, arm, pulls, total)
-    bet, slope, curvature = find_peak(histogram, arm, zeros, ones, null, low, high)
+    zeros, ones = weights_at_ends(histogram, arm, pulls, total)
+    bet, slope, curvature = find_wealth_peak(histogram, arm, zeros, ones, null, low, high)
     peak = log_wealth(histogram, arm, zeros, ones, null, bet)
     if peak + _PEAK_ERROR < floor:
         return -math.inf
@@ -158,13 +158,13 @@ def log_evidence_above(
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
     with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
-    is `log_mixture_above`. For others that is a lower bound of the value, which is returned where
-    rounding puts the value below it.
+    is `log_mixture_evidence_above`. For others that is a lower bound of the value, which is
+    returned where rounding puts the value below it.
     """
     distance = total - null * pulls
     if distance <= 0.0:
         return -math.inf
-    evidence = log_mixture_above(total, pulls, null, floor)
+    evidence = log_mixture_evidence_above(total, pulls, null, floor)
     # The wealth of a bet b is at most exp(b * distance), and b at most 1 / null. So the evidence of
     # a smaller distance is certainly below `floor`.
     if histogram[arm, 0] > 0.0 and distance >= floor * null:
@@ -181,7 +181,7 @@ def log_evidence_below(
     distance = null * pulls - total
     if distance <= 0.0:
         return -math.inf
-    evidence = log_mixture_above(pulls - total, pulls, 1.0 - null, floor)
+    evidence = log_mixture_evidence_above(pulls - total, pulls, 1.0 - null, floor)
     if histogram[arm, 0] > 0.0 and distance >= floor * (1.0 - null):
         limit = -1.0 / (1.0 - null)
         wealth = log_mean_wealth(histogram, arm, pulls, total, null, limit, 0.0, floor)
@@ -205,7 +205,7 @@ def log_evidence_against(
 
 def log_largest_wealth(histogram: Any, arm: int, pulls: float, total: float, mean: float) -> float:
     """Return an upper bound of `log_evidence_against`, in a tenth of the time."""
-    zeros, ones = end_weights(histogram, arm, pulls, total)
+    zeros, ones = weights_at_ends(histogram, arm, pulls, total)
     low = -1.0 / (1.0 - mean)
-    bet = find_peak(histogram, arm, zeros, ones, mean, low, 1.0 / mean)[0]
+    bet = find_wealth_peak(histogram, arm, zeros, ones, mean, low, 1.0 / mean)[0]
     return log_wealth(histogram, arm, zeros, ones, mean, bet) + _PEAK_ERROR

@@ -26,7 +26,7 @@ _NORMAL: Final = tuple(
 
 
 # The masks keep Python's unbounded integers at 64 bits, as overflow does in compiled code.
-def _next(rng: ArrayView) -> int:
+def _draw_word(rng: ArrayView) -> int:
     cells = rng.cells
     cells[0] = word = (cells[0] + _COUNTER_STEP) & MASK
     word = ((word ^ (word >> 30)) * _MIX_FACTOR_1) & MASK
@@ -36,12 +36,12 @@ def _next(rng: ArrayView) -> int:
 
 def next_uint64(rng: ArrayView) -> UInt64:
     """Draw 64 random bits."""
-    return UInt64(_next(rng))
+    return UInt64(_draw_word(rng))
 
 
 def uniform(rng: ArrayView) -> float:
     """Draw a uniform number in [0, 1)."""
-    return (_next(rng) >> 11) * _TO_UNIT
+    return (_draw_word(rng) >> 11) * _TO_UNIT
 
 
 def seek_pull(rng: ArrayView, arm: int, pull: int) -> None:
@@ -54,7 +54,7 @@ def normal(rng: ArrayView) -> float:
     """Draw from the standard normal distribution."""
     steps, ends, density = _NORMAL
     while True:
-        bits = _next(rng)
+        bits = _draw_word(rng)
         strip = bits & 255
         # Compiled code reads the same 64 bits as a signed integer.
         signed = bits - (1 << 64) if bits >> 63 else bits
@@ -62,7 +62,7 @@ def normal(rng: ArrayView) -> float:
         if abs(x) < ends[strip + 1]:
             return x
         if strip == 0:
-            return math.copysign(float(_copy(samplers._normal_tail)(rng)), x)
+            return math.copysign(float(_interpreted_sampler(samplers._normal_tail)(rng)), x)
         low, high = density[strip], density[strip + 1]
         if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
             return x
@@ -70,7 +70,7 @@ def normal(rng: ArrayView) -> float:
 
 def beta(rng: ArrayView, a: float, b: float) -> float:
     """Draw from the beta distribution, step by step, since a fast path would not pay here."""
-    return float(_copy(samplers.beta_by_steps)(rng, a, b))
+    return float(_interpreted_sampler(samplers.beta_by_steps)(rng, a, b))
 
 
 def betas(rng: ArrayView, a: Array, b: Array, count: int, out: Array) -> None:
@@ -80,5 +80,5 @@ def betas(rng: ArrayView, a: Array, b: Array, count: int, out: Array) -> None:
 
 
 @cache
-def _copy(kernel: Kernel) -> Kernel:
+def _interpreted_sampler(kernel: Kernel) -> Kernel:
     return interpreted_copy(kernel)

@@ -48,7 +48,7 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
     return x
 
 
-def log_mixture_above(total: float, pulls: float, null: float, floor: float) -> float:
+def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: float) -> float:
     r"""Return the logarithm of the e-process of 0/1 rewards against "mean <= null" (a kernel).
 
     Below `floor`, which is above 0, it returns minus infinity, mostly after a few operations. The
@@ -68,8 +68,10 @@ def log_mixture_above(total: float, pulls: float, null: float, floor: float) -> 
 
     Examples
     --------
-    >>> round(log_mixture_above(10.0, 10.0, 0.5, 1.0), 2), log_mixture_above(4.0, 4.0, 0.5, 3.0)
-    (5.23, -inf)
+    >>> round(log_mixture_evidence_above(10.0, 10.0, 0.5, 1.0), 2)
+    5.23
+    >>> log_mixture_evidence_above(4.0, 4.0, 0.5, 3.0)
+    -inf
     """
     distance = total - null * pulls
     if distance <= 0.0 or distance * distance < floor * pulls * null * (1.0 - null):

@@ -146,7 +146,7 @@ def exponential(rng: Stream) -> float:
 
 
 @kernel
-def _gamma_from_one(rng: Stream, shape: float) -> float:
+def _gamma_from_shape_one(rng: Stream, shape: float) -> float:
     """Draw from the gamma distribution of a shape of at least 1, with the letters of the paper."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -163,14 +163,15 @@ def _gamma_from_one(rng: Stream, shape: float) -> float:
 
 
 @kernel
-def _usual_gamma(rng: Stream, shape: float) -> float:
-    """Return the variate of `_gamma_from_one` if its first proposal is surely accepted; else -1.
+def _gamma_by_first_proposal(rng: Stream, shape: float) -> float:
+    """Return the first proposal of `_gamma_from_shape_one` if it is surely accepted; else -1.
 
     The first proposal is surely accepted in 97 of 100 cases, and in 99 for large shapes.
 
-    `_gamma_from_one` accepts x if ln(u) is below 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), where
-    y = x / sqrt(9 d). From y = -0.5 on, this bound is at least -1.35 d y^4 = -0.15 x^2 y^2, and
-    ln(u) is below that if u < 1 - 0.15 x^2 y^2. The code subtracts a hundred rounding errors more.
+    `_gamma_from_shape_one` accepts x if ln(u) is below 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3),
+    where y = x / sqrt(9 d). From y = -0.5 on, this bound is at least -1.35 d y^4 = -0.15 x^2 y^2,
+    and ln(u) is below that if u < 1 - 0.15 x^2 y^2. The code subtracts a hundred rounding errors
+    more.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -200,8 +201,8 @@ def gamma(rng: Stream, shape: float) -> float:
     True
     """
     if shape >= 1.0:
-        return _gamma_from_one(rng, shape)
-    return _gamma_from_one(rng, shape + 1.0) * math.exp(-exponential(rng) / shape)
+        return _gamma_from_shape_one(rng, shape)
+    return _gamma_from_shape_one(rng, shape + 1.0) * math.exp(-exponential(rng) / shape)
 
 
 @kernel
@@ -221,8 +222,8 @@ def beta(rng: Stream, a: float, b: float) -> float:
         # and the same words are used step by step. New words would bias the result, since the value
         # decides whether a first proposal is accepted.
         start = rng[0]
-        first = _usual_gamma(rng, a)
-        second = _usual_gamma(rng, b)
+        first = _gamma_by_first_proposal(rng, a)
+        second = _gamma_by_first_proposal(rng, b)
         if first >= 0.0 and second >= 0.0:
             return first / (first + second)
         rng[0] = start
@@ -232,8 +233,8 @@ def beta(rng: Stream, a: float, b: float) -> float:
 @kernel
 def beta_by_steps(rng: Stream, a: float, b: float) -> float:
     """Draw the variate of `beta`, without a fast path."""
-    first = _gamma_from_one(rng, a if a >= 1.0 else a + 1.0)
-    second = _gamma_from_one(rng, b if b >= 1.0 else b + 1.0)
+    first = _gamma_from_shape_one(rng, a if a >= 1.0 else a + 1.0)
+    second = _gamma_from_shape_one(rng, b if b >= 1.0 else b + 1.0)
     # A variate of a shape below 1 is one of shape + 1, times exp(-exponential / shape). Only the
     # ratio of the two factors is computed, from the difference of their exponents, so that 0 is
     # never divided by 0.
@@ -245,7 +246,7 @@ def beta_by_steps(rng: Stream, a: float, b: float) -> float:
 
 
 @kernel
-def _stirling_rest(k: float) -> float:
+def _stirling_remainder(k: float) -> float:
     """Return ln(k!) less Stirling's formula at k + 1/2 (Hoermann 1993a)."""
     if k < 10.0:  # from k = 10 on, the series below errs by less than 4e-11
         return math.lgamma(k + 1.0) - (k + 0.5) * math.log(k + 1.0) + (k + 1.0) - _HALF_LOG_TWO_PI
@@ -254,7 +255,7 @@ def _stirling_rest(k: float) -> float:
 
 
 @kernel
-def _binomial_waiting(rng: Stream, n: float, p: float) -> float:
+def _binomial_by_waiting(rng: Stream, n: float, p: float) -> float:
     """Count how many of n exponential clocks ring before -ln(1 - p) (Devroye 1986, chapter X.4)."""
     count = 0.0
     remaining_time = -math.log1p(-p) - exponential(rng) / n
@@ -273,12 +274,12 @@ def _log_binomial_ratio(n: float, p: float, k: float, mode: float) -> float:
     value = d * math.log(p * (n - k + 1.0) / ((1.0 - p) * (k + 1.0)))
     value -= (mode + 0.5) * math.log1p(d / (mode + 1.0))
     value -= (n - mode + 0.5) * math.log1p(-d / (n - mode + 1.0))
-    value += _stirling_rest(mode) + _stirling_rest(n - mode)
-    return value - (_stirling_rest(k) + _stirling_rest(n - k))
+    value += _stirling_remainder(mode) + _stirling_remainder(n - mode)
+    return value - (_stirling_remainder(k) + _stirling_remainder(n - k))
 
 
 @kernel
-def _binomial_rejection(rng: Stream, n: float, p: float) -> float:
+def _binomial_by_rejection(rng: Stream, n: float, p: float) -> float:
     """Draw by transformed rejection with a squeeze: BTRS of Hoermann (1993a)."""
     deviation = math.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * deviation
@@ -312,9 +313,9 @@ def binomial(rng: Stream, n: int, p: float) -> int:
     """
     rarer = min(p, 1.0 - p)
     if n * rarer < _BINOMIAL_REJECT_FROM:
-        count = int(_binomial_waiting(rng, float(n), rarer))
+        count = int(_binomial_by_waiting(rng, float(n), rarer))
     else:
-        count = int(_binomial_rejection(rng, float(n), rarer))
+        count = int(_binomial_by_rejection(rng, float(n), rarer))
     return n - count if p > 0.5 else count
 
 
@@ -330,7 +331,7 @@ def poisson(rng: Stream, mean: float) -> int:
     0
     """
     if mean >= _POISSON_REJECT_FROM:
-        return int(_poisson_rejection(rng, mean))
+        return int(_poisson_by_rejection(rng, mean))
     count = 0
     bound = math.exp(-mean)
     product = uniform(rng)
@@ -341,7 +342,7 @@ def poisson(rng: Stream, mean: float) -> int:
 
 
 @kernel
-def _poisson_rejection(rng: Stream, mean: float) -> float:
+def _poisson_by_rejection(rng: Stream, mean: float) -> float:
     """Draw by transformed rejection with a squeeze: PTRS of Hoermann (1993b)."""
     # With the published constants the hat is in places 0.5 % too low for means below 1,000. This
     # changes a probability by about 4e-6 of its size (computed). A higher hat would make the
@@ -360,7 +361,7 @@ def _poisson_rejection(rng: Stream, mean: float) -> float:
             continue
         d = k + 1.0 - mean
         log_chance = d - (k + 0.5) * math.log1p(d / mean) - 0.5 * math.log(mean)
-        log_chance -= _HALF_LOG_TWO_PI + _stirling_rest(k)
+        log_chance -= _HALF_LOG_TWO_PI + _stirling_remainder(k)
         if math.log(v * alpha / (a / (us * us) + b)) <= log_chance:
             return k
 
@@ -394,7 +395,7 @@ _FEWEST: Final = 3  # fewer variates are drawn faster one by one
 _WORDS: Final = 4
 
 
-def _none_of_four(
+def _draw_none_of_four(
     start: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
@@ -407,7 +408,7 @@ def _none_of_four(
 
 
 _draw_four: Final[Kernel] = load_intrinsic(
-    _none_of_four,
+    _draw_none_of_four,
     lambda internals: internals.make_four_betas(
         int(COUNTER_STEP), (int(MIX_FACTOR_1), int(MIX_FACTOR_2))
     ),
@@ -443,18 +444,18 @@ def betas(
             first += 1
             continue
         # All four are computed as if each took four words, and the stream is set behind these. If a
-        # variate took another number of words, `_redraw_unusual` leaves the stream behind that one.
+        # variate took another number of words, `_redraw_unusual_betas` leaves the stream behind it.
         start = rng[0]
         unusual = _draw_four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
         rng[0] = start + np.uint64(_WORDS * lanes) * np.uint64(COUNTER_STEP)
         if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
-            lanes = _redraw_unusual(rng, start, unusual, a, b, first, lanes, out)
+            lanes = _redraw_unusual_betas(rng, start, unusual, a, b, first, lanes, out)
         first += lanes
 
 
 @kernel
-def _redraw_unusual(
+def _redraw_unusual_betas(
     rng: Stream, start: np.uint64, unusual: np.uint64,
     a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
     out: NDArray[np.float64],

@@ -36,7 +36,7 @@ from keyhole.drivers.engine import (
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 # Rounds between two checks of the stop flag, as in the engine.
@@ -64,7 +64,7 @@ STREAMS: Final = len(PURPOSES)
 
 # The arguments of the engine, and two more. The memory plan is that of `memory_plan` below, and the
 # last metric in `out` is the time.
-SIGNATURE: Final = signature(
+SIGNATURE: Final = numba_signature(
     "void",
     *ARGUMENTS,
     "int64[::1]",  # the numbers of the rows in order, then room for a copy of them at checkpoints
@@ -80,7 +80,7 @@ def memory_plan(
     records = policy.records
     state = policy.state.size(sizes)
     # The settled state, which has learnt the feedback that arrived and nothing else, is first. Its
-    # copy has the same layout right behind it. `copy_state` and the choice between the two
+    # copy has the same layout right behind it. `copy_settled_state` and the choice between the two
     # (`plan[COPY] * plan[IMPUTES]`) rely on both facts.
     starts = [0, state, 2 * state]
     starts.append(starts[-1] + environment.state.size(e_sizes))
@@ -92,7 +92,7 @@ def memory_plan(
     return np.array([*starts, *row_starts, workers, impute, aged], np.int64)
 
 
-def working_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], ...]:
+def make_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], ...]:
     """Return the memory of one block: cells, random streams, the order of rows, and `numbers`."""
     workers = int(plan[WORKERS])
     cells = np.empty(int(plan[ROWS]) + workers * int(plan[WIDTH]))
@@ -100,7 +100,7 @@ def working_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], .
 
 
 @kernel
-def copy_state(cells: FloatArray, plan: Any) -> None:
+def copy_settled_state(cells: FloatArray, plan: Any) -> None:
     """Overwrite the copy with the settled state."""
     for cell in range(plan[STATE], plan[COPY]):
         cells[plan[COPY] + cell] = cells[cell]
@@ -139,11 +139,11 @@ def compiled_asynchronous_loop(
     digest = driver_digest("asynchronous", policy, environment, *kernels)
     owner = f"{policy.owner.__name__} with workers in {environment.owner.__name__}"
     return compile_cached(
-        owner, digest, lambda: _build(setting, policy, environment, duration), SIGNATURE
+        owner, digest, lambda: _build_loop(setting, policy, environment, duration), SIGNATURE
     )
 
 
-def _build(
+def _build_loop(
     setting: Setting, policy: CompiledClass, environment: CompiledClass, duration: Kernel
 ) -> Kernel:
     init = policy.kernels()["init"]
@@ -266,8 +266,8 @@ def _compile_replication(
 def _compile_decide(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     """Return the compiled function that takes the next decision, given the pending ones."""
     records = policy.records
-    observe = records.context.producer(environment.kernels()["observe"], "e, es, t, rng")
-    select = records.decision.producer(policy.kernels()["select"], "p, s, t, rng, context")
+    observe = records.context.make_caller(environment.kernels()["observe"], "e, es, t, rng")
+    select = records.decision.make_caller(policy.kernels()["select"], "p, s, t, rng, context")
     allowed = compiled_guard(policy, setting)
     impute = compile_imputation(policy)
     read_s, read_es = state_readers(policy, environment)
@@ -294,7 +294,7 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         rng = borrow_word(rngs, 0, (2,))
         if plan[IMPUTES] == 1:
             if imputed < 0:
-                copy_state(cells, plan)
+                copy_settled_state(cells, plan)
                 # Imputation has a stream of its own, derived from the policy's. It must not move
                 # the policy's stream, whose draws would then depend on how many decisions are
                 # pending.
@@ -317,12 +317,12 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
 def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: Kernel) -> Kernel:
     """Return the compiled function that draws a decision's feedback and duration."""
     records = policy.records
-    respond = records.feedback.producer(
+    respond = records.feedback.make_caller(
         environment.kernels()["respond"], "e, es, t, rng, context, decision"
     )
     expressions = {"rng": "rng", "numbers": "numbers"}
     for group in ("context", "decision", "feedback"):
-        expressions |= records.of(group).expressions(group)
+        expressions |= records.layout_of(group).value_expressions(group)
     call = "rng, numbers, context, decision, feedback"
     draw_duration = bind_kernel("duration", duration, call, expressions, {})
     read_es = environment.state.reader("ES")
@@ -371,7 +371,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     score = environment.kernels()["score"]
     write_stop_metrics = stop_metrics_kernel(policy)
     stop_metric_count = len(STOP_METRICS) if policy.can_stop else 0
-    recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
+    recommend = policy.records.report.make_caller(policy.kernels()["recommend"], "p, s, t, rng")
     read_s, read_es = state_readers(policy, environment)
     read_metrics = environment.metrics.reader("Metrics")
 
@@ -379,7 +379,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     def measure(p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column):  # type: ignore[no-untyped-def]
         """Write the metrics; return when the feedback of the last pending decision arrives."""
         # On copies of state, stream and order, so that a checkpoint does not affect later rounds.
-        copy_state(cells, plan)
+        copy_settled_state(cells, plan)
         s = read_s(cells, plan[COPY], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         rng = borrow_word(rngs, 4, (2,))

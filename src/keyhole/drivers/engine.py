@@ -25,7 +25,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, signature
+from keyhole.kernels.kernel_declaration import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 Sizes = Mapping[str, int]
@@ -59,10 +59,10 @@ ARGUMENTS: Final = (
     "int64[::1]",  # checkpoints
     "float64[:, :, ::1]",  # out: checkpoint x metric x replication; stop metrics last
     "int64[::1]",  # the control vector
-    "float64[::1]",  # the cells that `working_memory` returns
-    "uint64[::1]",  # the random streams that `working_memory` returns
+    "float64[::1]",  # the cells that `make_memory` returns
+    "uint64[::1]",  # the random streams that `make_memory` returns
 )
-SIGNATURE: Final = signature("void", *ARGUMENTS)
+SIGNATURE: Final = numba_signature("void", *ARGUMENTS)
 
 
 def memory_plan(
@@ -89,7 +89,7 @@ def memory_plan(
     return np.array(plan, np.int64)
 
 
-def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
+def make_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
     """Return the memory of one block: cells and random streams; compiled code allocates none.
 
     `metrics` is how many numbers the environment writes at a checkpoint, kept or not.
@@ -101,13 +101,15 @@ def compiled_engine(setting: Setting, policy: CompiledClass, environment: Compil
     """Return the machine code for a policy in an environment; `ARGUMENTS` are its arguments."""
     digest = driver_digest("engine", policy, environment, setting.allowed)
     owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
-    return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
+    return compile_cached(
+        owner, digest, lambda: _build_loop(setting, policy, environment), SIGNATURE
+    )
 
 
-def _build(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
+def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     read_lane = _compile_lane_reader(policy, environment)
     start = _compile_start(policy, environment, read_lane)
-    advance = _compile_advance(setting, policy, environment, read_lane)
+    advance = _compile_play_rounds(setting, policy, environment, read_lane)
     measure = _compile_measure(policy, environment, read_lane)
     are_all_stopped = _compile_are_all_stopped(policy, read_lane)
     read_p, read_e = input_readers(policy, environment)
@@ -199,16 +201,16 @@ def _compile_start(policy: CompiledClass, environment: CompiledClass, read_lane:
     return start
 
 
-def _compile_advance(
+def _compile_play_rounds(
     setting: Setting, policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that plays rounds, the only part where speed matters."""
     records = policy.records
     kernels = policy.kernels()
     e_kernels = environment.kernels()
-    observe = records.context.producer(e_kernels["observe"], "e, es, t, rng")
-    select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
-    respond = records.feedback.producer(e_kernels["respond"], "e, es, t, rng, context, decision")
+    observe = records.context.make_caller(e_kernels["observe"], "e, es, t, rng")
+    select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
+    respond = records.feedback.make_caller(e_kernels["respond"], "e, es, t, rng, context, decision")
     update = kernels["update"]
     allowed = compiled_guard(policy, setting)
     is_stopped = is_stopped_kernel(policy)
@@ -280,10 +282,10 @@ def _compile_measure(
     policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
-    count_rounds = _rounds_until_stop if policy.can_stop else _all_rounds
+    count_rounds = _rounds_until_stop if policy.can_stop else _rounds_without_stop
     write_stop_metrics = stop_metrics_kernel(policy)
     stop_metric_count = len(STOP_METRICS) if policy.can_stop else 0
-    recommend = policy.records.report.producer(policy.kernels()["recommend"], "p, s, t, rng")
+    recommend = policy.records.report.make_caller(policy.kernels()["recommend"], "p, s, t, rng")
     score = environment.kernels()["score"]
     read_metrics = environment.metrics.reader("Metrics")
 
@@ -324,7 +326,7 @@ def _rounds_until_stop(s: Any, t: int) -> int:
 
 
 @kernel
-def _all_rounds(s: Any, t: int) -> int:
+def _rounds_without_stop(s: Any, t: int) -> int:
     return t
 
 
@@ -351,7 +353,7 @@ def _write_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # type
 
 
 @kernel
-def _write_nothing(s, wrong, rounds, out, c, first_metric, column):  # type: ignore[no-untyped-def]
+def _write_no_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # type: ignore[no-untyped-def]
     pass
 
 
@@ -367,4 +369,4 @@ def stop_metrics_kernel(policy: CompiledClass) -> Kernel:
     to write to, and the position there: checkpoint, first metric and column. For a policy that
     cannot stop, the function does nothing.
     """
-    return _write_stop_metrics if policy.can_stop else _write_nothing
+    return _write_stop_metrics if policy.can_stop else _write_no_stop_metrics

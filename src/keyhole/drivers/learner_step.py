@@ -25,7 +25,7 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import is_stopped_kernel
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, signature
+from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, numba_signature
 
 Words = NDArray[np.uint64]
 
@@ -44,7 +44,7 @@ INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = ra
 # log's is not) or `DIFFERENT_DECISION`.
 DONE, NOT_ALLOWED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, REFUSED = range(-6, 0)
 
-SIGNATURE: Final = signature(
+SIGNATURE: Final = numba_signature(
     "int64",
     "uint64[::1]",  # the learner
     "int64",  # the operation
@@ -64,7 +64,7 @@ _current_thread: Final[Kernel] = load_intrinsic(
 )
 
 
-def memory_layout(
+def make_memory(
     compiled: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
@@ -90,7 +90,7 @@ def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     )
 
 
-def _compile_unpack(compiled: CompiledClass) -> Kernel:
+def _compile_unpacker(compiled: CompiledClass) -> Kernel:
     """Return the compiled function that returns the parts of a learner's vector."""
     plan_length = _LAYOUTS + len(compiled.dims)
     read_dims = tuple_reader(len(compiled.dims), start=_LAYOUTS)
@@ -117,9 +117,9 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = compiled.kernels(nan_checked=True)
     init = kernels["init"]
     update = kernels["update"]
-    recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
+    recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
     allowed = compiled_guard(compiled, setting)
-    unpack = _compile_unpack(compiled)
+    unpack = _compile_unpacker(compiled)
     ask = _compile_ask(compiled, allowed, unpack)
     read_context, read_decision, read_feedback = records.readers()
     write_feedback = records.feedback.number_writer()
@@ -167,7 +167,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     """Return the compiled function that takes a decision, or repeats the pending one."""
     records = compiled.records
     select_kernel = compiled.kernels(nan_checked=True)["select"]
-    select = records.decision.producer(select_kernel, "p, s, t, rng, context")
+    select = records.decision.make_caller(select_kernel, "p, s, t, rng, context")
     is_stopped = is_stopped_kernel(compiled)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.number_writer()
@@ -197,7 +197,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     return ask
 
 
-REPLAY_SIGNATURE: Final = signature(
+REPLAY_SIGNATURE: Final = numba_signature(
     "int64",
     "uint64[::1]",  # the learner
     # a row for each round: the cells of context, decision and feedback, as in the learner; the last
@@ -243,9 +243,9 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
     records = compiled.records
     kernels = compiled.kernels(nan_checked=True)
     update = kernels["update"]
-    select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
+    select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
     allowed = compiled_guard(compiled, setting)
-    unpack = _compile_unpack(compiled)
+    unpack = _compile_unpacker(compiled)
     read_context, read_decision, read_feedback = records.readers()
     write_decision = records.decision.writer()
 

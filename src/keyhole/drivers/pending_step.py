@@ -18,14 +18,14 @@ from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import signature
+from keyhole.kernels.kernel_declaration import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 
 ROW_HEADER: Final = 2
 """Cells of a row before its context: the round, and the age."""
 
-SIGNATURE: Final = signature(
+SIGNATURE: Final = numba_signature(
     "int64",
     "float64[::1]",  # the settled memory
     "float64[::1]",  # its copy; the settled memory again where nothing is imputed
@@ -49,7 +49,7 @@ def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = (setting.allowed, *imputation_kernels(compiled))
     digest = compiled_class.driver_digest("pending step", compiled, *kernels)
     return compile_cached(
-        compiled.owner.__name__, digest, lambda: _build(compiled, setting), SIGNATURE
+        compiled.owner.__name__, digest, lambda: _build_step(compiled, setting), SIGNATURE
     )
 
 
@@ -70,29 +70,29 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     """
     source = compiled.owner.impute if has_imputation(compiled) else _do_nothing
     owner = compiled.owner.__qualname__
-    expressions = IMPUTE.expressions(compiled.records)
+    expressions = IMPUTE.argument_expressions(compiled.records)
     helpers = compiled.helpers()
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    call = compiled_class.base_kernel_calls(compiled.owner)["update"]
+    call = compiled_class.base_kernel_args(compiled.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
-        owner, compiled.sources["update"], call, compiled_class.identity_expressions(call), helpers
+        owner, compiled.sources["update"], call, compiled_class.names_as_expressions(call), helpers
     )
-    return compiled_class.bind_kernel(owner, source, IMPUTE.call(), expressions, helpers)
+    return compiled_class.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 
 
 def _do_nothing() -> int:
     return 0
 
 
-def _build(compiled: CompiledClass, setting: Setting) -> Kernel:
+def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     kernels = compiled.kernels(nan_checked=True)
     records = compiled.records
     init = kernels["init"]
     update = kernels["update"]
     allowed = compiled_class.compiled_guard(compiled, setting)
     impute = compile_imputation(compiled)
-    select = records.decision.producer(kernels["select"], "p, s, t, rng, context")
-    recommend = records.report.producer(kernels["recommend"], "p, s, t, rng")
+    select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
+    recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
     read_dims = compiled_class.tuple_reader(len(compiled.dims), start=6)
     read_p = compiled.inputs.reader("P")
     read_s = compiled.state.reader("S")

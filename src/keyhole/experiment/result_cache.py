@@ -20,8 +20,8 @@ from keyhole.files import write_atomically
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.policy_simulation_job import (
     SimulationJob,
+    digest_parts,
     json_digest,
-    plan_parts,
     run_locally,
 )
 from keyhole.play.progress import Report, progress_callback
@@ -88,7 +88,8 @@ class ResultCache:
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
         def store(job: SimulationJob, replications: range, values: FloatArray) -> None:
-            write_block(self.folder, keys[job], replications, job.encode(replications, values))
+            data = job.encode_block(replications, values)
+            write_block(self.folder, keys[job], replications, data)
 
         # One experiment shows the progress of each policy; several show only their total.
         def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
@@ -154,7 +155,7 @@ def _single_policy_plan(plan: Plan, label: str) -> Plan:
 def _cache_key(plan: Plan, replications: int) -> str:
     """Return the cache key of a plan with one policy; it does not depend on checkpoints."""
     ends = replace(plan, checkpoints=(plan.horizon,), details=False)
-    key_parts = [plan.horizon, plan.seed, replications, plan_parts(ends)]
+    key_parts = [plan.horizon, plan.seed, replications, digest_parts(ends)]
     return json_digest(key_parts)[:_KEY_CHARACTERS]
 
 
@@ -194,7 +195,7 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
         end = blocks[-1][0].stop if blocks else 0
         if not end <= block_range.start < block_range.stop <= job.replications:
             continue
-        values = job.decode(block_range, path.read_bytes())
+        values = job.decode_block(block_range, path.read_bytes())
         if values is not None:
             blocks.append((block_range, values))
     return blocks

@@ -22,9 +22,9 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, points_writer, values_schema
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
-from keyhole.play.policy_simulation_job import json_digest, plan_parts
+from keyhole.play.policy_simulation_job import digest_parts, json_digest
 from keyhole.play.policy_trial import try_policies
-from keyhole.play.progress import Report, TotalProgress, print_step, progress_callback
+from keyhole.play.progress import Report, TotalProgress, print_step_name, progress_callback
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
@@ -96,11 +96,11 @@ def run(
                 # For a sweep, and on a cluster, only the total is shown, and the time left follows
                 # from its speed so far.
                 if progress is True and cluster is None and spec.sweep is None:
-                    estimate = TotalProgress(list_work({"": spec}, cache, threads)).of("")
+                    estimate = TotalProgress(list_work({"": spec}, cache, threads)).tracker("")
                 with progress_callback(progress, estimate) as report:
                     cache.fill(specs, cluster, threads, report)
             if progress is True:
-                print_step("writing tables")
+                print_step_name("writing tables")
             # Results are written before the entry `finished` of run.json, and blocks are removed
             # last: a run that is killed in between has all blocks, and writes its tables again.
             groups = _write_tables(folder, spec, cache)
@@ -128,9 +128,9 @@ def _created_folder(folder: Path) -> Iterator[None]:
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, without what only reports show, and of its plans' `plan_parts`."""
+    """Return a digest of a spec, except what only reports show, and its plans' `digest_parts`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
-    return json_digest([table, *(plan_parts(point.spec.plan) for point in spec.points)])
+    return json_digest([table, *(digest_parts(point.spec.plan) for point in spec.points)])
 
 
 def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error, refuse_utf_16
 from keyhole.interrupts import replaced_errors
-from keyhole.play.plan_pickling import import_siblings
+from keyhole.play.plan_pickling import allow_sibling_imports
 from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
@@ -184,7 +184,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     # cache knows sources by these two alone.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
-    with import_siblings(path.parent), redirect_prints():
+    with allow_sibling_imports(path.parent), redirect_prints():
         exec(compile(source, str(path), "exec"), module.__dict__)
     return module
 

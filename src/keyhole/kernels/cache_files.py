@@ -90,7 +90,7 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 
 @cache
-def is_usable(folder: Path) -> bool:
+def is_folder_usable(folder: Path) -> bool:
     """Return whether a folder may hold code that this process runs; warn if not."""
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def read_cache_file(path: Path) -> bytes | None:
     """Return what `write_cache_file` wrote; None if it is missing, foreign or damaged."""
     with contextlib.suppress(OSError):
         # Owner and mode are checked on the open file, since the path could be replaced in between.
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) and _is_trusted(status)):
                 return None
@@ -120,12 +120,12 @@ def read_cache_file(path: Path) -> bytes | None:
         if _checksum(path, data[_CHECKSUM_BYTES:]) != data[:_CHECKSUM_BYTES]:
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # the time of last use, by which `_remove_least_used` removes files
+            os.utime(path)  # the time of last use, for `_remove_least_recently_used`
         return data[_CHECKSUM_BYTES:]
     return None
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open a file without blocking, since a named pipe would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -147,10 +147,10 @@ def write_cache_file(path: Path, payload: bytes) -> None:
         except OSError:
             os.unlink(name)
             raise
-        _remove_least_used()
+        _remove_least_recently_used()
 
 
-def _remove_least_used() -> None:
+def _remove_least_recently_used() -> None:
     """Remove the least recently used files until the rest is within the limit."""
     files = cached_files()
     excess = sum(status.st_size for _, status in files) - cache_limit()

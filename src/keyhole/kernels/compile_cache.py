@@ -24,10 +24,10 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
 from keyhole.kernels.kernel_declaration import (
-    changed_settings,
+    changed_compiler_settings,
     import_internals,
-    import_loader,
-    options,
+    import_machine_code_loader,
+    njit_options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
 from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
@@ -67,13 +67,13 @@ def _code_dependencies() -> dict[str, object]:
     # in the key, code of another version, processor or setting would be run.
     return {
         "Keyhole's own compiled packages": compiled_packages_digest(),
-        "the processor": import_loader().processor(),
+        "the processor": import_machine_code_loader().describe_processor(),
         "the versions of Numba and llvmlite": _compiler_versions(),
         "the version of NumPy": np.__version__,
         "the version of Python": sys.implementation.cache_tag,
         "the kind of machine": platform.machine(),
-        "Numba's settings": sorted(changed_settings().items()),
-        "the compiler's options": sorted(options().items()),
+        "Numba's settings": sorted(changed_compiler_settings().items()),
+        "the compiler's options": sorted(njit_options().items()),
     }
 
 
@@ -90,12 +90,12 @@ class CodeFile(NamedTuple):
     key: Callable[[], dict[str, str]]
 
 
-def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
+def _make_code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     """Return the file of a piece of code; None if the folder cannot be used.
 
     `digest` is that of the sources, and `name` has the digest, options and signature.
     """
-    if not cache_files.is_usable(cache_files.cache_folder()):
+    if not cache_files.is_folder_usable(cache_files.cache_folder()):
         return None
 
     def key() -> dict[str, str]:
@@ -106,11 +106,11 @@ def _code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     return CodeFile(_code_path(name), key)
 
 
-def _load(path: Path) -> Kernel | None:
+def _load_cached_code(path: Path) -> Kernel | None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
         if (data := cache_files.read_cache_file(path)) is not None:
-            loader = import_loader()
-            return cast(Kernel, loader.load(loader.MachineCode.from_bytes(data)))
+            loader = import_machine_code_loader()
+            return cast(Kernel, loader.load_machine_code(loader.MachineCode.from_bytes(data)))
     return None
 
 
@@ -145,7 +145,7 @@ def _error_text(error: Exception) -> str:
     return text
 
 
-def read_keys() -> list[dict[str, str]]:
+def read_cache_keys() -> list[dict[str, str]]:
     """Return the keys of all code in the cache by their parts, least recently used first."""
     keys = []
     # To read a file marks it as used. The files are read in this order, so that the least recently
@@ -153,7 +153,7 @@ def read_keys() -> list[dict[str, str]]:
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
-            keys.append(import_loader().MachineCode.from_bytes(data).key)
+            keys.append(import_machine_code_loader().MachineCode.from_bytes(data).key)
     return keys
 
 
@@ -217,7 +217,7 @@ def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
 def _compile(
     owner: str, file: CodeFile | None, build: Callable[[], Kernel], signature: str, hold_gil: bool
 ) -> Kernel:
-    flags = options() | {"nogil": not hold_gil}
+    flags = njit_options() | {"nogil": not hold_gil}
     with _announce_compilation(owner, file and file.path):
         numba = import_numba()
         try:
@@ -226,21 +226,21 @@ def _compile(
             raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
     if file is not None and machine.is_lasting:
         cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    return cast(Kernel, import_loader().load(machine))
+    return cast(Kernel, import_machine_code_loader().load_machine_code(machine))
 
 
 def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) -> Kernel:
     if file is None:
         return compile_it()
-    if (function := _load(file.path)) is not None:
+    if (function := _load_cached_code(file.path)) is not None:
         return function
     cache_files.cache_limit()  # a wrong limit is refused before the work, not after it
     # Looked up again under the lock, since another process may have compiled it meanwhile.
     with _file_lock(file.path):
-        return _load(file.path) or compile_it()
+        return _load_cached_code(file.path) or compile_it()
 
 
-class _FileFoundError(Exception):
+class _CodeFileFoundError(Exception):
     """The file of the code that `compile_cached` would compile, for `find_code_file`."""
 
     def __init__(self, file: CodeFile | None) -> None:
@@ -256,7 +256,7 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     try:
         with set_in_context(_finds_file_only, True):
             compile_it()
-    except _FileFoundError as found:
+    except _CodeFileFoundError as found:
         return found.file
     return None
 
@@ -282,9 +282,9 @@ def compile_cached(
     if is_interpreted():
         interpreted_function = interpret(owner, build())
         return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function
-    name = f"{digest} {options()} {signature} {hold_gil}"
+    name = f"{digest} {njit_options()} {signature} {hold_gil}"
     if _finds_file_only.get():
-        raise _FileFoundError(_code_file(owner, digest, name))
+        raise _CodeFileFoundError(_make_code_file(owner, digest, name))
     with compiler_lock():
         function = _functions.get(name)
         if function is None:
@@ -292,8 +292,8 @@ def compile_cached(
             if tiered_execution.is_tiered() and not budget.is_spent:
                 # The name of the file takes 0.2 s to compute, which an empty folder does not need.
                 has_code = any(cache_files.cache_folder().glob(f"*{cache_files.CODE_SUFFIX}"))
-                if has_code and (file := _code_file(owner, digest, name)):
-                    function = _load(file.path)
+                if has_code and (file := _make_code_file(owner, digest, name)):
+                    function = _load_cached_code(file.path)
                 if function is None:
                     compile_now = partial(
                         compile_cached, owner, digest, build, signature, hold_gil=hold_gil
@@ -301,7 +301,7 @@ def compile_cached(
                     with contextlib.suppress(TypeError):  # what cannot be interpreted is compiled
                         return TieredFunction(owner, build, budget, compile_now, hold_gil)
             if function is None:
-                file = _code_file(owner, digest, name)
+                file = _make_code_file(owner, digest, name)
                 compile_it = partial(_compile, owner, file, build, signature, hold_gil)
                 function = _load_or_compile(file, compile_it)
             _functions[name] = function

@@ -177,7 +177,7 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     return {name: tuple(sorted(chains_by_name[name])) for name in sorted(chains_by_name)}
 
 
-def free_variables(function: FunctionType) -> Iterator[tuple[str, object]]:
+def used_variables(function: FunctionType) -> Iterator[tuple[str, object]]:
     """Yield the globals and closure variables that a function uses, with their values."""
     closure_names = function.__code__.co_freevars
     for name in find_references(function.__code__):
@@ -235,13 +235,13 @@ def _module_of(function: FunctionType) -> str:
     return str(function.__globals__.get("__name__", ""))
 
 
-def _is_fixed(value: object) -> bool:
+def _is_fixed_by_version(value: object) -> bool:
     """Return whether a value belongs to a module whose version fixes its content."""
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
     wrapped = getattr(value, "__wrapped__", None)  # as in a callback for C
-    return wrapped is None or _is_fixed(wrapped)
+    return wrapped is None or _is_fixed_by_version(wrapped)
 
 
 def _encode_items(items: Iterable[object]) -> bytes:
@@ -289,7 +289,7 @@ class _FingerprintWalk:
         _check_globals(function)
         for default in function.__defaults__ or ():
             self.add_value(f"{function.__qualname__} has a default", default, ())
-        for name, value in free_variables(function):
+        for name, value in used_variables(function):
             self.add_items(name)
             chains = find_references(function.__code__).get(name, ())
             self.add_value(f"{function.__qualname__} uses {name!r}", value, chains)
@@ -313,11 +313,11 @@ class _FingerprintWalk:
             value is None
             or type(value) in _PLAIN_TYPES
             or isinstance(value, np.generic)
-            or kernel_declaration.is_type(value)
+            or kernel_declaration.is_numba_type(value)
         ):
             self.add_items(type(value).__qualname__, value)
             self.parts[use] = value
-        elif _is_fixed(value):
+        elif _is_fixed_by_version(value):
             self.add_items(
                 value.__module__, getattr(value, "__qualname__", type(value).__qualname__)
             )
@@ -393,35 +393,35 @@ def compiled_copy(function: Kernel) -> Kernel:
     Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
     itself are used as they are, since they cannot change within a process.
     """
-    return _copy_linked(python_function(function), {})
+    return _make_linked_copy(python_function(function), {})
 
 
-def _copy_linked(plain: FunctionType, copies: Copies) -> Kernel:
+def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
     if plain in copies:  # in a recursion, this copy is not finished yet
         return copies[plain]
     # The fingerprint of such a function is its name alone, and cannot be a key of `_copies`.
     if _module_of(plain).startswith(_COVERED):
-        return _make_copy(plain, copies)
+        return _make_relinked_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
     copy = _copies.get(key)
     if copy is None:
-        copy = _copies[key] = _make_copy(plain, copies)
+        copy = _copies[key] = _make_relinked_copy(plain, copies)
     return copy
 
 
-def _make_copy(plain: FunctionType, copies: Copies) -> Kernel:
-    copy = empty_copy(plain, plain.__code__, {})
+def _make_relinked_copy(plain: FunctionType, copies: Copies) -> Kernel:
+    copy = bare_copy(plain, plain.__code__, {})
     vars(copy).update(vars(plain))
     copy_kernel: Kernel = kernel_declaration.kernel(copy)
     # The copy is entered before its globals are relinked, so that a recursion ends.
     copies[plain] = copy_kernel
-    link(plain, copy, lambda name, value, chains: _relink_copies(value, copies, chains))
+    link_copy(plain, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))
     return copy_kernel
 
 
-def empty_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with this code, whose globals are `helpers` until `link`."""
+def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
+    """Return a copy of a function with this code, with the globals `helpers` until `link_copy`."""
     scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
@@ -430,7 +430,7 @@ def empty_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object
     return copy
 
 
-def link(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
+def link_copy(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
     """Give a copy of a function what the original uses, converted.
 
     `convert` takes a name, its value, and the chains of attributes that are read from it.
@@ -448,11 +448,11 @@ def link(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
     """Return the one copy, with checked indices, of a function of Keyhole's own."""
     if plain not in _bounds_checked_copies:
-        _bounds_checked_copies[plain] = _copy_linked(plain, {})
+        _bounds_checked_copies[plain] = _make_linked_copy(plain, {})
     return _bounds_checked_copies[plain]
 
 
-def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
+def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
     """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
     if is_function(value):
         plain = python_function(value)
@@ -460,13 +460,13 @@ def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> ob
             if not is_bounds_checked():
                 return value
             return copies.get(plain) or _bounds_checked_copy(plain)
-        return _copy_linked(plain, copies)
+        return _make_linked_copy(plain, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return copy_module(
-            value, chains, lambda name, member, rest: _relink_copies(member, copies, rest)
+        return copy_used_attributes(
+            value, chains, lambda name, member, rest: _convert_for_copy(member, copies, rest)
         )
     if isinstance(value, tuple):
-        items = [_relink_copies(item, copies, ()) for item in value]
+        items = [_convert_for_copy(item, copies, ()) for item in value]
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
@@ -475,7 +475,7 @@ def _relink_copies(value: object, copies: Copies, chains: Iterable[Chain]) -> ob
     return value
 
 
-def copy_module(
+def copy_used_attributes(
     module: ModuleType,
     chains: Iterable[Chain],
     convert: Convert,

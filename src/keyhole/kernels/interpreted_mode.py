@@ -159,7 +159,7 @@ class AtomicCall:
             try:
                 return self._run(*args)
             except BaseException as error:
-                if not isinstance(error, Exception) or _is_quit(error):
+                if not isinstance(error, Exception) or _is_debugger_quit(error):
                     for value, copy in saved:
                         value[...] = copy
                 raise
@@ -167,7 +167,7 @@ class AtomicCall:
                 self._process = 0
 
 
-def _is_quit(error: Exception) -> bool:
+def _is_debugger_quit(error: Exception) -> bool:
     """Return whether an error means that Python's debugger was left."""
     debugger = sys.modules.get("bdb")  # not imported, since nobody left a debugger without it
     return debugger is not None and isinstance(error, debugger.BdbQuit)

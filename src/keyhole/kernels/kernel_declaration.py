@@ -30,7 +30,7 @@ _DEFAULT_SETTINGS: Final = {
 _SETTINGS_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder where a process begins
 
 
-def changed_settings() -> dict[str, object]:
+def changed_compiler_settings() -> dict[str, object]:
     """Return the settings that affect machine code and differ from the defaults.
 
     Numba is imported, and asked, only where an environment variable or a file may have changed a
@@ -44,7 +44,7 @@ def changed_settings() -> dict[str, object]:
     return {name: value for name, value in values.items() if repr(value) != _DEFAULT_SETTINGS[name]}
 
 
-if changed_settings().get("DISABLE_JIT"):
+if changed_compiler_settings().get("DISABLE_JIT"):
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Kernel)
@@ -67,7 +67,7 @@ def import_internals(module: str = "compiler") -> Any:
         return import_module(f"keyhole.kernels.numba_internals.{module}")
 
 
-def import_loader() -> Any:
+def import_machine_code_loader() -> Any:
     """Return `keyhole.kernels.numba_internals.machine_code`, which loads without Numba."""
     with compiler_lock():
         return import_module("keyhole.kernels.numba_internals.machine_code")
@@ -75,7 +75,7 @@ def import_loader() -> Any:
 
 def bounds_checked(is_checked: bool = True) -> AbstractContextManager[None]:
     """Return a context in which code is compiled with a check of every index, which costs speed."""
-    if is_checked and changed_settings().get("BOUNDSCHECK") == 0:
+    if is_checked and changed_compiler_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
     return set_in_context(_is_checked, is_checked)
 
@@ -85,21 +85,21 @@ def is_bounds_checked() -> bool:
     return _is_checked.get()
 
 
-def options() -> dict[str, object]:
+def njit_options() -> dict[str, object]:
     """Return the options of `numba.njit` that hold where this is called."""
     internals = import_module("keyhole.kernels.numba_internals")
-    njit_options: dict[str, object] = _OPTIONS | internals.OPTIONS
+    options: dict[str, object] = _OPTIONS | internals.OPTIONS
     if is_bounds_checked():
-        njit_options["boundscheck"] = True
-    return njit_options
+        options["boundscheck"] = True
+    return options
 
 
-def signature(returns: str, *takes: str) -> str:
+def numba_signature(returns: str, *takes: str) -> str:
     """Return a function's signature as Numba reads it.
 
     Examples
     --------
-    >>> signature("void", "float64[::1]", "int64")
+    >>> numba_signature("void", "float64[::1]", "int64")
     'void(float64[::1], int64)'
     """
     return f"{returns}({', '.join(takes)})"
@@ -136,7 +136,7 @@ class Deferred:
     @property
     def _numba_type_(self) -> object:
         """The attribute that Numba reads from values whose type it does not know."""
-        return import_internals().type_of(self, self.numba_object)
+        return import_internals().type_of_deferred(self, self.numba_object)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the compiled function from Python, which compiles it again for these arguments."""
@@ -166,9 +166,13 @@ def kernel(function: F) -> F:
 
     It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
-    kernel_options = options()
+    kernel_options = njit_options()
     plain = cast(FunctionType, function)
-    return cast(F, DeferredKernel(plain, lambda: import_internals().Part(plain, kernel_options)))
+
+    def make_dispatcher() -> Kernel:
+        return cast(Kernel, import_internals().PartDispatcher(plain, kernel_options))
+
+    return cast(F, DeferredKernel(plain, make_dispatcher))
 
 
 def intrinsic(function: F) -> F:
@@ -225,14 +229,14 @@ def find_python_equivalent(kernel: object) -> Kernel | None:
     return equivalent
 
 
-def mark_views(kernel: T) -> T:
+def mark_as_returning_views(kernel: T) -> T:
     """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
     setattr(_plain_function(kernel), _VIEWS_ATTRIBUTE, True)
     return kernel
 
 
 def returns_views(kernel: object) -> bool:
-    """Return whether a function was marked by `mark_views`."""
+    """Return whether a function was marked by `mark_as_returning_views`."""
     return bool(getattr(_plain_function(kernel), _VIEWS_ATTRIBUTE, False))
 
 
@@ -260,18 +264,18 @@ def is_compiled(value: object) -> bool:
 def is_intrinsic(value: object) -> bool:
     """Return whether a value is an intrinsic, of Keyhole's or of Numba's."""
     return isinstance(value, DeferredIntrinsic) or (
-        _is_numba_object(value) and isinstance(value, _intrinsic_type())
+        _is_numba_object(value) and isinstance(value, _numba_intrinsic_type())
     )
 
 
 @cache
-def _intrinsic_type() -> type:
+def _numba_intrinsic_type() -> type:
     from numba.extending import intrinsic as numba_intrinsic
 
     return type(numba_intrinsic(lambda typing: None))
 
 
-def is_type(value: object) -> bool:
+def is_numba_type(value: object) -> bool:
     """Return whether a value is one of Numba's types, such as `numba.int64`."""
     if not _is_numba_object(value):
         return False

@@ -29,7 +29,7 @@ from keyhole.papers.report.reproduction_page import (
     write_reproduction_page,
 )
 from keyhole.papers.verdicts import Verdict, counts, split_by_origin
-from keyhole.play.progress import print_step, track_total
+from keyhole.play.progress import print_step_name, track_total
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
 
@@ -183,7 +183,7 @@ def _reproduce(
     markers = {folder / MARKER: marker}
     outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on))
     if progress:
-        print_step("drawing the report")
+        print_step_name("drawing the report")
     return Reproduction(marker["title"], _write_report(folder, outcomes), outcomes)
 
 
@@ -227,9 +227,9 @@ def _run_entries(
                 # A second call resumes: `run` returns at once where the folder has a finished run.
                 run_folders[key] = run(
                     spec, entry_folder / key, threads=threads, command=command, cache=cache,
-                    progress=total.of(spec.name),
+                    progress=total.tracker(spec.name),
                 )  # fmt: skip
-                total.finish(spec.name)
+                total.mark_as_done(spec.name)
             yield _judge_entry(entry, scale, run_folders)
     # Now each run folder has its own results.
     shutil.rmtree(cache.folder, ignore_errors=True)

@@ -71,7 +71,7 @@ def run_on_cluster(
         while dispatcher.submit_tasks():
             for job, replications, data in dispatcher.collect_results():
                 rounds_done += job.rounds * len(replications)
-                if (values := job.decode(replications, data)) is None:
+                if (values := job.decode_block(replications, data)) is None:
                     raise ValueError(
                         f"replications {replications.start} to {replications.stop - 1} of "
                         f"{job.label} were damaged on their way from the worker"
@@ -112,8 +112,8 @@ class _Dispatcher:
         # blocks wait for that result.
         while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
             job = (self._measured or self._new).popleft()
-            replications = job.next_block(self._block_seconds(capacity))
-            if job.is_measured and job.remaining:
+            replications = job.take_next_block(self._choose_block_seconds(capacity))
+            if job.is_duration_known and job.remaining:
                 self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
             checks = self._share_plan(job), self._versions, job.digest
@@ -128,7 +128,7 @@ class _Dispatcher:
             data, seconds = self._cluster.result(future)
             self._rounds_done += job.rounds * len(replications)
             self._seconds += seconds
-            if job.remaining and not job.is_measured:
+            if job.remaining and not job.is_duration_known:
                 self._measured.append(job)
             job.record_block(replications, seconds)
             # The plan is kept until no task of it is left, because a task whose worker dies is run
@@ -145,7 +145,7 @@ class _Dispatcher:
         self._cluster.cancel(self._submitted)
         self._shared_plans.clear()
 
-    def _block_seconds(self, capacity: int) -> float:
+    def _choose_block_seconds(self, capacity: int) -> float:
         """Return the duration of the next block."""
         seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
@@ -175,7 +175,7 @@ def run_task(
     ValueError
         If the versions of packages, or the code of a problem or a policy, differ from the client's.
     """
-    plan = _load_plan(data, versions, digest)
+    plan = _load_checked_plan(data, versions, digest)
     make_simulators(plan, label)  # compile before the clock starts
     # Without this check a block that was cancelled would occupy a worker of Dask to its end.
     is_wanted = make_wanted_check()
@@ -187,10 +187,10 @@ def run_task(
     began = monotonic()
     values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
     seconds = monotonic() - began
-    return SimulationJob(plan, label, len(replications)).encode(replications, values), seconds
+    return SimulationJob(plan, label, len(replications)).encode_block(replications, values), seconds
 
 
-def _load_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
+def _load_checked_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
     """Return the plan that was pickled; refuse one that would give other results here."""
     check_versions(package_versions(), versions)
     # The lock is held while a plan is loaded. Otherwise, threads of a worker that begin at the same

@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import allocate
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import signature
+from keyhole.kernels.kernel_declaration import numba_signature
 from keyhole.play.learner import Learner
 from keyhole.validate import DEFAULT_SEED
 
@@ -20,7 +20,7 @@ Arrays = dict[str, NDArray[Any]]
 
 _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 
-_SIGNATURE: Final = signature(
+_SIGNATURE: Final = numba_signature(
     "void",
     "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
     "int64[::1]",  # the plan: where each of these begins, the integers that shapes refer to
@@ -62,22 +62,22 @@ class InteractiveEnvironment:
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng = np.array([seed, replication], np.uint64)
         self._step = _compiled_step(compiled)
-        self._run(_INIT)
+        self._run_step(_INIT)
 
-    def _run(self, operation: int) -> None:
+    def _run_step(self, operation: int) -> None:
         self._step(self._cells, self._plan, self._rng, self.rounds, operation)
 
     def observe(self) -> Arrays:
         """Begin a round and return its context, which is empty if the setting has none."""
         self.rounds += 1
-        self._run(_OBSERVE)
+        self._run_step(_OBSERVE)
         return self.context
 
     def respond(self, decision: Mapping[str, ArrayLike]) -> Arrays:
         """Return the feedback to a decision."""
         for name, view in self.decision.items():
             view[...] = decision[name]
-        self._run(_RESPOND)
+        self._run_step(_RESPOND)
         return self.feedback
 
     def ask(self, learner: Learner) -> None:
@@ -104,7 +104,7 @@ class InteractiveEnvironment:
         """
         for name, view in self._report.items():
             view[...] = report.get(name, view)
-        self._run(_SCORE)
+        self._run_step(_SCORE)
         numbers = np.concatenate(list(self._metrics.values())).tolist()
         return dict(zip(self.metrics, numbers, strict=True))
 
@@ -112,16 +112,18 @@ class InteractiveEnvironment:
 def _compiled_step(compiled: compiled_class.CompiledClass) -> Kernel:
     """Return the compiled step of an environment, which takes the arguments in `_SIGNATURE`."""
     digest = compiled_class.driver_digest("environment step", compiled)
-    return compile_cached(compiled.owner.__name__, digest, lambda: _build(compiled), _SIGNATURE)
+    return compile_cached(
+        compiled.owner.__name__, digest, lambda: _build_step(compiled), _SIGNATURE
+    )
 
 
-def _build(compiled: compiled_class.CompiledClass) -> Kernel:
+def _build_step(compiled: compiled_class.CompiledClass) -> Kernel:
     kernels = compiled.kernels()
     records = compiled.records
     init = kernels["init"]
     score = kernels["score"]
-    observe = records.context.producer(kernels["observe"], "e, s, t, rng")
-    respond = records.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
+    observe = records.context.make_caller(kernels["observe"], "e, s, t, rng")
+    respond = records.feedback.make_caller(kernels["respond"], "e, s, t, rng, context, decision")
     read_dims = compiled_class.tuple_reader(len(compiled.dims), start=7)
     read_e = compiled.inputs.reader("E")
     read_s = compiled.state.reader("ES")

@@ -20,7 +20,7 @@ from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
-from keyhole.contract.state_arrays import IntArray, copy_arms
+from keyhole.contract.state_arrays import IntArray, copy_arm_entries
 from keyhole.drivers import learner_step
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import (
@@ -34,7 +34,7 @@ from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.log_learning import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
-from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded
+from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded_arms
 from keyhole.text_formatting import count_text
 from keyhole.validate import (
     DEFAULT_SEED,
@@ -115,15 +115,15 @@ class Learner:
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         if text := policy.caution(known_quantities, None):
             warnings.warn(text, stacklevel=3)
-        self._names = self._check_names(arm_names, known_quantities)
+        self._names = self._check_arm_names(arm_names, known_quantities)
         if self._names is not None:
             check_names("arms", self._names)
-        self._prepare(policy, known_quantities)
+        self._allocate(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = seed, replication
         self._run_step(learner_step.INIT)
 
-    def _prepare(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
+    def _allocate(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, and leave the rest 0.
 
         `step` is the compiled step, if another learner has it already.
@@ -133,8 +133,8 @@ class Learner:
         self._scaled = self.scale != UNIT
         compiled = compiled_policy(type(policy))
         input_values = policy.numbers() | facts
-        with explain_memory_errors(f"{policy} with {', '.join(self._fact_texts())}"):
-            self._words, views = learner_step.memory_layout(compiled, compiled.sizes(input_values))
+        with explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
+            self._words, views = learner_step.make_memory(compiled, compiled.sizes(input_values))
         self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
         # `data` makes it a memoryview, since its cells are read faster than those of an array.
         self._header = self._words[: learner_step.PLAN].view(np.int64).data
@@ -143,7 +143,7 @@ class Learner:
             view[...] = input_values[name]
         # In a loaded learner every index is checked, since kernels may use numbers of the file as
         # indices.
-        self._step = step or _find_step(self, compiled, self._loaded or is_bounds_checked())
+        self._step = step or _find_step_kernel(self, compiled, self._loaded or is_bounds_checked())
 
     @property
     def rounds(self) -> int:
@@ -151,14 +151,14 @@ class Learner:
         return self._header[learner_step.ROUNDS]
 
     @property
-    def _pending(self) -> bool:
+    def _has_pending_decision(self) -> bool:
         """Whether a decision is waiting for its feedback."""
         return self._header[learner_step.PENDING] == 1
 
     @property
     def rounds_told(self) -> int:
         """The number of rounds whose feedback has been told."""
-        return int(self.rounds - self._pending)
+        return int(self.rounds - self._has_pending_decision)
 
     @property
     def is_done(self) -> bool:
@@ -169,13 +169,13 @@ class Learner:
     def settled(self) -> dict[Any, str]:
         """The final verdict on each settled arm, such as "above", by the arm's number or name."""
         verdicts = settled_arms(self.policy, self.state)
-        return {self._arm(arm): verdict for arm, verdict in verdicts.items()}
+        return {self._arm_name(arm): verdict for arm, verdict in verdicts.items()}
 
     @property
     def remaining(self) -> list[Any]:
         """The arms that are not settled: all of them if the policy cannot stop."""
         numbers = remaining_arms(self.policy, self.state, self.facts["arms"])
-        return [self._arm(arm) for arm in numbers]
+        return [self._arm_name(arm) for arm in numbers]
 
     @property
     def arm_names(self) -> tuple[Any, ...] | None:
@@ -189,7 +189,7 @@ class Learner:
         arms: Any = range(self.facts["arms"]) if self._names is None else self._names
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
-    def _check_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
+    def _check_arm_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
         """Return the names of the arms; refuse them if their number is not that of the arms."""
         if names is None:
             return None
@@ -203,38 +203,38 @@ class Learner:
             raise ValueError(f"arm_names must have {facts['arms']} entries, got {len(arm_names)}")
         return arm_names
 
-    def _arm(self, number: int) -> Any:
+    def _arm_name(self, number: int) -> Any:
         """Return the name of an arm; its number if arms have no names."""
         return number if self._names is None else self._names[number]
 
-    def _arm_column(self, field: str, arms: Any, like: Any = None) -> NDArray[np.int64]:
+    def _parse_arm_column(self, field: str, arms: Any, like: Any = None) -> NDArray[np.int64]:
         """Return the arms in a column of a log as numbers.
 
         The column must be as long as the column `like`, if that is given.
         """
         if self._names is not None:
-            arms = self._names.column(field, arms)
+            arms = self._names.find_numbers(field, arms)
         return int_column(field, arms, Range(ge=0, lt=self.facts["arms"]), like)
 
     def _decision_text(self, decision: Mapping[str, Any]) -> str:
         """Return a decision, given by arrays, as text for messages."""
-        return self._name_arms(
+        return self._insert_arm_names(
             ", ".join(f"{name} {short_repr(v.tolist())}" for name, v in decision.items())
         )
 
-    def _name_arms(self, text: str) -> str:
+    def _insert_arm_names(self, text: str) -> str:
         """Return a text in which the numbers of arms, as in "arm 3", are replaced by names."""
         names = self._names
         if names is None:
             return text
 
-        def name(match: re.Match[str]) -> str:
+        def name_arm(match: re.Match[str]) -> str:
             number = int(match[1])
             return f"arm {names.text(number)}" if number < len(names) else match[0]
 
-        return _NUMBERED_ARM.sub(name, text)
+        return _NUMBERED_ARM.sub(name_arm, text)
 
-    def _without_names(self) -> Self:
+    def _learner_without_arm_names(self) -> Self:
         """Return a learner without names of arms that shares the memory of this one."""
         if self._names is None:
             return self
@@ -253,9 +253,9 @@ class Learner:
             code: int = self._step(self._words, operation, number)
         except IndexError as error:
             self.raise_kernel_error(error)
-        return code if code >= 0 else self._handle_code(code, operation, number)
+        return code if code >= 0 else self._handle_error_code(code, operation, number)
 
-    def _handle_code(self, code: int, operation: int, number: float) -> int:
+    def _handle_error_code(self, code: int, operation: int, number: float) -> int:
         """Raise the error of a code; try again if the thread that owns the learner has ended."""
         # A thread that has ended can never tell, so its learner would be lost. `_current_frames`
         # has all running threads, also those that Python did not start.
@@ -263,7 +263,7 @@ class Learner:
         if code == learner_step.WRONG_THREAD and owner not in sys._current_frames():
             self._header[learner_step.OWNER_THREAD] = 0
             return self._run_step(operation, number)
-        self._refuse(code)
+        self._raise_error_of_code(code)
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
         """Raise an error that names the policy, or the damaged file, for an index out of bounds."""
@@ -278,7 +278,7 @@ class Learner:
             raise ValueError(f"{text}: the file of the learner is damaged") from error
         raise IndexError(text) from error
 
-    def _refuse(self, code: int) -> NoReturn:
+    def _raise_error_of_code(self, code: int) -> NoReturn:
         """Raise the error of a code of the compiled step."""
         if code == learner_step.DONE:
             rounds = count_text(self.rounds_told, "round")
@@ -300,32 +300,32 @@ class Learner:
         `_context`, after the operation `CLAIM`. The decision is about none of the arms of
         `exclude`. The result is the decision if that is a single number from 0, and else 0.
         """
-        if names := list_excluded(exclude):
+        if names := list_excluded_arms(exclude):
             check_exclusion(self.policy, self.vocabulary)
             numbers = {self.vocabulary.arm_number("an arm of exclude", name) for name in names}
-            return self._ask_without(numbers, context)
+            return self._ask_excluding_arms(numbers, context)
         if context is None:
             return self._run_step(learner_step.ASK)
         return self._run_step(learner_step.ASK_WITH_NUMBER, context)
 
-    def _ask_without(self, excluded: set[int], context: float | None) -> int:
+    def _ask_excluding_arms(self, excluded: set[int], context: float | None) -> int:
         """Have the policy decide as if it had no excluded arms; its state stays as it is.
 
         A decision that is waiting for its feedback is repeated if it is about no excluded arm.
         """
-        if not self._pending:
+        if not self._has_pending_decision:
             arms = [arm for arm in range(self.facts["arms"]) if arm not in excluded]
             if not arms:
                 raise ValueError(f"exclude must leave an arm, and has all {len(excluded)}")
             if excluded.issuperset(remaining_arms(self.policy, self.state, self.facts["arms"])):
                 raise RuntimeError("exclude must leave an arm that is not settled, and leaves none")
-            with self._owned_by_this_thread():
+            with self._claim_for_this_thread():
                 self._decide_among(np.array(arms), context)
         for name in self.vocabulary.find_arm_fields():
             if (arm := self._decision[name].item()) in excluded:
                 raise RuntimeError(
-                    f"tell must come first: the decision on arm {self._arm(arm)!r} is waiting for "
-                    "its feedback"
+                    f"tell must come first: the decision on arm {self._arm_name(arm)!r} is waiting "
+                    "for its feedback"
                 )
         return self._run_step(learner_step.ASK)  # repeats the decision
 
@@ -338,10 +338,10 @@ class Learner:
         compiled = compiled_policy(type(self.policy))
         # Indices are checked for a user's policy, since its state may have the number of an arm
         # that is left out.
-        step = self._step if compiled.is_shipped else _find_step(copy, compiled, True)
-        copy._prepare(self.policy, self.facts | {"arms": len(arms)}, step)
+        step = self._step if compiled.is_shipped else _find_step_kernel(copy, compiled, True)
+        copy._allocate(self.policy, self.facts | {"arms": len(arms)}, step)
         copy._run_step(learner_step.INIT)
-        copy_arms(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
+        copy_arm_entries(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
         compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)
         copy._rng[:] = self._rng
@@ -359,15 +359,15 @@ class Learner:
         self._header[learner_step.ROUNDS] += 1
         self._header[learner_step.PENDING] = 1
 
-    def _expect_feedback(self) -> None:
+    def _require_pending_decision(self) -> None:
         """Raise an error unless a decision of this thread is waiting for feedback."""
         if self._header[learner_step.PENDING] != 1:
-            self._refuse(learner_step.NOT_ASKED)
+            self._raise_error_of_code(learner_step.NOT_ASKED)
         self._run_step(learner_step.CLAIM)
 
-    def _expect_no_decision(self) -> None:
+    def _require_no_pending_decision(self) -> None:
         """Raise an error if a decision is waiting for feedback."""
-        if self._pending:
+        if self._has_pending_decision:
             raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
     def _tell(self, feedback: float | None = None) -> None:
@@ -383,8 +383,8 @@ class Learner:
         The values have been checked. The last columns of the feedback may be left out if kernels do
         not read them.
         """
-        self._expect_no_decision()
-        with self._owned_by_this_thread():
+        self._require_no_pending_decision()
+        with self._claim_for_this_thread():
             words_before = self._words.copy()
             try:
                 return learn_from_log(self, columns)
@@ -399,7 +399,7 @@ class Learner:
         self._run_step(learner_step.RECOMMEND)
         return {name: view.copy() for name, view in self._report.items()}
 
-    def _fact_texts(self) -> list[str]:
+    def _format_facts(self) -> list[str]:
         """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
 
@@ -430,28 +430,28 @@ class Learner:
             If an arm has a name that JSON cannot hold exactly: it may be a text, a whole number, a
             finite number, a boolean or None. Pickle keeps every name.
         """
-        write_state(Path(path), self._saved())
+        write_state(Path(path), self._make_saved_learner())
 
-    def _saved(self) -> SavedLearner:
-        with self._owned_by_this_thread():
+    def _make_saved_learner(self) -> SavedLearner:
+        with self._claim_for_this_thread():
             return SavedLearner(
                 policy=type(self.policy).__name__,
                 module=type(self.policy).__module__,
                 parameters=self.policy.parameters(),
                 facts=self.facts,
                 rounds=self.rounds,
-                pending=self._pending,
+                pending=self._has_pending_decision,
                 scale=self.scale,
                 arm_names=self.arm_names,
                 stream=self._rng.copy(),
                 arrays={
                     group: {name: view.copy() for name, view in views.items()}
-                    for group, views in self._saved_views().items()
+                    for group, views in self._views_to_save().items()
                 },
             )
 
     @contextmanager
-    def _owned_by_this_thread(self) -> Iterator[None]:
+    def _claim_for_this_thread(self) -> Iterator[None]:
         """Make this thread the owner of the learner within a block."""
         owner_before = self._header[learner_step.OWNER_THREAD]
         self._run_step(learner_step.CLAIM)
@@ -460,7 +460,7 @@ class Learner:
         finally:
             self._header[learner_step.OWNER_THREAD] = owner_before
 
-    def _saved_views(self) -> dict[str, dict[str, NDArray[Any]]]:
+    def _views_to_save(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the views of the memory that are saved."""
         fields = compiled_policy(type(self.policy)).state.fields
         state = {name: view for name, view in self.state.items() if fields[name].kept}
@@ -469,21 +469,21 @@ class Learner:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to copy and pickle a learner: by its saved form, since arrays share memory."""
         return _restore_learner, (
-            type(self), self.policy, self._saved(), self._loaded, self._interpreted
+            type(self), self.policy, self._make_saved_learner(), self._loaded, self._interpreted
         )  # fmt: skip
 
     def _restore(self, policy: Policy, saved: SavedLearner, *, loaded: bool) -> Self:
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
-        self._names = self._check_names(saved.arm_names, facts)
+        self._names = self._check_arm_names(saved.arm_names, facts)
         compiled = compiled_policy(type(policy))
         sizes = compiled.sizes(policy.numbers() | facts)
         # Shapes are checked before memory is allocated, since a file may name any number of arms.
         saved.check_arrays("state", compiled.state, sizes)
         self._loaded = loaded
-        self._prepare(policy, facts)
-        saved.fill(self._saved_views())
+        self._allocate(policy, facts)
+        saved.copy_arrays_into(self._views_to_save())
         compiled.state.rebuild_trees(learner_step.state_view(self._words), sizes)
         self._rng[:] = saved.stream
         self._header[learner_step.ROUNDS] = saved.rounds
@@ -571,7 +571,7 @@ def make_learner(
     )
 
 
-def _find_step(learner: Learner, compiled: CompiledClass, checks_indices: bool) -> Kernel:
+def _find_step_kernel(learner: Learner, compiled: CompiledClass, checks_indices: bool) -> Kernel:
     """Return the step of a learner's policy, which checks every index if `checks_indices`.
 
     If the step is interpreted at first, it is replaced in the learner once machine code exists.
@@ -584,10 +584,10 @@ def _find_step(learner: Learner, compiled: CompiledClass, checks_indices: bool) 
     # The reference is weak: the learner holds the step, and a cycle of the two would keep the
     # learner's memory until the garbage collector finds it.
     if isinstance(step, TieredFunction):
-        step.when_compiled = partial(_replace_step, ref(learner))
+        step.when_compiled = partial(_replace_step_kernel, ref(learner))
     return step
 
 
-def _replace_step(learner: ref[Learner], step: Kernel) -> None:
+def _replace_step_kernel(learner: ref[Learner], step: Kernel) -> None:
     if (learner_if_alive := learner()) is not None:
         learner_if_alive._step = step

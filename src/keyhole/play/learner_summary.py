@@ -21,23 +21,23 @@ def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
 
     The description is cut after ten lines, unless `in_full`.
     """
-    facts = ", ".join(learner._fact_texts())
+    facts = ", ".join(learner._format_facts())
     head = f"{learner.policy} after {count_text(learner.rounds_told, 'round')}, {facts}"
-    if learner._pending:
+    if learner._has_pending_decision:
         head += ", waiting for feedback"
     elif learner.is_done:
         head += ", done"
     lines = _describe_state(learner)
     if len(lines) > _SHOWN_LINES and not in_full:
         lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
-    return escape_controls("\n  ".join([head, *map(learner._name_arms, lines)]), "\n")
+    return escape_controls("\n  ".join([head, *map(learner._insert_arm_names, lines)]), "\n")
 
 
 def _describe_state(learner: "Learner") -> list[str]:
     """Return the policy's own description of its state, with numbers of arms."""
     try:
         # A policy knows no names, so it reads and writes numbers of arms.
-        return learner.policy.describe(learner._without_names())
+        return learner.policy.describe(learner._learner_without_arm_names())
     except Exception as error:  # of a user's code: printing must not fail
         source = f"{type(learner.policy).__name__}.describe"
         return [f"({source} failed: {type(error).__name__}: {' '.join(str(error).split())})"]
@@ -54,10 +54,10 @@ def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> li
             if unit := setting.facts[name].unit:
                 value = scale.from_unit(value, unit)
             texts.append(_describe_fact(name, value))
-    return texts + describe_units(scale)
+    return texts + describe_reward_units(scale)
 
 
-def describe_units(scale: Scale) -> list[str]:
+def describe_reward_units(scale: Scale) -> list[str]:
     """Return the units of rewards if they are not [0, 1]."""
     low, high = scale
     return [] if scale == UNIT else [f"rewards from {low:g} to {high:g}"]

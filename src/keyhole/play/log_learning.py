@@ -92,7 +92,7 @@ def reward_column(
     """Return a column of rewards, given in the user's units, in those of policies."""
     column = _check_column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
-        return scale.to_unit(_check_values(name, column, scale.range(UNIT_RANGE), check_number))
+        return scale.to_unit(_check_values(name, column, scale.map_range(UNIT_RANGE), check_number))
     with errors_with_scale_hint():
         return _check_values(name, column, UNIT_RANGE, check_number)
 

@@ -29,7 +29,7 @@ from keyhole.play.simulation_plan import Plan
 
 
 @contextmanager
-def import_siblings(folder: Path) -> Iterator[None]:
+def allow_sibling_imports(folder: Path) -> Iterator[None]:
     """Put a folder on `sys.path`; afterwards remove its modules from `sys.modules`.
 
     They are removed so that another folder may have modules of the same names.
@@ -86,8 +86,8 @@ def pickle_plan(plan: Plan) -> bytes:
         If a part of the plan cannot be pickled.
     """
     file = io.BytesIO()
-    with _user_modules_by_value():
-        pickler = _pickler()(file)
+    with _pickle_user_modules_by_value():
+        pickler = _make_pickler_class()(file)
         try:
             pickler.dump(plan)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -109,7 +109,7 @@ def unpickle_plan(data: bytes) -> Plan:
 
 
 @contextmanager
-def _user_modules_by_value() -> Iterator[None]:
+def _pickle_user_modules_by_value() -> Iterator[None]:
     """Have cloudpickle pickle the contents of user modules by value, as the code of a notebook."""
     import cloudpickle
 
@@ -129,7 +129,7 @@ def _user_modules_by_value() -> Iterator[None]:
 
 
 @cache
-def _pickler() -> Any:
+def _make_pickler_class() -> Any:
     """Return the class of picklers; cloudpickle is imported when a plan is sent."""
     import cloudpickle
 
@@ -153,24 +153,24 @@ def _pickler() -> Any:
             if is_compiled(value) and not isinstance(value, DeferredKernel):
                 plain = python_function(value)
                 if isinstance(super().reducer_override(plain), tuple):
-                    return _compile_again, (plain, dict(value.targetoptions))
+                    return _recompile_function, (plain, dict(value.targetoptions))
             reduced = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
                 # The last but one argument is an identifier. By it cloudpickle would find the class
                 # if it exists in this process, and overwrite its content. So it is left out.
                 make, arguments, *rest = reduced
-                return _make_unchecked, (make, (*arguments[:-2], None, None)), *rest
+                return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduced
 
     return PlanPickler
 
 
-def _make_unchecked(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
+def _make_class_unchecked(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
     """Make a class that gets its content later, and was checked in the process that sent it."""
     context = copy_context()
     context.run(is_restoring.set, True)
     return context.run(make, *arguments)
 
 
-def _compile_again(function: FunctionType, options: dict[str, Any]) -> Any:
+def _recompile_function(function: FunctionType, options: dict[str, Any]) -> Any:
     return import_numba().njit(**{k: v for k, v in options.items() if k != "nopython"})(function)

@@ -34,10 +34,10 @@ _MOST_VALUES: Final = 2**22
 
 def plan_digest(plan: Plan) -> str:
     """Return a digest of all that determines the values of a plan's replications."""
-    return json_digest([plan.seed, plan.horizon, plan.details, plan.checked, plan_parts(plan)])
+    return json_digest([plan.seed, plan.horizon, plan.details, plan.checked, digest_parts(plan)])
 
 
-def plan_parts(plan: Plan) -> list[object]:
+def digest_parts(plan: Plan) -> list[object]:
     """Return all that determines the results of a plan, except seed and replications.
 
     These are the problem's values; each policy's class, parameters, the numbers that its kernels
@@ -47,7 +47,7 @@ def plan_parts(plan: Plan) -> list[object]:
     setting = plan.problem.setting
     environment = compiled_environment(plan.problem.environment)
     workers = [
-        [label, *_worker_parts(workers, plan.policies[label])]
+        [label, *_worker_digest_parts(workers, plan.policies[label])]
         for label, workers in plan.workers.items()
     ]
     policy_classes = {type(policy) for policy in plan.policies.values()}
@@ -57,9 +57,9 @@ def plan_parts(plan: Plan) -> list[object]:
     return [
         workers,
         plan.checkpoints,
-        describe_values(plan.problem.truth()),
+        digest_texts(plan.problem.truth()),
         [
-            [label, *_policy_parts(plan, policy), code_digests[type(policy)]]
+            [label, *_policy_digest_parts(plan, policy), code_digests[type(policy)]]
             for label, policy in plan.policies.items()
         ],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
@@ -81,31 +81,31 @@ def json_digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _policy_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [describe_values(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
+    facts = [digest_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
     key_parts: list[object] = [
         type(policy).__name__,
-        describe_values(policy.parameters()),
-        describe_values(policy.numbers()),
+        digest_texts(policy.parameters()),
+        digest_texts(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        key_parts.append(describe_values({"wrong": plan.wrong_verdicts(policy)}))
+        key_parts.append(digest_texts({"wrong": plan.wrong_verdicts(policy)}))
     return key_parts
 
 
-def _worker_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
+def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
     duration = workers.duration
     return [
         workers.number,
         workers.pending_mode(policy),
         fingerprint(duration.draw),
-        describe_values({"numbers": duration.numbers}),
+        digest_texts({"numbers": duration.numbers}),
         getattr(duration, "aged", False),  # this attribute is not a part of the kernel
     ]
 
 
-def describe_values(values: Mapping[str, object]) -> list[list[str]]:
+def digest_texts(values: Mapping[str, object]) -> list[list[str]]:
     """Return named values as texts for a digest; arrays by the SHA-256 of their content."""
     rows = []
     for name, value in sorted(values.items()):
@@ -167,11 +167,11 @@ class SimulationJob:
         return self.rounds * sum(map(len, self.remaining))
 
     @property
-    def is_measured(self) -> bool:
+    def is_duration_known(self) -> bool:
         """Whether the duration of a replication is known."""
         return self._measured_replications > 0
 
-    def encode(self, replications: range, values: FloatArray) -> bytes:
+    def encode_block(self, replications: range, values: FloatArray) -> bytes:
         """Encode a block, the values of some replications, for files and networks.
 
         The values have the shape (checkpoints, metrics, replications). A line of JSON has the
@@ -184,7 +184,7 @@ class SimulationJob:
         header = [_FORMAT, self.digest, *block, checksum]
         return json.dumps(header).encode() + b"\n" + content
 
-    def decode(self, replications: range, data: bytes) -> FloatArray | None:
+    def decode_block(self, replications: range, data: bytes) -> FloatArray | None:
         """Decode a block; return None if the bytes are damaged or of another block."""
         content = data.partition(b"\n")[2]
         shape = len(self.plan.checkpoints), len(self.plan.metrics), len(replications)
@@ -192,16 +192,16 @@ class SimulationJob:
             return None
         values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(shape)
         # Encoding is deterministic, so to compare the bytes is to check all parts of the header.
-        return values if self.encode(replications, values) == data else None
+        return values if self.encode_block(replications, values) == data else None
 
-    def next_block(self, seconds: float, at_once: int = 1) -> range:
+    def take_next_block(self, seconds: float, at_once: int = 1) -> range:
         """Take the next block from `remaining`, one that takes about so many seconds.
 
         `at_once` is the number of replications that run at once. The first block is small, since no
         speed has been measured yet.
         """
         first, *others = self.remaining
-        if self.is_measured:
+        if self.is_duration_known:
             count = int(seconds * self._measured_replications / max(self._seconds, 1e-9))
         else:
             count = FIRST_ROUNDS // self.rounds
@@ -242,7 +242,7 @@ def run_locally(
     report_block(total - job.rounds_left, job.label, 0, 0)
     while job.remaining:
         report_in_job = partial(report_block, total - job.rounds_left)
-        replications = job.next_block(seconds, threads)
+        replications = job.take_next_block(seconds, threads)
         began = monotonic()
         values = simulate_replications(
             job.plan, job.label, replications, threads=threads, report=report_in_job

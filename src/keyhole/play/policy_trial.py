@@ -58,16 +58,16 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
         for where, plan in plans:
             for label, policy in plan.policies.items():
                 if error := try_policy(plan, label, compiled_policy(type(policy))):
-                    raise _refusal(label, where, error) from error
+                    raise _make_refusal_error(label, where, error) from error
 
 
 def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
     """Raise a ValueError if a policy makes an error that compiled code would not notice."""
     if isinstance(error := try_policy(plan, label, compiled), _UNNOTICED):
-        raise _refusal(label, "in its first rounds", error) from error
+        raise _make_refusal_error(label, "in its first rounds", error) from error
 
 
-def _refusal(label: str, where: str, error: BaseException) -> ValueError:
+def _make_refusal_error(label: str, where: str, error: BaseException) -> ValueError:
     if isinstance(error, error_explanation.UnnoticedError | error_explanation.OutOfBoundsError):
         return ValueError(f"{label} fails {where}: {error}")
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
@@ -98,7 +98,7 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
     def play() -> None:
         try:
             with interpreted_call_lock(), interpreted(), bounds_checked():
-                _play(plan, label, rounds)
+                _play_rounds(plan, label, rounds)
         except BaseException as error:  # a user's policy may raise anything
             errors.append(error)
         finally:
@@ -125,7 +125,7 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
     return None
 
 
-def _play(plan: Plan, label: str, rounds: int) -> None:
+def _play_rounds(plan: Plan, label: str, rounds: int) -> None:
     # The policy knows the horizon of the simulation, though only some of its rounds are played.
     policy = plan.policies[label]
     horizon = plan.horizon
@@ -139,12 +139,12 @@ def _play(plan: Plan, label: str, rounds: int) -> None:
     has_ended = learner.is_done or learner.rounds == horizon
     if not hasattr(policy, "recommend"):  # then its recommendation stays 0
         return
-    recommendation = _recommend(learner, has_ended)
+    recommendation = _check_recommendation(learner, has_ended)
     if recommendation is not None:
         environment.score(recommendation)  # refuses arms out of range, since they become indices
 
 
-def _recommend(learner: Learner, has_ended: bool) -> dict[str, Any] | None:
+def _check_recommendation(learner: Learner, has_ended: bool) -> dict[str, Any] | None:
     """Return the learner's recommendation; refuse an entry that is NaN or was not written.
 
     Before the last round, a policy may leave some entries of an array unwritten. Then the result is

@@ -94,7 +94,7 @@ class StatusLine:
         self.seconds = _SECONDS_BETWEEN_UPDATES if _in_notebook() else seconds
         self.printed_at = time.monotonic()
 
-    def wait(self, seconds: float) -> None:
+    def set_interval(self, seconds: float) -> None:
         """Let at least so many seconds pass between two lines, outside of notebooks."""
         if not _in_notebook():
             self.seconds = max(self.seconds, seconds)
@@ -129,7 +129,7 @@ def _show_in_cell(text: str) -> None:
     _cells_with_line.add(cell)
 
 
-def print_step(text: str) -> None:
+def print_step_name(text: str) -> None:
     """Print the name of a step that takes a while, such as the drawing of a report."""
     StatusLine(0.0).print(text)
 
@@ -219,11 +219,11 @@ class TotalProgress:
         self._stored_rounds: dict[tuple[str, str], int] = {}
         self._expected_of_done = 0.0
 
-    def of(self, place: str) -> TimeLeft:
+    def tracker(self, place: str) -> TimeLeft:
         """Return the function that tracks the work on one problem."""
         return partial(self.update, place)
 
-    def finish(self, place: str) -> None:
+    def mark_as_done(self, place: str) -> None:
         """Count the work on a problem, or on all problems below a folder, as done.
 
         Without this, cached results would never count, since they report no progress.
@@ -266,9 +266,9 @@ def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgr
         yield TotalProgress(work)
         return
     with _open_display(_SECONDS_BETWEEN_TOTALS) as show:
-        yield TotalProgress(work, partial(_show_total, show))
+        yield TotalProgress(work, partial(_show_total_progress, show))
 
 
-def _show_total(show: ShowText, work: str, share: float, time_left: str) -> None:
+def _show_total_progress(show: ShowText, work: str, share: float, time_left: str) -> None:
     # The share stays below 1, so that the end gets no line of its own. The results follow then.
     show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), min(share, 0.999))

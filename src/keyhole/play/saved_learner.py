@@ -37,7 +37,7 @@ _WITH_SCALE: Final = 2
 _WITH_NAMES: Final = 3
 _ROUNDS: Final = validate.Range(ge=0, le=2**53)  # floats represent all integers in this range
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
-_NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
+_NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_array_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _EMPTY_MODULE: Final = ModuleType("empty")
 
@@ -72,18 +72,18 @@ class SavedLearner:
         new_names = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
         saved_fields = {n: f for n, f in layout.fields.items() if f.kept and n not in new_names}
         forms = {n: (f.dtype, f.extent(sizes)) for n, f in saved_fields.items()}
-        self._check_forms(group, forms)
+        self._check_shapes(group, forms)
         for name in new_names:
             self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
-    def fill(self, arrays: Arrays) -> None:
+    def copy_arrays_into(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner with equal dtypes and shapes."""
         for group, views in arrays.items():
-            self._check_forms(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            self._check_shapes(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():
                 view[...] = self.arrays[group][name]
 
-    def _check_forms(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+    def _check_shapes(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
         """Refuse arrays of a group with other names, dtypes or shapes than `forms`."""
         saved_forms = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
         if missing := ", ".join(forms.keys() - saved_forms.keys()):
@@ -127,7 +127,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         },
         "stream": [int(word) for word in saved.stream],
         "arrays": {
-            group: {name: _to_json(array) for name, array in arrays.items()}
+            group: {name: _array_to_json(array) for name, array in arrays.items()}
             for group, arrays in saved.arrays.items()
         },
     }
@@ -138,7 +138,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         content["scale"] = list(saved.scale)
     if saved.arm_names is not None:
         lowest_version = _WITH_NAMES
-        content["arm_names"] = [_check_name(name) for name in saved.arm_names]
+        content["arm_names"] = [_check_arm_name(name) for name in saved.arm_names]
     document = {
         "format": _FORMAT,
         "version": lowest_version,
@@ -146,11 +146,11 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         "checksum": content_checksum(content),
         "content": content,
     }
-    # JSON has no infinity and no NaN, so `_to_json` has written them as texts.
+    # JSON has no infinity and no NaN, so `_array_to_json` has written them as texts.
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
 
 
-def _check_name(name: Any) -> Any:
+def _check_arm_name(name: Any) -> Any:
     """Return the name of an arm; refuse one that would read back as another value."""
     if type(name) not in _NAME_TYPES or (type(name) is float and not math.isfinite(name)):
         raise TypeError(
@@ -179,13 +179,13 @@ def read_state(path: Path) -> SavedLearner:
         content = document["content"]
         if document["checksum"] != content_checksum(content):
             raise ValueError("its checksum does not match")
-        return _from_content(content)
+        return _parse_content(content)
     except DAMAGE as error:
         reason = "KeyError: " if isinstance(error, KeyError) else ""
         raise ValueError(f"{path} is damaged: {reason}{error}") from error
 
 
-def _from_content(content: Mapping[str, Any]) -> SavedLearner:
+def _parse_content(content: Mapping[str, Any]) -> SavedLearner:
     """Return the saved learner of a file's content; refuse invalid content."""
     stream = list(content["stream"])
     if len(stream) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in stream):
@@ -195,7 +195,7 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
     validate.check_flag("pending", content["pending"])
     arm_names = content.get("arm_names")
     if arm_names is not None:
-        arm_names = tuple(map(_check_name, validate.check_sequence("arm_names", arm_names)))
+        arm_names = tuple(map(_check_arm_name, validate.check_sequence("arm_names", arm_names)))
     return SavedLearner(
         policy=validate.check_line("policy", content["policy"]),
         module=validate.check_line("module", content["module"]),
@@ -205,7 +205,7 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
         pending=content["pending"],
         stream=np.array(stream, np.uint64),
         arrays={
-            group: {name: _from_json(array) for name, array in arrays.items()}
+            group: {name: _array_from_json(array) for name, array in arrays.items()}
             for group, arrays in content["arrays"].items()
         },
         scale=Scale.of(content.get("scale", UNIT)),
@@ -213,12 +213,12 @@ def _from_content(content: Mapping[str, Any]) -> SavedLearner:
     )
 
 
-def _to_json(array: NDArray[Any]) -> dict[str, Any]:
+def _array_to_json(array: NDArray[Any]) -> dict[str, Any]:
     values = [v if math.isfinite(v) else str(v) for v in array.ravel().tolist()]
     return {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
 
 
-def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
+def _array_from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
     values = saved["values"]
     shape = tuple(saved["shape"])
     if any(type(length) is not int or length < 0 for length in shape):

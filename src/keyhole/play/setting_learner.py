@@ -34,13 +34,13 @@ class ArmLearner(Learner):
             (`keyhole.policy.Policy.off_policy`).
         """
         if exclude is not None:
-            return cast(int, self._arm(self._ask(None, exclude)))
+            return cast(int, self._arm_name(self._ask(None, exclude)))
         try:
             arm: int = self._step(self._words, ASK, 0.0)
         except IndexError as error:
             self.raise_kernel_error(error)
         if arm < 0:
-            arm = self._handle_code(arm, ASK, 0.0)
+            arm = self._handle_error_code(arm, ASK, 0.0)
         return arm if (names := self._names) is None else names[arm]
 
     def tell(self, reward: float, *unnamed: Never) -> None:
@@ -61,7 +61,7 @@ class ArmLearner(Learner):
         except IndexError as error:
             self.raise_kernel_error(error)
         if code < 0:
-            self._handle_code(code, TELL_WITH_NUMBER, reward)
+            self._handle_error_code(code, TELL_WITH_NUMBER, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Replay a log: the same as asking and telling round by round, but much faster.
@@ -82,14 +82,14 @@ class ArmLearner(Learner):
         int
             The number of rounds in which the policy asked for the arm in the log.
         """
-        arm_numbers = self._arm_column("arms", arms)
+        arm_numbers = self._parse_arm_column("arms", arms)
         reward_numbers = reward_column("rewards", rewards, self.scale, arm_numbers)
         return self._replay(arm=arm_numbers, reward=reward_numbers)
 
     def _convert_unusual_reward(self, reward: object) -> float:
         """Return a reward in the units of policies; refuse an impossible one."""
-        if not self._pending:
-            self._refuse(NOT_ASKED)
+        if not self._has_pending_decision:
+            self._raise_error_of_code(NOT_ASKED)
         return self.scale.check_reward("reward", reward)
 
 
@@ -147,7 +147,7 @@ class SettingLearner(Learner):
             again before `tell`, the same decision.
         """
         values = self.vocabulary.parse_context(**context)
-        all_words = self.vocabulary.format_decision(values, self._decide(values, exclude))
+        all_words = self.vocabulary.format_decision(values, self._decide_once(values, exclude))
         context_words = self.vocabulary.format_context(values)
         decision = {name: word for name, word in all_words.items() if name not in context_words}
         return decision if len(decision) > 1 else next(iter(decision.values()))
@@ -159,9 +159,9 @@ class SettingLearner(Learner):
                 f"{type(self).__name__}.tell must be defined: in the setting "
                 f"{self.policy.setting.name!r} feedback belongs to rounds (a study takes it)"
             )
-        self._expect_feedback()
-        context = _values(self._context)
-        decision = _values(self._decision)
+        self._require_pending_decision()
+        context = _arrays_as_lists(self._context)
+        decision = _arrays_as_lists(self._decision)
         values = self.vocabulary.parse_feedback(context, decision, *unnamed, **feedback)
         self.learn(**{name: values[name] for name in self._feedback})
 
@@ -190,12 +190,12 @@ class SettingLearner(Learner):
         RuntimeError
             If a decision for another context, or of another thread, is waiting for its feedback.
         """
-        return self._decide(context)
+        return self._decide_once(context)
 
-    def _decide(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
+    def _decide_once(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
         arrays = self._check_arrays("decide", context, self._context)
         self._run_step(CLAIM)
-        if self._pending:
+        if self._has_pending_decision:
             for name, view in self._context.items():
                 if not np.array_equal(view, arrays[name]):
                     raise RuntimeError(
@@ -206,7 +206,7 @@ class SettingLearner(Learner):
             for name, view in self._context.items():
                 view[...] = arrays[name]
         self._ask(None, exclude)
-        return _values(self._decision)
+        return _arrays_as_lists(self._decision)
 
     def learn(self, **feedback: Any) -> None:
         """Have the policy learn the feedback of the last decision.
@@ -223,7 +223,7 @@ class SettingLearner(Learner):
         RuntimeError
             If no decision of this thread is waiting for feedback.
         """
-        self._expect_feedback()
+        self._require_pending_decision()
         arrays = self._check_arrays("learn", feedback, self._feedback)
         for name, view in self._feedback.items():
             view[...] = arrays[name]
@@ -246,5 +246,5 @@ class SettingLearner(Learner):
         return arrays
 
 
-def _values(views: Arrays) -> Values:
+def _arrays_as_lists(views: Arrays) -> Values:
     return {name: view.tolist() for name, view in views.items()}

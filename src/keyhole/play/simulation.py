@@ -134,15 +134,15 @@ def simulate(
         SimulationJob(plan, label, replications, [range(replications)]) for label in plan.policies
     ]
 
-    def store(job: SimulationJob, block: range, values: FloatArray) -> None:
+    def store_block(job: SimulationJob, block: range, values: FloatArray) -> None:
         values_by_label[job.label][:, :, block.start : block.stop] = values
 
     with progress_callback(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
-            run_on_cluster(cluster, jobs, store, report)
+            run_on_cluster(cluster, jobs, store_block, report)
         else:
             for job in jobs:
-                run_locally(job, store, threads, report, block_seconds=_BLOCK_SECONDS)
+                run_locally(job, store_block, threads, report, block_seconds=_BLOCK_SECONDS)
     return plan.make_curves(values_by_label)
 
 
@@ -266,14 +266,14 @@ def stopping_times(
         horizon,
         replications,
         int(is_unfinished.sum()),
-        _quantile(rounds, 0.5),
-        _quantile(rounds, 0.9),
+        _quantile_with_interval(rounds, 0.5),
+        _quantile_with_interval(rounds, 0.9),
         guarantee.text,
         (error.value, error.low, error.high),
     )
 
 
-def _quantile(rounds: FloatArray, share: float) -> tuple[float, ...]:
+def _quantile_with_interval(rounds: FloatArray, share: float) -> tuple[float, ...]:
     """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
     ordered = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)

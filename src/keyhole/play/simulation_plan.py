@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole import validate
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
@@ -88,7 +88,7 @@ class SimulatedWorkers:
             validate.check_choice("pending", self.pending, PENDING_MODES)
 
     @property
-    def is_trivial(self) -> bool:
+    def has_no_effect(self) -> bool:
         """Whether one worker takes a time of 1 for each decision, as if there were no workers."""
         return self.number == 1 and self.duration is _ONE
 
@@ -100,7 +100,7 @@ class SimulatedWorkers:
                 "its feedback is delayed by the problem itself, and belongs to a round"
             )
         if self.pending is not None:
-            check_allowed(policy, self.pending, policy.pending)
+            check_mode_allowed(policy, self.pending, policy.pending)
         setting = problem.setting
         allowed_names = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
         for name in kernel_argument_names(self.duration.draw):
@@ -134,7 +134,7 @@ def check_checkpoints(
     Parameters
     ----------
     checkpoints : iterable of int, mapping or None
-        Increasing rounds, or their number and spacing: see `spaced_rounds`.
+        Increasing rounds, or their number and spacing: see `spaced_checkpoints`.
     horizon : int
         The last round.
     first : int, default 1
@@ -148,7 +148,7 @@ def check_checkpoints(
     if checkpoints is None:
         return (horizon,)
     if isinstance(checkpoints, Mapping):
-        return spaced_rounds(checkpoints, min(first, horizon), horizon)
+        return spaced_checkpoints(checkpoints, min(first, horizon), horizon)
     listed = validate.check_sequence(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
@@ -164,7 +164,7 @@ def check_checkpoints(
     return rounds
 
 
-def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
+def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
     """Return evenly spaced checkpoints from round `first` or later to `horizon`.
 
     Parameters
@@ -262,7 +262,7 @@ class Plan:
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
-        if all(each.is_trivial for each in workers.values()):
+        if all(each.has_no_effect for each in workers.values()):
             workers = {}
         plan = cls(
             problem,

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_mode_inference import explain_dependence
+from keyhole.contract.pending_mode_inference import explain_refused_decisions
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
@@ -117,7 +117,7 @@ class StudyVocabulary:
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         if isinstance(self.arms, ArmNames):
-            return self.arms.number(name, arm)
+            return self.arms.find_number(name, arm)
         numbers = self._numbers
         # Arms are only ever appended, so the dict is extended and not built anew at each call.
         if len(numbers) < len(self.arms):
@@ -313,7 +313,7 @@ class StudyRound:
         raise NotImplementedError
 
 
-def list_excluded(exclude: object) -> Sequence[Any]:
+def list_excluded_arms(exclude: object) -> Sequence[Any]:
     """Return the arms of the argument `exclude`, a sequence, a set or None, as a sequence."""
     if exclude is None:
         return []
@@ -334,7 +334,7 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
             f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
             "must name the fields that hold arms, as `arm_fields`"
         )
-    if reason := explain_dependence(type(policy)):  # type: ignore[arg-type]
+    if reason := explain_refused_decisions(type(policy)):  # type: ignore[arg-type]
         raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {reason}")
 
 
@@ -361,7 +361,7 @@ def _parameter_names(method: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind not in open_ended]
 
 
-def is_allowed(
+def guard_allows(
     setting: Setting, facts: Mapping[str, Any], context: Mapping[str, Any], decision: Values
 ) -> bool:
     """Return whether the guard of a setting allows a decision."""
@@ -395,5 +395,5 @@ def example_decisions(
         last["arm"] = facts["arms"] - 1
     decisions = [zeros] if last == zeros else [zeros, last]
     return [
-        decision for decision in decisions if is_allowed(setting, facts, context or {}, decision)
+        decision for decision in decisions if guard_allows(setting, facts, context or {}, decision)
     ]

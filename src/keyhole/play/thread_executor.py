@@ -90,7 +90,7 @@ class EngineSimulator:
                 layout = engine.memory_plan(*compiled, *sizes)
                 metric_cells = environment_class.metrics.size(environment_sizes)
                 self.allocate_memory: Callable[[], tuple[Any, ...]] = partial(
-                    engine.working_memory, layout, metric_cells
+                    engine.make_memory, layout, metric_cells
                 )
             else:
                 duration = workers.duration
@@ -106,7 +106,7 @@ class EngineSimulator:
                     *compiled, *sizes, workers=worker_count, impute=mode == "impute", aged=is_aged
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
-                self.allocate_memory = partial(asynchronous_engine.working_memory, layout, numbers)
+                self.allocate_memory = partial(asynchronous_engine.make_memory, layout, numbers)
         self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),
@@ -252,7 +252,7 @@ def simulate_replications(
             task()
             report_progress()
     else:
-        _run_in_threads(policy, tasks, threads, controls, report_progress)
+        _run_tasks_in_threads(policy, tasks, threads, controls, report_progress)
     if report is not None:
         report(label, total, total)
     if not np.isfinite(values).all():
@@ -275,7 +275,7 @@ def split_replications(replications: range, threads: int) -> list[range]:
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
 
-def _run_in_threads(
+def _run_tasks_in_threads(
     policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, report_progress: Task
 ) -> None:
     """Run all tasks in a thread pool; on Ctrl-C or an error stop all of them and raise."""
@@ -287,7 +287,7 @@ def _run_in_threads(
             report_progress()
     except BaseException:
         controls[:, engine.STOP] = 1
-        if not pool.abandon(_GRACE_SECONDS):
+        if not pool.shut_down(_GRACE_SECONDS):
             warnings.warn(
                 f"a kernel of {policy} does not return: its thread is abandoned, and ends with the "
                 "process",
@@ -343,7 +343,7 @@ class DaemonThreadPool:
             raise error
         return self._unfinished == 0
 
-    def abandon(self, seconds: float) -> bool:
+    def shut_down(self, seconds: float) -> bool:
         """Start no further task, and wait for those that run; return whether all threads ended.
 
         A further Ctrl-C ends the wait.
@@ -405,7 +405,7 @@ def measure_seconds_per_round(
     began = clock()
     rounds_before = 0
 
-    def watch(_label: str, played: int, _total: int) -> None:
+    def add_to_trace(_label: str, played: int, _total: int) -> None:
         elapsed = clock() - began
         rounds_done = rounds_before + played
         trace.append((elapsed, rounds_done))
@@ -416,14 +416,14 @@ def measure_seconds_per_round(
 
     try:
         while clock() - began < seconds:
-            simulate_replications(plan, label, range(count), threads=threads, report=watch)
+            simulate_replications(plan, label, range(count), threads=threads, report=add_to_trace)
             rounds_before += count * rounds
     except _TimeIsUpError:
         pass
-    return _extrapolate(trace, at_once * rounds)
+    return _extrapolate_seconds_per_round(trace, at_once * rounds)
 
 
-def _extrapolate(trace: list[tuple[float, int]], group_rounds: int) -> float:
+def _extrapolate_seconds_per_round(trace: list[tuple[float, int]], group_rounds: int) -> float:
     """Return the seconds per round from pairs (seconds, rounds), for all rounds of a group."""
     seconds, played = trace[-1]
     if not played:

@@ -57,19 +57,19 @@ class Function:
 
     def __call__(self, x: ArrayLike) -> FloatArray:
         """Return the values at `x`."""
-        return self._values(x, "left")
+        return self._evaluate(x, "left")
 
     def after(self, x: ArrayLike) -> FloatArray:
         """Return the right limits of the function at `x`."""
-        return self._values(x, "right")
+        return self._evaluate(x, "right")
 
-    def _values(self, x: ArrayLike, side: str) -> FloatArray:
+    def _evaluate(self, x: ArrayLike, side: str) -> FloatArray:
         points = np.asarray(x, dtype=np.float64)
         piece = np.searchsorted(self.starts, points, side=side) - 1  # type: ignore[call-overload]
         start, constant, slope, factor, power = self.pieces.reshape(-1, PIECE)[
             np.maximum(piece, 0)
         ].T
-        with np.errstate(over="ignore"):  # an infinite value is refused by `check_scale`
+        with np.errstate(over="ignore"):  # an infinite value is refused by `check_costs`
             return np.asarray((constant + slope * (points.T - start) + factor * points.T**power).T)
 
 
@@ -214,12 +214,12 @@ def rescale_function(function: Function, span: float, low: float = 0.0) -> Funct
     return Function(pieces)
 
 
-def check_scale(cost: Function, penalty: Function, largest: float, span: float = 1.0) -> None:
+def check_costs(cost: Function, penalty: Function, largest: float, span: float = 1.0) -> None:
     """Refuse a cost above `span`, or an infinite penalty, at the limit `largest`.
 
     Examples
     --------
-    >>> check_scale(Power(slope=2), Power(), 1.0)
+    >>> check_costs(Power(slope=2), Power(), 1.0)
     Traceback (most recent call last):
     ValueError: cost must lie in [0, 1] up to the largest limit, got 2 at 1
     """

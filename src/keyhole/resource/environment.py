@@ -2,11 +2,7 @@
 
 from typing import Any, ClassVar, Final
 
-from keyhole.distributions.sampler_dispatch import (
-    SampledEnvironment,
-    dispatch_kernel,
-    environment_of,
-)
+from keyhole.distributions.sampler_dispatch import SampledEnvironment, dispatch_kernel, with_sampler
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -99,7 +95,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         e, s: State, t: int, best_arm: int, best_limit: float, metrics: Any, gap: Kernel
     ) -> None:
         """Write regret, shares of rounds, and the regret of the recommended pair."""
-        write_sums(s, t, metrics)
+        write_sum_metrics(s, t, metrics)
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)
         metrics.best_pair_share[0] = s.on_best_pair[0] / t
 
@@ -147,11 +143,11 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         gap: Kernel,
     ) -> None:
         """Write regret, shares of rounds, and the regret of the recommended pair."""
-        write_sums(s, t, metrics)
+        write_sum_metrics(s, t, metrics)
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)
 
 
-def write_sums(s: LimitedRunEnvironment.State, t: int, metrics: Any) -> None:
+def write_sum_metrics(s: LimitedRunEnvironment.State, t: int, metrics: Any) -> None:
     """Write the metrics that are sums or means over the rounds (a kernel)."""
     metrics.regret[0] = s.regret[0]
     metrics.censored_share[0] = s.censored[0] / t
@@ -165,7 +161,7 @@ def write_sums(s: LimitedRunEnvironment.State, t: int, metrics: Any) -> None:
 
 
 ENVIRONMENTS: Final = tuple(
-    environment_of(base, "", dispatch_kernel(KERNELS))
+    with_sampler(base, "", dispatch_kernel(KERNELS))
     for base in (LimitedRunEnvironment, ContinuousLimitEnvironment)
 )
 """Environments that are compiled ahead of time."""

@@ -37,12 +37,12 @@ class GainCurve(ABC):
     """Points from 0 to the largest limit between which the expectations are smooth."""
 
     @abstractmethod
-    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def integrate_up_to(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
 
-    def before(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def integrate_below(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C < x}] and P(C < x)."""
-        return self.at(x)
+        return self.integrate_up_to(x)
 
 
 class SmoothGainCurve(GainCurve):
@@ -80,7 +80,7 @@ class SmoothGainCurve(GainCurve):
         net = (self._distribution.mean_reward(x) - self._cost(x)) * mass
         return np.column_stack([net.sum(axis=1), mass.sum(axis=1)])
 
-    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def integrate_up_to(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
         cell = np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, len(self.knots) - 1)
         sums = self._sums[cell] + self._integrate_cells(self.knots[cell], x)
@@ -99,19 +99,19 @@ class ReplayGainCurve(GainCurve):
         self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
         self.knots = np.union1d(edges, self._consumptions[self._consumptions < edges[-1]])
 
-    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def integrate_up_to(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
-        return self._totals_of_first(np.searchsorted(self._consumptions, x, side="right"))
+        return self._totals_of_first_runs(np.searchsorted(self._consumptions, x, side="right"))
 
-    def before(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def integrate_below(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C < x}] and P(C < x)."""
-        return self._totals_of_first(np.searchsorted(self._consumptions, x, side="left"))
+        return self._totals_of_first_runs(np.searchsorted(self._consumptions, x, side="left"))
 
-    def _totals_of_first(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    def _totals_of_first_runs(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         return self._net[count], count / len(self._consumptions)
 
 
-def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) -> GainCurve:
+def make_gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) -> GainCurve:
     """Return the gain curve of a distribution."""
     if isinstance(distribution, Replay):
         return ReplayGainCurve(distribution, cost, edges)
@@ -124,7 +124,7 @@ def gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) ->
 
 def gain_at(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArray:
     """Return the penalized expected gain at each limit: equation (2)."""
-    return _penalize(curve.at(limits), penalty(limits))
+    return _penalize(curve.integrate_up_to(limits), penalty(limits))
 
 
 def _penalize(expectations: tuple[FloatArray, FloatArray], penalties: FloatArray) -> FloatArray:
@@ -142,7 +142,7 @@ class GainTable:
     slope: FloatArray  # the slope from each knot to the next
 
 
-def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTable:
+def tabulate_gain(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTable:
     """Tabulate an arm's gains so finely that linear interpolation errs by less than 1e-7.
 
     `edges` are points from 0 to the largest limit, among them all at which the penalty is not
@@ -151,8 +151,8 @@ def gain_table(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTa
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
         # The gain on both sides of each knot, since penalty and distribution may jump at a knot.
-        after = _penalize(curve.at(knots), penalty.after(knots))
-        before = _penalize(curve.before(knots[1:]), penalty(knots[1:]))
+        after = _penalize(curve.integrate_up_to(knots), penalty.after(knots))
+        before = _penalize(curve.integrate_below(knots[1:]), penalty(knots[1:]))
         middles = (knots[:-1] + knots[1:]) / 2
         # The error of a straight line, which for a smooth gain is largest near the middle.
         bend = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2

@@ -125,7 +125,7 @@ class HazardRatePolicy(Policy, abstract=True):
 HazardState: TypeAlias = HazardRatePolicy.State
 
 
-def first_untried(s: HazardState, t: int) -> int:
+def first_untried_every_second_round(s: HazardState, t: int) -> int:
     """Return the first arm that was never run, in every second round; otherwise -1.
 
     A pending run counts as a run, because it has reached the first interval.

@@ -7,14 +7,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.arm_names import entry_names, split_names
+from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
 from keyhole.distributions import Distribution as Distribution
 from keyhole.distributions import NumberDistribution, TabulatedDistribution
 from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import pair_kernel, pair_numbers
+from keyhole.distributions.sampler_dispatch import independent_pair_sampler, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_sequence, check_vector
@@ -365,7 +365,7 @@ class Independent(SmoothDistribution):
         if self.consumption.whole:
             raise ValueError(f"consumption must be a continuous distribution, got {consumption!r}")
         self.error = max(self.reward.error, self.consumption.error)
-        self.draw = pair_kernel(self.reward.draw, self.consumption.draw)
+        self.draw = independent_pair_sampler(self.reward.draw, self.consumption.draw)
         self.numbers = pair_numbers(self.reward.numbers, self.consumption.numbers)
 
     def density(self, x: FloatArray) -> FloatArray:
@@ -433,11 +433,11 @@ def parse_arms(arms: Any) -> tuple[list[Distribution], tuple[Any, ...] | None]:
     Traceback (most recent call last):
     TypeError: arms[0] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), got 0.5
     """
-    entries, names = split_names("arms", arms)
+    entries, names = split_named_arms("arms", arms)
     distributions = check_sequence("arms", entries, "a list of distributions")
     if not distributions:
         raise ValueError("arms must have at least one entry, got none")
-    fields = entry_names("arms", distributions if names is None else arms)
+    fields = entry_names_for_errors("arms", distributions if names is None else arms)
     for field, distribution in zip(fields, distributions, strict=True):
         if not isinstance(distribution, Distribution):
             raise TypeError(

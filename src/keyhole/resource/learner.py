@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import Field
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.learner_summary import describe_units
+from keyhole.play.learner_summary import describe_reward_units
 from keyhole.play.log_learning import bool_column, float_column, reward_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
@@ -131,7 +131,7 @@ class Learner(CoreLearner):
             Arms, or their names, to leave out: see `keyhole.stochastic.Learner.ask`.
         """
         self._ask(None, exclude)
-        return self._arm(self._decision["arm"].item()), self._decision["limit"].item()
+        return self._arm_name(self._decision["arm"].item()), self._decision["limit"].item()
 
     def tell(
         self,
@@ -152,7 +152,7 @@ class Learner(CoreLearner):
         exceeded : bool, default False
             Whether the run exceeded the limit; if so, reward and consumption are left out.
         """
-        self._expect_feedback()
+        self._require_pending_decision()
         feedback = self.vocabulary.parse_feedback(
             {}, {"limit": self._decision["limit"].item()}, reward, consumption, exceeded=exceeded
         )
@@ -190,12 +190,12 @@ class Learner(CoreLearner):
         int
             Number of rounds in which the policy asked for the pair in the log.
         """
-        arm = self._arm_column("arms", arms)
+        arm = self._parse_arm_column("arms", arms)
         limit = float_column("limits", limits, _AT_LEAST_0, arm)
         is_exceeded = bool_column("exceeded", exceeded, arm)
-        told_rewards = _with_placeholder(is_exceeded, rewards, self.scale.low)
+        told_rewards = _fill_where_exceeded(is_exceeded, rewards, self.scale.low)
         reward = reward_column("rewards", told_rewards, self.scale, arm)
-        told_consumptions = _with_placeholder(is_exceeded, consumptions, 0.0)
+        told_consumptions = _fill_where_exceeded(is_exceeded, consumptions, 0.0)
         consumption = float_column("consumptions", told_consumptions, _AT_LEAST_0, arm)
         if (is_above := consumption > limit).any():
             row = int(is_above.argmax())
@@ -212,17 +212,17 @@ class Learner(CoreLearner):
         """Return the pair that the policy considers best so far."""
         return cast(tuple[int, float], self._recommend_in_words())
 
-    def _fact_texts(self) -> list[str]:
+    def _format_facts(self) -> list[str]:
         limits = self.facts["limits"]
         limit_text = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [
             count_text(self.facts["arms"], "arm"),
             f"{limit_text} up to {limits[-1]:g}",
-            *describe_units(self.scale),
+            *describe_reward_units(self.scale),
         ]
 
 
-def _with_placeholder(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
+def _fill_where_exceeded(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded.
 
     A column of another length is returned as it is, for the caller to refuse.

@@ -7,13 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.distributions.distribution import Distribution
-from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
+from keyhole.distributions.sampler_dispatch import combine_distributions, with_sampler
 from keyhole.extras import require_extra
 from keyhole.policy import Environment, FloatArray
 from keyhole.policy import Problem as AnyProblem
 from keyhole.resource.cost_functions import Function, KnownFunction, as_function
 from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
-from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
+from keyhole.resource.expected_gain import GainTable, gain_at, make_gain_curve, tabulate_gain
 from keyhole.resource.joint_distributions import KERNELS, parse_arms
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.text_formatting import count_text
@@ -111,7 +111,7 @@ class Problem(AnyProblem):
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
-        curve_of = cache(lambda distribution: gain_curve(distribution, self.cost, edges))
+        curve_of = cache(lambda distribution: make_gain_curve(distribution, self.cost, edges))
         self._curves = [curve_of(distribution) for distribution in self.distributions]
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
@@ -119,7 +119,7 @@ class Problem(AnyProblem):
         # Read-only, because the array is handed out without a copy, and a change of it would change
         # the regrets.
         self.gains.flags.writeable = False
-        table_of = cache(lambda curve: gain_table(curve, self.penalty, edges))
+        table_of = cache(lambda curve: tabulate_gain(curve, self.penalty, edges))
         self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []
         self.best_gain, self.best_pair = self._find_best_pair()
 
@@ -167,7 +167,7 @@ class Problem(AnyProblem):
     @property
     def censoring(self) -> FloatArray:
         """Probability that a run of each arm exceeds each limit, shape (arms, limits)."""
-        return np.array([1.0 - curve.at(self.limits)[1] for curve in self._curves])
+        return np.array([1.0 - curve.integrate_up_to(self.limits)[1] for curve in self._curves])
 
     def gain(self, arm: int, limit: float) -> float:
         """Return the penalized expected gain of any pair.
@@ -197,7 +197,7 @@ class Problem(AnyProblem):
     def environment(self) -> type[Environment]:
         """Environment class, compiled with the arms' samplers."""
         base = ContinuousLimitEnvironment if self.continuous else LimitedRunEnvironment
-        return environment_of(base, "", self._sampler.draw)
+        return with_sampler(base, "", self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms, with the distributions repeated in order."""

@@ -103,7 +103,7 @@ class RefinedGridPolicy(Policy, abstract=True):
             )
         largest = float(facts["limits"][-1])
         # Arrays of a state have fixed lengths: the finest possible grid is allocated at the start.
-        shortest = self.least_width(facts) * self._least_root(facts["horizon"]) / self.lipschitz
+        shortest = self.least_width(facts) * self._least_radius(facts["horizon"]) / self.lipschitz
         grid_size = max(self.refine, math.ceil(largest / shortest * self.refine)) + 1
         if grid_size * facts["arms"] > _MOST_POINTS:
             raise ValueError(
@@ -112,9 +112,9 @@ class RefinedGridPolicy(Policy, abstract=True):
             )
         return facts | {"grid_size": grid_size}
 
-    def _least_root(self, horizon: int) -> float:
+    def _least_radius(self, horizon: int) -> float:
         """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)), which is reached at n = T."""
-        return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
+        return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
     def planned(p, s: State) -> int:
         """Return T, the number of rounds of which bounds hold: by default the horizon."""
@@ -137,12 +137,12 @@ class RefinedGridPolicy(Policy, abstract=True):
 GridState: TypeAlias = RefinedGridPolicy.State
 
 
-def log_ratio(horizon: int, delta: float) -> float:
+def log_confidence_ratio(horizon: int, delta: float) -> float:
     """Return ln(T^2 / delta).
 
     Examples
     --------
-    >>> round(log_ratio(10, 0.1), 3)
+    >>> round(log_confidence_ratio(10, 0.1), 3)
     6.908
     """
     return 2.0 * math.log(horizon) - math.log(delta)
@@ -150,7 +150,7 @@ def log_ratio(horizon: int, delta: float) -> float:
 
 def common_spread(p: Any, rounds: int) -> float:
     """Return alpha ln(T^2 / delta) / 2, with T the number of planned rounds."""
-    return float(0.5 * p.alpha * log_ratio(rounds, p.delta))
+    return float(0.5 * p.alpha * log_confidence_ratio(rounds, p.delta))
 
 
 def confidence_length(
@@ -201,7 +201,7 @@ def gain_estimate(s: GridState, arm: int, k: int) -> float:
     return float((s.net[arm, k] - s.penalties[arm, k] * s.over[arm, k]) / s.told[arm, k])
 
 
-def bias(p: Any, s: GridState, arm: int, k: int) -> float:
+def interval_bias(p: Any, s: GridState, arm: int, k: int) -> float:
     """Return L times the width of point k's interval.
 
     If the best limit lies in the interval, its gain exceeds the point's gain by no more than that.
@@ -238,7 +238,7 @@ def update_grid(
 def write_biases(p: Any, s: GridState, arm: int) -> None:
     """Write the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
-        s.reach[arm, k] = bias(p, s, arm, k)
+        s.reach[arm, k] = interval_bias(p, s, arm, k)
 
 
 def write_best_point(s: GridState, arm: int) -> None:
@@ -267,11 +267,11 @@ def recompute_bounds(
     return wide
 
 
-def is_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
+def is_interval_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
     """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
-    return bool(bias(p, s, arm, k) >= confidence_length(p, s, arm, k, width, spread))
+    return bool(interval_bias(p, s, arm, k) >= confidence_length(p, s, arm, k, width, spread))
 
 
 def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) -> int:
@@ -284,7 +284,7 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
     # All intervals are judged before one is split, so that new intervals are split in a later round
     # at the earliest.
     for k in range(size):
-        s.cut[k] = is_wide(p, s, arm, k, width, spread)
+        s.cut[k] = is_interval_wide(p, s, arm, k, width, spread)
         new_size += s.cut[k] * (p.refine - 1)
     if new_size == size:
         return 0

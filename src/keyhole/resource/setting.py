@@ -11,8 +11,8 @@ from keyhole.resource.cost_functions import (
     Function,
     KnownFunction,
     as_function,
+    check_costs,
     check_increasing,
-    check_scale,
     rescale_function,
 )
 from keyhole.validate import Range, SequenceLike, check_vector
@@ -77,7 +77,7 @@ def facts_of(
         "cost": as_function("cost", cost, limit_array),
         "penalty": as_function("penalty", penalty, limit_array),
     }
-    check_scale(functions["cost"], functions["penalty"], float(limit_array[-1]), scale.span)
+    check_costs(functions["cost"], functions["penalty"], float(limit_array[-1]), scale.span)
     # Rescaled after the checks, so that their messages are in the user's units.
     if scale != UNIT:
         functions["cost"] = rescale_function(functions["cost"], scale.span)

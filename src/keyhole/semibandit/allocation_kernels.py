@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import (
 from keyhole.draws.samplers import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
+from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
 # Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
@@ -47,7 +47,7 @@ class KnapsackState(Scratch, AllocationState):
     """Rounds for which the funded arms have been kept."""
 
 
-def draw_posteriors(p: Any, s: AllocationState, rng: Stream) -> None:
+def draw_mean_losses(p: Any, s: AllocationState, rng: Stream) -> None:
     """Set every arm's value to a draw from the posterior of its mean loss (uniform prior)."""
     for arm in range(p.arms):
         s.up[arm] = 1.0 + s.losses[arm]
@@ -61,9 +61,9 @@ def mean_loss_lower_bound(losses: float, rounds: float, log: float) -> float:
     return float(max(losses / rounds - math.sqrt(1.5 * log / rounds), 0.0))
 
 
-def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None:
+def fund_top_draws(p: Facts, s: AllocationState, rng: Stream, number: int) -> None:
     """Fund the `number` arms with the largest posterior draws; ties go to the lower arm."""
-    draw_posteriors(p, s, rng)
+    draw_mean_losses(p, s, rng)
     # Bisection for a cut with exactly `number` draws above it: usually cheaper than a sort.
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
@@ -86,14 +86,14 @@ def allocate_top(p: Facts, s: AllocationState, rng: Stream, number: int) -> None
         s.funded[s.order[rank]] = rank < number
 
 
-def allocate_best(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
+def fund_best_knapsack(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
     """Fund the best knapsack by the arms' values, solved every `solve_every` rounds."""
     # Where all amounts fit there is nothing to choose, and no knapsack to solve.
     if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
         s.funded[:] = 1
     elif s.since_solved[0] == 0:
         fill(p, s, t, rng)
-        knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+        choose_items(s, s.values, s.amounts, p.arms, p.resource, s.funded)
     # At 0 the next round solves the knapsack. A refuted estimate sets it to 0, too.
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 
@@ -122,7 +122,7 @@ def format_second_phase(state: Mapping[str, Any]) -> str:
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 
-def format_counts(state: Mapping[str, Any]) -> list[str]:
+def format_loss_counts(state: Mapping[str, Any]) -> list[str]:
     """Return a line for each arm, with its amount and its losses while it was not funded."""
     return [
         f"arm {arm}: takes {amount:.4g}, {losses:g} losses in {losses + clears:g} rounds without"

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Final
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, float_array, int_array, parameter
 from keyhole.semibandit.allocation_kernels import (
     KnapsackState,
-    allocate_best,
     count_all_violations,
     count_losses,
-    format_counts,
+    format_loss_counts,
     format_second_phase,
     format_violations,
+    fund_best_knapsack,
     shuffle,
     write_allocation,
 )
@@ -125,7 +125,7 @@ class BisectionPolicy(Policy, abstract=True):
         if s.unsettled[0] > 0:
             allocate_trials(p, s, rng)
         else:
-            allocate_best(p, s, t, rng, fill)
+            fund_best_knapsack(p, s, t, rng, fill)
         write_allocation(p, s, allocation)
 
     def update(p, s: State, losses: FloatArray) -> None:
@@ -159,7 +159,7 @@ class BisectionPolicy(Policy, abstract=True):
         arms = learner.facts["arms"]
         resource = learner.facts["resource"]
         if state["unsettled"][0] == 0:
-            return [format_second_phase(state), *format_counts(state)]
+            return [format_second_phase(state), *format_loss_counts(state)]
         phase_text = (
             f"first phase, search of up to {self.search_rounds(arms, resource):,} rounds: "
             f"{arms - state['unsettled'][0]} of {arms} thresholds settled"

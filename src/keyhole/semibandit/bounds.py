@@ -68,7 +68,7 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     steps = math.log2(len(candidate_thresholds(arms, resource)))
     if steps == 0.0:
         return 0.0
-    return math.log(steps / chance) / (_funded_at_once(resource) * _loss_rate(epsilon)) * steps
+    return math.log(steps / chance) / (_funded_count(resource) * _loss_rate(epsilon)) * steps
 
 
 def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
@@ -128,7 +128,7 @@ def csbdt_search_bound(
     count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
     rounds_per_trial = math.log(count * steps / chance) / _loss_rate(epsilon)
-    return count * rounds_per_trial * steps / _funded_at_once(resource)
+    return count * rounds_per_trial * steps / _funded_count(resource)
 
 
 def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
@@ -142,7 +142,7 @@ def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
     return np.sort(problem.mean_losses), problem.arms - funded
 
 
-def _funded_at_once(resource: float) -> float:
+def _funded_count(resource: float) -> float:
     return max(1.0, integer_part(check_number("resource", resource, Range(gt=0))))
 
 

@@ -36,7 +36,7 @@ KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as r
 
 
 class Scratch:
-    """Working memory of `knapsack`, as part of a policy's state."""
+    """Working memory of `choose_items`, as part of a policy's state."""
 
     order = int_array("arms")
     """Candidate items, the largest gain per weight first, the lower of equals first."""
@@ -58,7 +58,7 @@ class Scratch:
     new_names = int_array("arms", LOG)
 
 
-def count_fitting(space: float, lightest: float, items: int) -> int:
+def bound_fitting_count(space: float, lightest: float, items: int) -> int:
     """Return an upper bound on the number of items that fit."""
     if lightest * items <= space:
         return items
@@ -90,7 +90,7 @@ def value_bound(
         bound += (values[item] - price) * (space - used) / weights[item]
     # Gains are values less the price: the price is added back once for each item that can fit.
     if price > 0.0 and first < count:
-        bound += price * count_fitting(space, s.lightest[first], count - first)
+        bound += price * bound_fitting_count(space, s.lightest[first], count - first)
     return bound
 
 
@@ -113,7 +113,7 @@ def solve_by_set_lists(
         # A merge at most doubles the list.
         if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
-        sets, logged, best = add_item(
+        sets, logged, best = merge_sets_with_item(
             s, values, weights, count, space, price, paying, k, old, sets, logged, best
         )
         old = 1 - old
@@ -122,7 +122,7 @@ def solve_by_set_lists(
     return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
-def add_item(
+def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, k: int, old: int, sets: int, logged: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
@@ -270,7 +270,7 @@ def can_improve(
     return bound > needed + TIE
 
 
-def knapsack(
+def choose_items(
     s: Scratch,
     values: FloatArray,
     weights: FloatArray,
@@ -340,7 +340,7 @@ def rank_items(
     bound_without_price = fractional_gain(s.order, values, weights, count, space, 0.0)
     sort_by_gain(s, values, weights, count, price)
     gain = fractional_gain(s.order, values, weights, count, space, price)
-    bound_with_price = gain + price * count_fitting(space, lightest, count)
+    bound_with_price = gain + price * bound_fitting_count(space, lightest, count)
     # Both are upper bounds on the value of a set, and the lower one prunes more.
     if bound_without_price <= bound_with_price:
         price = 0.0
@@ -443,7 +443,7 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     sizes = check_vector("weights", weights, Range(ge=0), items)
     chosen = np.zeros(items, np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
-    knapsack(make_scratch(items), gains, sizes, items, space, chosen)
+    choose_items(make_scratch(items), gains, sizes, items, space, chosen)
     return chosen.astype(bool)
 
 

@@ -121,9 +121,9 @@ class Learner(CoreLearner):
         If arms have names, it is a dict by name. It is the same if asked again before `tell`.
         """
         self._ask()
-        return self._by_name(self._decision["allocation"].copy())
+        return self._name_values(self._decision["allocation"].copy())
 
-    def _by_name(self, values: FloatArray) -> FloatArray:
+    def _name_values(self, values: FloatArray) -> FloatArray:
         """Return values of the arms as they are, or by name if arms have names."""
         if self._names is None:
             return values
@@ -140,7 +140,7 @@ class Learner(CoreLearner):
             none; since thresholds are unknown, a loss is accepted for every arm.
         """
         loss_vector = self.vocabulary.parse_losses(losses)
-        self._expect_feedback()
+        self._require_pending_decision()
         self._feedback["losses"][:] = loss_vector
         had_refuting_losses = self._count_refuting_losses() > 0
         self._tell()
@@ -157,7 +157,7 @@ class Learner(CoreLearner):
 
         If arms have names, it is a dict by name.
         """
-        return self._by_name(self._recommend()["estimates"])
+        return self._name_values(self._recommend()["estimates"])
 
     def _count_refuting_losses(self) -> int:
         """Return the number of losses that refute an estimate."""

@@ -10,11 +10,11 @@ from keyhole.policy import FloatArray, IntArray, Kernel, Stream, parameter
 from keyhole.semibandit.allocation_kernels import (
     AllocationState,
     KnapsackState,
-    allocate_best,
     count_all_violations,
     count_losses,
     count_violations,
-    format_counts,
+    format_loss_counts,
+    fund_best_knapsack,
     write_allocation,
 )
 from keyhole.semibandit.learner import Learner, StudyVocabulary
@@ -116,7 +116,7 @@ class KnownThresholdPolicy(Policy, abstract=True):
 
     def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
         """Fund the best knapsack."""
-        allocate_best(p, s, t, rng, fill)
+        fund_best_knapsack(p, s, t, rng, fill)
         write_allocation(p, s, allocation)
 
     def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
@@ -125,7 +125,7 @@ class KnownThresholdPolicy(Policy, abstract=True):
 
     def describe(self, learner: Learner) -> list[str]:
         """Return a line for each arm with its amount and its losses."""
-        return format_counts(learner.state)
+        return format_loss_counts(learner.state)
 
 
 class EqualSharePolicy(Policy, abstract=True):

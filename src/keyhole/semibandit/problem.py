@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole import validate
-from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_names
-from keyhole.distributions.sampler_dispatch import format_values
+from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_named_arms
+from keyhole.distributions.sampler_dispatch import format_first_values
 from keyhole.policy import Environment, FloatArray
 from keyhole.policy import Problem as AnyProblem
 from keyhole.semibandit.environment import (
@@ -86,9 +86,9 @@ class Problem(AnyProblem):
         resource: float,
     ) -> None:
         self.distribution = mean_losses if isinstance(mean_losses, DayDistribution) else None
-        mean_losses, self.arm_names = split_names("mean_losses", mean_losses)
+        mean_losses, self.arm_names = split_named_arms("mean_losses", mean_losses)
         if self.arm_names is None:
-            thresholds, self.arm_names = split_names("thresholds", thresholds)
+            thresholds, self.arm_names = split_named_arms("thresholds", thresholds)
         thresholds = order_by_name("thresholds", thresholds, self.arm_names)
         self.mean_losses: FloatArray = (
             validate.check_vector("mean_losses", mean_losses, _UNIT)
@@ -167,13 +167,13 @@ class Problem(AnyProblem):
     def __repr__(self) -> str:
         """Return a summary of mean losses, thresholds and resource."""
         names = self.arm_names
-        thresholds = format_values(self.thresholds, names)
+        thresholds = format_first_values(self.thresholds, names)
         if self.common:
             thresholds = f"{self.thresholds[0]:g}"
         days = f", {self.distribution.days} days" if isinstance(self.distribution, Days) else ""
         return (
-            f"Problem({self.arms} arms, mean_losses={format_values(self.mean_losses, names)}, "
-            f"thresholds={thresholds}, resource={self.resource:g}{days})"
+            f"Problem({self.arms} arms, mean_losses={format_first_values(self.mean_losses, names)}"
+            f", thresholds={thresholds}, resource={self.resource:g}{days})"
         )
 
     @property

@@ -46,7 +46,7 @@ def find_best_subset(
     one with the lowest item that they do not share.
     """
     slope = best_slope(s, values, spreads, items, size, width)
-    take_smallest(s, values, spreads, items, size, slope)
+    take_smallest_items(s, values, spreads, items, size, slope)
     for item in range(items):
         s.best[item] = s.trial[item]
     if 0 < size < items:
@@ -71,7 +71,7 @@ def best_slope(
     high = 0.5 * math.sqrt(width / (size * smallest))
     for _ in range(_HALVINGS):
         slope = 0.5 * (low + high)
-        take_smallest(s, values, spreads, items, size, slope)
+        take_smallest_items(s, values, spreads, items, size, slope)
         spread = 0.0
         for item in range(items):
             spread += spreads[item] * s.trial[item]
@@ -83,7 +83,7 @@ def best_slope(
     return 0.5 * (low + high)
 
 
-def take_smallest(
+def take_smallest_items(
     s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, slope: float
 ) -> None:
     """Rank the items by value less slope times spread; write the first `size` into `s.trial`."""
@@ -126,7 +126,7 @@ def search_subsets(
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
                 depth += 1
             if depth == size:
-                best_value = keep_better(s, values, spreads, items, size, width, best_value)
+                best_value = keep_better_set(s, values, spreads, items, size, width, best_value)
                 depth -= 1
             rank += 1
             continue
@@ -155,7 +155,7 @@ def is_duplicate(
     return bool(values[item] == values[earlier_item] and spreads[item] == spreads[earlier_item])
 
 
-def keep_better(
+def keep_better_set(
     s: SubsetSearch,
     values: FloatArray,
     spreads: FloatArray,

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
+from keyhole.distributions.sampler_dispatch import SampledEnvironment, with_sampler
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import Environment, Kernel, Stream, float_array, int_array, integer, seek_pull
 from keyhole.stochastic.setting import SETTING
@@ -61,7 +61,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
 
 
 ENVIRONMENTS: Final = tuple(
-    environment_of(BanditEnvironment, distribution.__name__, distribution.draw)
+    with_sampler(BanditEnvironment, distribution.__name__, distribution.draw)
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 )
 """The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

@@ -37,4 +37,4 @@ class Learner(ArmLearner):
 
     def recommend(self) -> int:
         """Return the recommended arm: its number, or its name if arms have names."""
-        return cast(int, self._arm(self._recommend()["best"].item()))
+        return cast(int, self._arm_name(self._recommend()["best"].item()))

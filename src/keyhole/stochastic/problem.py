@@ -7,7 +7,7 @@ import numpy as np
 from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import environment_of, format_values
+from keyhole.distributions.sampler_dispatch import format_first_values, with_sampler
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.stochastic.environment import BanditEnvironment
@@ -94,7 +94,7 @@ class Problem(RewardProblem):
 
     def __repr__(self) -> str:
         """Return the distribution and the means, shortened."""
-        means = format_values(self.means, self.arm_names)
+        means = format_first_values(self.means, self.arm_names)
         return f"Problem({self.arms} {self._sampler.hyphenated_name} arms, means={means})"
 
     @property
@@ -110,7 +110,7 @@ class Problem(RewardProblem):
     @property
     def environment(self) -> type[Environment]:
         """The environment class of the problem."""
-        return environment_of(BanditEnvironment, self._sampler.name, self._sampler.draw)
+        return with_sampler(BanditEnvironment, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""

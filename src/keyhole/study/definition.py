@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole import validate
 from keyhole.contract.learner_signature import resolve_facts
-from keyhole.contract.pending_mode_inference import PENDING_MODES, check_allowed
+from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.play import study_vocabulary
@@ -355,7 +355,7 @@ def pending_mode(policy: Policy, pending: str | None) -> str:
     if pending is None:
         return modes[0]
     validate.check_choice("pending", pending, PENDING_MODES)
-    check_allowed(policy, pending, modes)
+    check_mode_allowed(policy, pending, modes)
     return pending
 
 

@@ -424,7 +424,7 @@ class ValueChecker:
     def _check_decision(self, cells: bytes, may_be_retired: bool = False) -> None:
         """Refuse a decision that the setting does not allow; its arm may have been retired."""
         self.check_decision_words(cells)
-        if not self._state.is_allowed(_NO_HEADER + cells, may_be_retired=may_be_retired):
+        if not self._state.guard_allows(_NO_HEADER + cells, may_be_retired=may_be_retired):
             raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
 
     def check_pending_row(self, row: bytes) -> None:

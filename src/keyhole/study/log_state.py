@@ -395,7 +395,7 @@ class LogState:
     def check_sum(self, values: Values) -> None:
         """Refuse anonymous feedback that is impossible at this time."""
 
-    def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
+    def guard_allows(self, row: bytes, *, may_be_retired: bool) -> bool:
         """Return whether the setting allows a decision; `may_be_retired` if an arm is retired."""
         raise NotImplementedError  # only the compiled kernels of `State` can say
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.policy import Policy, is_done, settled_arms
-from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arms
+from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arm_entries
 from keyhole.drivers import pending_step
 from keyhole.kernels.kernel_declaration import bounds_checked
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values
@@ -135,7 +135,7 @@ class PolicyState:
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
 
-    def is_allowed(self, context: bytes, decision: bytes) -> bool:
+    def guard_allows(self, context: bytes, decision: bytes) -> bool:
         """Return whether the setting allows a decision."""
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
         memory = self._memory.data.cast("B")
@@ -190,7 +190,7 @@ class PolicyState:
         """
         new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
         fields = self._compiled.state.fields
-        copy_arms(fields, self.state, new_state.state, sources, targets)
+        copy_arm_entries(fields, self.state, new_state.state, sources, targets)
         return self._hand_over_to(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
@@ -303,7 +303,7 @@ class State(LogState):
         if learns and self.vocabulary.round_class is not None:
             self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
-    def is_allowed(self, row: bytes, *, may_be_retired: bool) -> bool:
+    def guard_allows(self, row: bytes, *, may_be_retired: bool) -> bool:
         """Return whether the setting allows a decision.
 
         If an arm of the decision is retired, the kernel that checks decisions has no position for
@@ -312,7 +312,7 @@ class State(LogState):
         if (policy_row := self.decisions.with_positions(row)) is None:
             return may_be_retired
         self._update_arms()
-        return self.policy_state.is_allowed(*self.decisions.split_row(policy_row))
+        return self.policy_state.guard_allows(*self.decisions.split_row(policy_row))
 
     def decide(self, context: Values, now: float, excluded: Sequence[int] = ()) -> bytes:
         """Let the policy decide without the excluded arms; return the body of the new event."""

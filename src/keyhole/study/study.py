@@ -15,7 +15,7 @@ from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
 from keyhole.extras import require_extra
-from keyhole.play.study_vocabulary import list_excluded
+from keyhole.play.study_vocabulary import list_excluded_arms
 from keyhole.study import arm_means, operations
 from keyhole.study.definition import Definition, Policies, TimeoutRule
 from keyhole.study.errors import StudyExistsError
@@ -1037,7 +1037,7 @@ def _parse_ask_options(
     exclude: Iterable[str] | None, metadata: Mapping[str, Any] | None
 ) -> tuple[Sequence[str], str]:
     """Return the names of arms to leave out, and metadata as text, "" for none."""
-    return list_excluded(exclude), "" if metadata is None else format_metadata(metadata)
+    return list_excluded_arms(exclude), "" if metadata is None else format_metadata(metadata)
 
 
 def list_studies(storage: str | Path) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.testing.check_context import CheckContext
-from keyhole.testing.pending_checks import PendingPolicy, pending_modes
+from keyhole.testing.pending_checks import PolicyWithPending, pending_modes
 
 Arrays = Mapping[str, NDArray[Any]]
 _MOST_PENDING = 2  # decisions at a time
@@ -33,7 +33,7 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
 
 
 def _compare_learners(subject: CheckContext) -> None:
-    pairs = _make_both(lambda: (subject.learner(), subject.environment()))
+    pairs = _make_pair(lambda: (subject.learner(), subject.environment()))
     # Both play in step, since the first difference is the cause, and later ones follow from it.
     for t in range(1, subject.horizon + 1):
         if pairs[0][0].is_done:
@@ -60,14 +60,14 @@ def _compare_learners(subject: CheckContext) -> None:
 def _compare_engines(subject: CheckContext) -> None:
     groups = [
         {"a metric": dict(zip(subject.metrics, values, strict=True))}
-        for values in _make_both(subject.simulate_metrics)
+        for values in _make_pair(subject.simulate_metrics)
     ]
     _refuse_difference(subject, f"a simulation of {subject.horizon} rounds", *groups)
 
 
 def _compare_pending(subject: CheckContext, mode: str) -> None:
     # Decisions are told out of order, as in a study.
-    pairs = _make_both(lambda: (PendingPolicy(subject, mode), subject.environment(), []))
+    pairs = _make_pair(lambda: (PolicyWithPending(subject, mode), subject.environment(), []))
     for t in range(1, subject.horizon + 1):
         for pending, environment, decisions in pairs:
             decisions.append(pending.ask(environment, decisions))
@@ -77,14 +77,14 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
             {
                 "the decision": pending.taken,
                 "the state": pending.views,
-                "the stream": {"rng": pending.stream},
+                "the stream": {"rng": pending.stream_position},
             }
             for pending, _, _ in pairs
         ]
         _refuse_difference(subject, f"round {t} with decisions pending ({mode!r})", *groups)
 
 
-def _make_both(make: Callable[[], Any]) -> list[Any]:
+def _make_pair(make: Callable[[], Any]) -> list[Any]:
     """Return what a function makes with compiled kernels, and with interpreted ones."""
     results = []
     for is_interpreted in (False, True):

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.compiled_class import compiled_policy
-from keyhole.contract.pending_mode_inference import describe_doubts
+from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.learner_step import Words
@@ -19,7 +19,7 @@ from keyhole.testing.check_context import CheckContext, decision_as_numbers
 _PENDING_AT_A_TIME: Final = 4
 
 
-class PendingPolicy:
+class PolicyWithPending:
     """A policy with pending decisions: its state, and a copy on which these are imputed."""
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
@@ -82,19 +82,19 @@ class PendingPolicy:
         words_before = self._words.copy()
         self._words[:2] = stream
         self.tell(row)
-        bits = self.bits()
+        bits = self.state_bits()
         self.cells[:] = cells
         self._words[:] = words_before
         return bits
 
-    def bits(self) -> Words:
+    def state_bits(self) -> Words:
         """Return the state as bits."""
         # As bits, NaN equals itself, and -0.0 differs from 0.0.
         views = [view.ravel().view(np.uint64) for view in self.views.values()]
         return np.concatenate([np.zeros(0, np.uint64), *views])
 
     @property
-    def stream(self) -> Words:
+    def stream_position(self) -> Words:
         """The position in the policy's stream of random numbers."""
         return self._words[:2].copy()
 
@@ -116,7 +116,7 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
     uninterrupted, _ = subject.played
     for mode in pending_modes(subject.policy):
-        policy = PendingPolicy(subject, mode)
+        policy = PolicyWithPending(subject, mode)
         environment = subject.environment()
         for t, decision in enumerate(uninterrupted, start=1):
             policy.tell(policy.ask(environment, ()))
@@ -135,21 +135,21 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
     """
     if "ignore" in subject.policy.pending:
         _compare_with_late_feedback(subject)
-    if doubts := describe_doubts(type(subject.policy)):
+    if doubts := describe_declaration_doubts(type(subject.policy)):
         warnings.warn(doubts, stacklevel=2)
 
 
 def _compare_with_late_feedback(subject: CheckContext) -> None:
     """Compare the state after feedback that is told at once with that after a later telling."""
-    policy = PendingPolicy(subject, "ignore")
+    policy = PolicyWithPending(subject, "ignore")
     environment = subject.environment()
     while environment.rounds + 1 < subject.horizon:
         row = policy.ask(environment, ())
-        bits_after_first = policy.bits()
-        stream = policy.stream
+        bits_after_first = policy.state_bits()
+        stream = policy.stream_position
         at_once = policy.state_if_told(row, stream)
         later_row = policy.ask(environment, (row,))
-        is_unchanged = policy.bits() == bits_after_first
+        is_unchanged = policy.state_bits() == bits_after_first
         late = policy.state_if_told(row, stream)
         # Numbers that the later decision changed are left out, since the two states differ in them
         # anyway. Both updates draw from the same position of the stream.
@@ -168,7 +168,7 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
     feedback must not change the state learnt from real feedback.
     """
     for mode in pending_modes(subject.policy):
-        policy = PendingPolicy(subject, mode)
+        policy = PolicyWithPending(subject, mode)
         environment = subject.environment()
         rows: list[FloatArray] = []
         draw = np.random.default_rng(subject.seed)

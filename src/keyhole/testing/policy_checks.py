@@ -166,10 +166,10 @@ def works_for_any_number_of_arms(subject: CheckContext) -> None:
     Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
     rounds is played as long as it lasts.
     """
-    play_sizes(subject, _SIZES)
+    play_with_arm_counts(subject, _SIZES)
 
 
-def play_sizes(subject: CheckContext, sizes: Sequence[int]) -> None:
+def play_with_arm_counts(subject: CheckContext, sizes: Sequence[int]) -> None:
     """Play the problem with these numbers of arms, and check that its metrics are finite."""
     allowed = subject.policy.setting.facts["arms"].allowed
     for arms in (size for size in sizes if size in allowed):

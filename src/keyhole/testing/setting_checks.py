@@ -76,7 +76,7 @@ class SettingCase:
             decisions = study_vocabulary.example_decisions(self.setting, facts, self.context)
         else:
             decision = _to_plain_values(self.decision)
-            allowed = study_vocabulary.is_allowed(self.setting, facts, self.context, decision)
+            allowed = study_vocabulary.guard_allows(self.setting, facts, self.context, decision)
             decisions = [decision] if allowed else []
         if not decisions:
             got = "one of zeros" if self.decision is None else self.decision
@@ -129,7 +129,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            is_passed = study_vocabulary.is_allowed(
+            is_passed = study_vocabulary.guard_allows(
                 setting, case.checked_facts, case.context, decision
             )
             assert not is_passed, f"{setting.name}: the guard lets {name} = {value} pass"
@@ -153,7 +153,7 @@ def words_are_not_reserved(case: SettingCase) -> None:
     for pair in case.decisions:
         study_vocabulary.check_reserved_words(vocabulary.format_decision(*pair))
         if vocabulary.has_feedback:
-            feedback = _parse_default(case, vocabulary, pair)
+            feedback = _parse_default_feedback(case, vocabulary, pair)
             study_vocabulary.check_reserved_words(vocabulary.format_feedback(*pair, feedback))
 
 
@@ -190,7 +190,7 @@ def feedback_round_trips(case: SettingCase) -> None:
         return
     fields = {**vocabulary.feedback_fields, **vocabulary.note_fields}
     for pair in case.decisions:
-        feedback = _parse_default(case, vocabulary, pair)
+        feedback = _parse_default_feedback(case, vocabulary, pair)
         _check_values(case, "parse_feedback", feedback, fields, vocabulary.note_fields)
         named_values = vocabulary.format_feedback(*pair, feedback)
         # The words go through JSON, in which an export of a study stores them.
@@ -210,7 +210,7 @@ def numbered_arms_are_read(case: SettingCase) -> None:
         read = vocabulary.parse_context(**context_words)
         _check_parsed(case, "parse_context", context_words, read, context)
         if vocabulary.has_feedback:
-            feedback = _parse_default(case, vocabulary, (context, decision))
+            feedback = _parse_default_feedback(case, vocabulary, (context, decision))
             named_values = vocabulary.format_feedback(context, decision, feedback)
             read = vocabulary.parse_feedback(context, decision, **named_values)
             _check_parsed(case, "parse_feedback", named_values, read, feedback)
@@ -242,7 +242,7 @@ def rounds_survive_a_snapshot(case: SettingCase) -> None:
     for context, decision in case.decisions:
         first.begin(context, decision)
         if vocabulary.has_feedback:
-            feedback = _parse_default(case, vocabulary, (context, decision))
+            feedback = _parse_default_feedback(case, vocabulary, (context, decision))
             first.add_feedback(context, decision, feedback)
         saved = json.dumps(first.to_json(), allow_nan=False)
         second.restore(json.loads(saved))
@@ -264,7 +264,7 @@ def _check_parsed(
     assert read == expected, f"{case}: {method} reads {words} as {read}, not as {expected}"
 
 
-def _parse_default(
+def _parse_default_feedback(
     case: SettingCase, vocabulary: StudyVocabulary, pair: tuple[Values, Values]
 ) -> Values:
     """Return the default feedback to a decision, parsed to values."""

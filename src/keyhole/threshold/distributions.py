@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.arm_names import entry_names, split_names
+from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
 from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.distribution import CustomSampler, check_moments
-from keyhole.distributions.scipy_distribution import is_scipy
+from keyhole.distributions.scipy_distribution import is_scipy_distribution
 from keyhole.policy import FloatArray, Kernel, Stream, uniform
 from keyhole.validate import Range, check_integer, check_sequence, check_vector, short_repr
 
@@ -86,13 +86,13 @@ def list_arms(field: str, arms: Any) -> tuple[list[str], list[Any], tuple[object
 
     `field` is the name of the parameter that holds the arms.
     """
-    entries, names = split_names(field, arms)
+    entries, names = split_named_arms(field, arms)
     is_matrix = isinstance(entries, np.ndarray) and entries.ndim > 1
     expectation = "a list with an entry for each arm"
     listed = list(entries) if is_matrix else check_sequence(field, entries, expectation)
     if not listed:
         raise ValueError(f"{field} must have at least one arm, got {short_repr(arms)}")
-    return entry_names(field, listed if names is None else arms), listed, names
+    return entry_names_for_errors(field, listed if names is None else arms), listed, names
 
 
 def parse_arms(
@@ -147,7 +147,7 @@ def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistributio
     """
     if isinstance(arm, CustomDistribution | Replay):
         return arm
-    if is_scipy(arm):
+    if is_scipy_distribution(arm):
         table = TabulatedDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table

@@ -4,7 +4,7 @@ import math
 from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Replay
-from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
+from keyhole.distributions.sampler_dispatch import SampledEnvironment, with_sampler
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -185,7 +185,7 @@ def fill_with_permutation(rng: Stream, block: IntArray) -> None:
 
 
 ENVIRONMENTS: Final = tuple(
-    environment_of(ThresholdEnvironment, distribution.__name__, distribution.draw)
+    with_sampler(ThresholdEnvironment, distribution.__name__, distribution.draw)
     for distribution in (SurvivalTable, Replay)
 )
 """The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

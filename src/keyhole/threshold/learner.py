@@ -128,7 +128,7 @@ class Learner(CoreLearner):
                 f"tell must come first: the decision at threshold {decided_level} has no feedback "
                 "yet"
             )
-        return cast(int, self._arm(arm))
+        return cast(int, self._arm_name(arm))
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
         """Tell the feedback of the last decision: the sample, or that the sample is censored.
@@ -141,8 +141,8 @@ class Learner(CoreLearner):
         censored : bool, default False
             Whether the sample reached the threshold and is censored; it is told without a value.
         """
-        if not self._pending:
-            self._refuse(NOT_ASKED)
+        if not self._has_pending_decision:
+            self._raise_error_of_code(NOT_ASKED)
         # `_run_step` refuses calls from other threads, so nothing may be written before it.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
@@ -167,7 +167,7 @@ class Learner(CoreLearner):
             The number of rounds in which the policy asked for the arm in the log.
         """
         levels = int_column("thresholds", thresholds, self.vocabulary.thresholds)
-        pulled_arms = self._arm_column("arms", arms, levels)
+        pulled_arms = self._parse_arm_column("arms", arms, levels)
         samples = int_column("values", values, self.vocabulary.samples, levels)
         if self.facts["censored"] and (is_above := samples > levels).any():
             row = int(is_above.argmax())

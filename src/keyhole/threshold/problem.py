@@ -6,7 +6,7 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 
 from keyhole.distributions import Replay
-from keyhole.distributions.sampler_dispatch import combine_distributions, environment_of
+from keyhole.distributions.sampler_dispatch import combine_distributions, with_sampler
 from keyhole.policy import Environment, FloatArray, IntArray
 from keyhole.policy import Problem as AnyProblem
 from keyhole.spec_values import ProblemFactory
@@ -249,7 +249,7 @@ class Problem(AnyProblem):
     @property
     def environment(self) -> type[Environment]:
         """The environment class of the problem."""
-        return environment_of(ThresholdEnvironment, self._sampler.name, self._sampler.draw)
+        return with_sampler(ThresholdEnvironment, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms that repeats the survival functions."""

@@ -4,7 +4,7 @@ import math
 from typing import Any, ClassVar, Final
 
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.distributions.sampler_dispatch import SampledEnvironment, environment_of
+from keyhole.distributions.sampler_dispatch import SampledEnvironment, with_sampler
 from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.policy import (
     Environment,
@@ -149,7 +149,7 @@ class FiniteSampleGoldEnvironment(GoldLabelEnvironment, FiniteSampleEnvironment)
     """Environment with gold labels that draws recorded rewards without replacement."""
 
 
-class ConfidenceSequences(RewardEnvironment):
+class ConfidenceSequenceEnvironment(RewardEnvironment):
     """Environment that records whether the running means of Bernoulli arms leave their bounds."""
 
     metrics: ClassVar[tuple[Metric, ...]] = (
@@ -215,9 +215,9 @@ class ConfidenceSequences(RewardEnvironment):
 
 ENVIRONMENTS: Final = (
     *(
-        environment_of(RewardEnvironment, distribution.__name__, distribution.draw)
+        with_sampler(RewardEnvironment, distribution.__name__, distribution.draw)
         for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
     ),
-    environment_of(GoldLabelEnvironment, Replay.__name__, Replay.draw),
+    with_sampler(GoldLabelEnvironment, Replay.__name__, Replay.draw),
 )
 """The environments that `keyhole compile` compiles; all arms have one kind of distribution."""

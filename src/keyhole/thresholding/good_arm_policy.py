@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.policy import Guarantee
 from keyhole.policy import FloatArray, Kernel, float_array, int_array, parameter
-from keyhole.thresholding.policy_base import Policy, is_above
+from keyhole.thresholding.policy_base import Policy, is_mean_above
 from keyhole.thresholding.problem import Problem
 
 
@@ -77,7 +77,7 @@ class GoodArmPolicy(Policy, abstract=True):
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            above = is_above(s.pulls[arm], s.totals[arm], p.threshold)
+            above = is_mean_above(s.pulls[arm], s.totals[arm], p.threshold)
             labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def guarantee(self) -> Guarantee:

@@ -19,7 +19,7 @@ from keyhole.validate import DEFAULT_SEED
 _ROUNDING: Final = 2.0**-53
 
 
-def is_above(pulls: float, total: float, threshold: float) -> bool:
+def is_mean_above(pulls: float, total: float, threshold: float) -> bool:
     """Return whether an arm's empirical mean is at least the threshold.
 
     A mean that is below the threshold by no more than a possible rounding error counts as equal to
@@ -87,7 +87,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     def recommend(p, s: RewardCounts, labels: FloatArray) -> None:
         """Label the arms by their empirical means."""
         for arm in range(p.arms):
-            labels[arm] = is_above(s.pulls[arm], s.totals[arm], p.threshold)
+            labels[arm] = is_mean_above(s.pulls[arm], s.totals[arm], p.threshold)
 
     def describe(self, learner: Learner) -> list[str]:
         """Return the label, the pulls and the mean of each arm."""

@@ -10,12 +10,12 @@ from keyhole.contract.arm_names import order_by_name
 from keyhole.distributions.distribution_parser import RewardProblem
 from keyhole.distributions.empirical_distribution import Replay, replay_by_name
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.distributions.sampler_dispatch import environment_of, format_values
+from keyhole.distributions.sampler_dispatch import format_first_values, with_sampler
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
 from keyhole.thresholding.bounds import confidence_failure
 from keyhole.thresholding.environment import (
-    ConfidenceSequences,
+    ConfidenceSequenceEnvironment,
     FiniteSampleEnvironment,
     FiniteSampleGoldEnvironment,
     GoldLabelEnvironment,
@@ -172,7 +172,8 @@ class Problem(RewardProblem):
         gold = "" if self._gold is None else "gold-"
         return (
             f"Problem({self.arms} {gold}{self._sampler.hyphenated_name} arms, "
-            f"means={format_values(self.means, self.arm_names)}, threshold={self.threshold:g})"
+            f"means={format_first_values(self.means, self.arm_names)}, "
+            f"threshold={self.threshold:g})"
         )
 
     @property
@@ -204,7 +205,7 @@ class Problem(RewardProblem):
         if self._without_replacement:
             return FiniteSampleEnvironment if self._gold is None else FiniteSampleGoldEnvironment
         base = RewardEnvironment if self._gold is None else GoldLabelEnvironment
-        return environment_of(base, self._sampler.name, self._sampler.draw)
+        return with_sampler(base, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
@@ -300,7 +301,7 @@ class ConfidenceCoverageProblem(Problem):
     @property
     def environment(self) -> type[Environment]:
         """The environment class of the problem."""
-        return ConfidenceSequences
+        return ConfidenceSequenceEnvironment
 
     def truth(self) -> dict[str, object]:
         """Return the fields of the environment, which no policy sees."""

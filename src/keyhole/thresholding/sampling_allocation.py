@@ -29,7 +29,7 @@ def _check_arguments(gaps: ArrayLike, c: float) -> tuple[FloatArray, float]:
     return delta, check_number("c", c, _POSITIVE)
 
 
-def _bound(gaps: ArrayLike, allocation: FloatArray | IntArray, c: float) -> float:
+def _expected_error_bound(gaps: ArrayLike, allocation: FloatArray | IntArray, c: float) -> float:
     """Return the sum of exp(-c x gap^2)."""
     return float(np.exp(-c * allocation * check_vector("gaps", gaps, _GAP) ** 2).sum())
 
@@ -86,7 +86,7 @@ def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
     >>> round(optimal_value([0.1, 0.4], 100), 4)
     0.1904
     """
-    return _bound(gaps, optimal_allocation(gaps, budget, c=c), c)
+    return _expected_error_bound(gaps, optimal_allocation(gaps, budget, c=c), c)
 
 
 def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntArray:
@@ -144,7 +144,7 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
     >>> round(integer_value([0.1, 0.4], 100), 4)
     0.1904
     """
-    return _bound(gaps, integer_allocation(gaps, budget, c=c), c)
+    return _expected_error_bound(gaps, integer_allocation(gaps, budget, c=c), c)
 
 
 def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.contract.policy import settled_arms
 from keyhole.contract.wrapper_policy import (
     SAME_MEAN,
-    Evidence,
+    StoppingState,
     StoppingWrapper,
     add_reward,
     settle_arm,
@@ -18,7 +18,7 @@ from keyhole.contract.wrapper_policy import (
 from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
 from keyhole.thresholding.policies.lsa import LSA
-from keyhole.thresholding.policy_base import Policy, is_above
+from keyhole.thresholding.policy_base import Policy, is_mean_above
 from keyhole.thresholding.problem import Problem
 
 
@@ -40,7 +40,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     )
 
     def update(
-        p, s: Evidence, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
+        p, s: StoppingState, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
         base_update: Kernel,
     ) -> None:  # fmt: skip
         """Have the base learn the reward, and settle the arm if its rewards prove its side."""
@@ -55,10 +55,10 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             settle_arm(s, arm, 2, p.arms)
         stop_if_all_settled(s, t, p.arms)
 
-    def recommend(p, s: Evidence, labels: FloatArray) -> None:  # type: ignore[override]
+    def recommend(p, s: StoppingState, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            above = is_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
+            above = is_mean_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
             labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         ]
 
 
-def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
+def evidence_above(s: StoppingState, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is above `null`.
 
     Evidence far below `floor` may be returned as minus infinity.
@@ -99,7 +99,7 @@ def evidence_above(s: Evidence, arm: int, null: float, floor: float) -> float:
     return log_evidence_above(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
-def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
+def evidence_below(s: StoppingState, arm: int, null: float, floor: float) -> float:
     """Return the logarithm of the evidence that an arm's mean is below `null`.
 
     Evidence far below `floor` may be returned as minus infinity.
@@ -109,7 +109,7 @@ def evidence_below(s: Evidence, arm: int, null: float, floor: float) -> float:
     return log_evidence_below(s.evidence_histogram, arm, pulls, total, null, floor)
 
 
-def stop_if_all_settled(s: Evidence, t: int, arms: int) -> None:
+def stop_if_all_settled(s: StoppingState, t: int, arms: int) -> None:
     """Write the round into `s.stopped` if all arms are settled."""
     # In the tree of open pulls settled arms come last. So if its first arm is settled, all are.
     if s.settled[argmin(s.open_pulls, arms)] != 0:

@@ -180,7 +180,7 @@ def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
 def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
     """Return the instances of a CSV file with a column `instance`; other columns are fields."""
     instances: list[Instance] = []
-    rows = csv_rows.open_rows(text)
+    rows = csv_rows.make_row_reader(text)
     with csv_rows.add_line_to_errors(path, rows):
         header = [name.strip() for name in next(rows, [])]
         header = ["instance" if name.lower() == "instance" else name for name in header]

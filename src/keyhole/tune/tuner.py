@@ -491,7 +491,7 @@ def _make_progress_printer(max_runs: int | None) -> Progress:
         if line.is_due or record.round == max_runs:
             # The longer a tune takes, the rarer the lines: nobody reads one every five seconds for
             # days.
-            line.wait(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
+            line.set_interval(min(_SHARE_BETWEEN_LINES * (time.monotonic() - begin), 600.0))
             counts_text = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
             line.print(
                 f"run {record.round:,}{total_text}, {record.elapsed:,.0f} s; now {counts_text}; "

@@ -24,7 +24,7 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     def kernel():
         return 1
 
-    monkeypatch.setattr(kernel_copies, "_make_copy", copied)
+    monkeypatch.setattr(kernel_copies, "_make_interpreted_copy", copied)
     kernel_copies.interpreted_copy(kernel)
     assert found == [False]
 

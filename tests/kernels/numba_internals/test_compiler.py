@@ -6,10 +6,10 @@ import pytest
 from numba import njit
 
 from keyhole.kernels import kernel_declaration
-from keyhole.kernels.numba_internals.machine_code import MachineCode, load
+from keyhole.kernels.numba_internals.machine_code import MachineCode, load_machine_code
 
 parts = kernel_declaration.import_internals()
-OPTIONS = kernel_declaration.options() | {"nogil": True}
+OPTIONS = kernel_declaration.njit_options() | {"nogil": True}
 SIGNATURE = "int64(float64[::1], int64)"
 
 
@@ -31,7 +31,7 @@ def test_an_entry_survives_serialisation():
     again = MachineCode.from_bytes(machine.to_bytes())
     assert again == machine
     values = np.array([1.0, 2.0, 3.0])
-    assert load(again)(values, 3) == 3
+    assert load_machine_code(again)(values, 3) == 3
     assert values.tolist() == [12.0, 2.0, 3.0]
 
 
@@ -45,7 +45,7 @@ def test_constants_of_callers_make_no_copies():
         values[1] = scaled(values[1], count, values[0] > 0)
         return count
 
-    entry = load(parts.compile_entry_point(play, SIGNATURE, OPTIONS))
+    entry = load_machine_code(parts.compile_entry_point(play, SIGNATURE, OPTIONS))
     values = np.array([5.0, 6.0])
     assert entry(values, 4) == 4
     assert values.tolist() == [12.0, 24.0]
@@ -61,7 +61,10 @@ def test_a_function_that_needs_a_constant_gets_it():
         values[0] = entry_of((count, 2.5), 1)
         return entry_of((count, 2.5), 0)
 
-    entry, values = load(parts.compile_entry_point(play, SIGNATURE, OPTIONS)), np.zeros(1)
+    entry, values = (
+        load_machine_code(parts.compile_entry_point(play, SIGNATURE, OPTIONS)),
+        np.zeros(1),
+    )
     assert (entry(values, 4), values[0]) == (4, 2.5)
 
 
@@ -75,7 +78,7 @@ def test_code_with_missing_symbols_is_refused_before_linking():
         machine.code,
     )
     with pytest.raises(ImportError, match="compiled code needs no_such_function"):
-        load(broken)
+        load_machine_code(broken)
 
 
 def test_exceptions_of_kernels_are_raised():
@@ -84,7 +87,7 @@ def test_exceptions_of_kernels_are_raised():
             raise ValueError("three are too many")
         return count
 
-    entry = load(parts.compile_entry_point(fail, SIGNATURE, OPTIONS))
+    entry = load_machine_code(parts.compile_entry_point(fail, SIGNATURE, OPTIONS))
     assert entry(np.zeros(1), 2) == 2
     with pytest.raises(ValueError, match="three are too many"):
         entry(np.zeros(1), 3)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keyhole.kernels import kernel_declaration
-from keyhole.kernels.numba_internals.machine_code import load
+from keyhole.kernels.numba_internals.machine_code import load_machine_code
 
 parts = kernel_declaration.import_internals()
 SIGNATURE = "int64(float64[:, ::1], float64[::1])"
@@ -33,8 +33,10 @@ def test_powers_do_not_depend_on_constants():
     table = np.zeros((20_000, 15))
     table[:, 0] = rng.lognormal(0.0, 3.0, len(table))
     table[:6, 0] = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0]
-    entry = load(
-        parts.compile_entry_point(powers, SIGNATURE, kernel_declaration.options() | {"nogil": True})
+    entry = load_machine_code(
+        parts.compile_entry_point(
+            powers, SIGNATURE, kernel_declaration.njit_options() | {"nogil": True}
+        )
     )
     assert entry(table, np.array(KNOWN)) == len(table)
     written, unknown = table[:, 1:8].copy(), table[:, 8:].copy()

@@ -25,12 +25,12 @@ class UndefinedOperationError(ArithmeticError):
     """An operation whose result is meaningless in compiled code, which performs it silently."""
 
 
-def wrap(value: int) -> int:
+def wrap_to_int64(value: int) -> int:
     """Return the int64 with the last 64 bits of an integer.
 
     Examples
     --------
-    >>> wrap(2**63), wrap(-1)
+    >>> wrap_to_int64(2**63), wrap_to_int64(-1)
     (-9223372036854775808, -1)
     """
     value = int(value) & MASK  # `int`, since the value may be a `UInt64`
@@ -68,13 +68,13 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
             return UInt64(int_operator(self, number) & MASK)
         if not isinstance(number, int):
             return NotImplemented
-        return wrap(int_operator(wrap(self), number))
+        return wrap_to_int64(int_operator(wrap_to_int64(self), number))
 
     def reflected(self: UInt64, number: object) -> object:
         if not isinstance(number, int):
             return NotImplemented
-        operand = self if shifts else wrap(self)
-        return wrap(int_operator(int(number), operand))
+        operand = self if shifts else wrap_to_int64(self)
+        return wrap_to_int64(int_operator(int(number), operand))
 
     for function, prefix in ((method, ""), (reflected, "r")):
         function.__name__ = f"__{prefix}{name}__"  # as debuggers and profiles show it
@@ -99,7 +99,7 @@ def to_int64(value: float) -> int:
     """Convert a number to int64, as `numba.int64` does in compiled code."""
     if type(value) is float and not -(2.0**63) <= value < 2.0**63 and math.isfinite(value):
         raise UndefinedOperationError(f"makes an integer of more than 64 bits of {value!r}")
-    return wrap(int(value))
+    return wrap_to_int64(int(value))
 
 
 def to_common_type(a: float, b: float) -> tuple[float, float]:
@@ -137,7 +137,7 @@ Comparison = Callable[[float, float], bool]
 _LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
-def _c_function(name: str, arguments: int = 1) -> Function:
+def _load_c_function(name: str, arguments: int = 1) -> Function:
     """Return a function of the C library that takes and returns doubles."""
     function = getattr(_LIBRARY, name)
     function.restype = ctypes.c_double
@@ -146,10 +146,10 @@ def _c_function(name: str, arguments: int = 1) -> Function:
     return result
 
 
-def _without_errors(name: str, arguments: int = 1) -> Function:
+def _make_errorless_function(name: str, arguments: int = 1) -> Function:
     """Return a function of `math` that calls the C library's where Python's raises an error."""
     python_function: Function = getattr(math, name)
-    c_function = _c_function(name, arguments)
+    c_function = _load_c_function(name, arguments)
 
     def function(*numbers: float) -> float:
         try:
@@ -161,7 +161,7 @@ def _without_errors(name: str, arguments: int = 1) -> Function:
 
 
 _LARGEST_SQUARED_EXPONENT: Final = 0x10000  # larger exponents go to the C library, as in Numba
-_pow: Final = _without_errors("pow", 2)
+_pow: Final = _make_errorless_function("pow", 2)
 
 
 def power_of_floats(x: float, y: float) -> float:
@@ -192,7 +192,7 @@ def power_by_squaring(x: float, n: int) -> float:
     return 1.0 / result if n < 0 else result
 
 
-def _power(x: float, y: float) -> float:
+def _math_pow(x: float, y: float) -> float:
     if isinstance(y, int):
         return power_by_squaring(float(x), int(y))
     return power_of_floats(x, y)
@@ -220,7 +220,7 @@ def _sign(x: float) -> float:
     return math.copysign(1.0, x)
 
 
-def _make_choice_or_nan(is_better: Comparison) -> Function:
+def _make_numpy_extremum(is_better: Comparison) -> Function:
     """Return a function that chooses one of two numbers, or NaN if either is NaN."""
 
     def choose(x: float, y: float) -> float:
@@ -235,19 +235,19 @@ def _make_choice_or_nan(is_better: Comparison) -> Function:
 _SMALLEST: Final = -LARGEST - 1
 
 
-def _make_wrapping(operation: Function) -> Function:
+def _make_wrapping_operation(operation: Function) -> Function:
     """Return an operation on numbers that wraps integers at 64 bits."""
 
     def wrapped(*numbers: float) -> float:
         result = operation(*numbers)
         if type(result) is int and not _SMALLEST <= result <= LARGEST:
-            return wrap(result)
+            return wrap_to_int64(result)
         return result
 
     return wrapped
 
 
-absolute: Final = _make_wrapping(abs)
+absolute: Final = _make_wrapping_operation(abs)
 
 
 def _make_conversion(function: Function) -> Function:
@@ -267,13 +267,13 @@ _UNARY: Final = (
 )  # fmt: skip
 
 MATH: Final[dict[str, Function]] = {
-    **{name: _without_errors(name) for name in _UNARY},
-    "pow": _power,
-    "atan2": _without_errors("atan2", 2),
+    **{name: _make_errorless_function(name) for name in _UNARY},
+    "pow": _math_pow,
+    "atan2": _make_errorless_function("atan2", 2),
     # Python has its own implementations of these, which differ in the last bits.
-    **{name: _c_function(name) for name in ("erf", "erfc", "lgamma")},
-    "hypot": _c_function("hypot", 2),
-    "gamma": _c_function("tgamma"),
+    **{name: _load_c_function(name) for name in ("erf", "erfc", "lgamma")},
+    "hypot": _load_c_function("hypot", 2),
+    "gamma": _load_c_function("tgamma"),
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
     **{name: _make_conversion(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
@@ -290,9 +290,9 @@ NUMPY: Final[dict[str, Function]] = {
     "rint": lambda x: _round_to_nearest(float(x)),
     "absolute": absolute,
     "sign": _sign,
-    "maximum": _make_choice_or_nan(operator.ge),
-    "minimum": _make_choice_or_nan(operator.le),
-    "square": _make_wrapping(lambda x: x * x),
+    "maximum": _make_numpy_extremum(operator.ge),
+    "minimum": _make_numpy_extremum(operator.le),
+    "square": _make_wrapping_operation(lambda x: x * x),
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],
 }
@@ -303,10 +303,10 @@ _BITS: Final = 64
 _MOST_EXACT_DIGITS: Final = 22  # 10**22 is the largest power of ten that a float holds exactly
 
 
-add: Final = _make_wrapping(operator.add)
-subtract: Final = _make_wrapping(operator.sub)
-multiply: Final = _make_wrapping(operator.mul)
-negate: Final = _make_wrapping(operator.neg)
+add: Final = _make_wrapping_operation(operator.add)
+subtract: Final = _make_wrapping_operation(operator.sub)
+multiply: Final = _make_wrapping_operation(operator.mul)
+negate: Final = _make_wrapping_operation(operator.neg)
 
 
 def invert(a: int) -> int:
@@ -317,7 +317,7 @@ def invert(a: int) -> int:
 def shift_left(a: int, b: int) -> int:
     """Return a << b."""
     _check_shift(b)
-    return a << b if type(a) is UInt64 else wrap(int(a) << b)
+    return a << b if type(a) is UInt64 else wrap_to_int64(int(a) << b)
 
 
 def shift_right(a: int, b: int) -> int:
@@ -377,9 +377,9 @@ def power(a: float, b: float) -> float:
     # Every step is modulo 2**64, since the power itself could have millions of digits.
     if type(a) is UInt64 and type(b) is UInt64:
         return UInt64(pow(int(a), int(b), MASK + 1))
-    base = wrap(int(a))
+    base = wrap_to_int64(int(a))
     if b >= 0:
-        return wrap(pow(base, int(b), MASK + 1))
+        return wrap_to_int64(pow(base, int(b), MASK + 1))
     if base == 0:
         raise UndefinedOperationError("raises 0 to a negative power")
     if base not in (1, -1):
@@ -387,7 +387,7 @@ def power(a: float, b: float) -> float:
     return base ** (b % 2)
 
 
-def _make_choice(is_better: Comparison, best_of: Function) -> Function:
+def _make_python_extremum(is_better: Comparison, best_of: Function) -> Function:
     """Return the function that chooses the best of its arguments, in the common type of all."""
 
     def choose(first: Any, *others: float) -> float:
@@ -403,18 +403,18 @@ def _make_choice(is_better: Comparison, best_of: Function) -> Function:
     return choose
 
 
-maximum: Final = _make_choice(operator.gt, max)
-minimum: Final = _make_choice(operator.lt, min)
+maximum: Final = _make_python_extremum(operator.gt, max)
+minimum: Final = _make_python_extremum(operator.lt, min)
 
 
-def total(values: Iterable[float], start: float = 0) -> float:
+def sum_values(values: Iterable[float], start: float = 0) -> float:
     """Return the sum."""
     for value in values:
         start = add(start, value)
     return start
 
 
-def to_integer(value: float = 0) -> int:
+def truncate_to_integer(value: float = 0) -> int:
     """Truncate a number to an integer of 64 bits; a uint64 stays one."""
     return value if type(value) is UInt64 else to_int64(value)
 

@@ -40,13 +40,13 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     `error` itself is to be shown: one that a kernel raises on purpose, to which a note is added, or
     one outside kernels.
     """
-    entries = _list_entries(error.__traceback__)
+    entries = _list_traceback_entries(error.__traceback__)
     if not entries:
         return None
     # The instruction that failed is `raise` only where the kernel's author wrote it.
     instruction = entries[-1].tb_frame.f_code.co_code[entries[-1].tb_lasti]
     is_deliberate = instruction == _RAISE_OPCODE and not isinstance(error, UndefinedOperationError)
-    description = None if is_deliberate else _describe(error)
+    description = None if is_deliberate else _describe_error(error)
     if description is None:
         error.add_note(f"in a kernel of {owner}{_describe_location(entries)}")
         return None
@@ -58,7 +58,7 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     return explained_error.with_traceback(error.__traceback__)
 
 
-def _describe(error: Exception) -> tuple[type[Exception], str] | None:
+def _describe_error(error: Exception) -> tuple[type[Exception], str] | None:
     """Return the class of an error and its description; None for one that is clear by itself."""
     text = str(error)
     if isinstance(error, IndexError):
@@ -80,7 +80,7 @@ def _describe(error: Exception) -> tuple[type[Exception], str] | None:
     return None
 
 
-def _list_entries(traceback: TracebackType | None) -> list[TracebackType]:
+def _list_traceback_entries(traceback: TracebackType | None) -> list[TracebackType]:
     """Return the entries of a traceback, without the last ones inside this package."""
     entries = []
     while traceback is not None:
@@ -103,12 +103,12 @@ def _describe_location(entries: list[TracebackType]) -> str:
     entry = next(user_entries, entries[-1])
     code = entry.tb_frame.f_code
     phrases = [f"{code.co_filename}, line {entry.tb_lineno}", f"in {code.co_name}"]
-    phrases += [f"round {t}" for t in _find_local(entries, _ADAPTER, "t")]
-    phrases += [f"arm {arm}" for arm in _find_local(entries, "", _ARM)]
+    phrases += [f"round {t}" for t in _find_integer(entries, _ADAPTER, "t")]
+    phrases += [f"arm {arm}" for arm in _find_integer(entries, "", _ARM)]
     return f" ({', '.join(phrases)})"
 
 
-def _find_local(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
+def _find_integer(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
     """Yield the innermost integer in a variable `name`, if there is one.
 
     It is searched in functions called `function_name`, or in all of them if that is "".

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.interpreted_mode import Kernel
-from keyhole.kernels.interpreter.arithmetic import MASK, UInt64, to_int64, wrap
+from keyhole.kernels.interpreter.arithmetic import MASK, UInt64, to_int64, wrap_to_int64
 
 # A memory view of one axis. A type checker knows its entries' type only if the format is a literal.
 Cells: TypeAlias = Any
@@ -78,7 +78,7 @@ class ArrayView:
         start, size = self._locate(indices)
         if len(indices) == self.ndim:
             return UInt64(self.cells[start])
-        return with_shape(self.cells[start : start + size], self.shape[len(indices) :])
+        return shape_array(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:
         """Return the part that indices select of which at least one is a slice."""
@@ -89,11 +89,11 @@ class ArrayView:
             size = math.prod(self.shape[1:])
             if rows.step == 1:
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
-                return with_shape(cells, (len(rows), *self.shape[1:]))
+                return shape_array(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
             length = self.shape[1]
             cells = self.cells[_position_on_axis(indices[1], length) :: length][indices[0]]
-            return with_shape(cells, cells.shape)
+            return shape_array(cells, cells.shape)
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
 
     def __setitem__(self, index: int | tuple[int, ...], value: float) -> None:
@@ -122,12 +122,12 @@ def _position_on_axis(index: int, length: int) -> int:
     return operator.index(index) % length
 
 
-def with_shape(cells: Cells, shape: tuple[int, ...]) -> Array:
+def shape_array(cells: Cells, shape: tuple[int, ...]) -> Array:
     """Return an array over contiguous cells."""
     return ArrayView(cells, shape) if len(shape) > 1 or cells.format == "Q" else cells
 
 
-def view_of(array: NDArray[np.generic]) -> Array:
+def view_numpy_array(array: NDArray[np.generic]) -> Array:
     """Return a NumPy array as kernels see it.
 
     Raises
@@ -145,7 +145,7 @@ def view_of(array: NDArray[np.generic]) -> Array:
     cells: Cells = np.ascontiguousarray(array).reshape(-1).data
     if cells:
         cells = cells.cast("B").cast(_FORMATS[type_kind])
-    return with_shape(cells, array.shape)
+    return shape_array(cells, array.shape)
 
 
 def is_array(value: object) -> bool:
@@ -173,7 +173,7 @@ def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
     return arrays
 
 
-def _make_borrow(cell_format: str) -> Kernel:
+def _make_borrower(cell_format: str) -> Kernel:
     """Return the function (buffer, start, shape) -> array over the same memory."""
 
     def borrow(buffer: Array, start: int, shape: tuple[int, ...]) -> Array:
@@ -188,15 +188,15 @@ def _make_borrow(cell_format: str) -> Kernel:
         cells_of_array = cells[start:end]
         if cells_of_array.format != cell_format:
             cells_of_array = cells_of_array.cast("B").cast(cell_format)
-        arrays[key] = array = with_shape(cells_of_array, shape)
+        arrays[key] = array = shape_array(cells_of_array, shape)
         return array
 
     return borrow
 
 
-borrow_float: Final = _make_borrow("d")
-borrow_int: Final = _make_borrow("q")
-borrow_word: Final = _make_borrow("Q")
+borrow_float: Final = _make_borrower("d")
+borrow_int: Final = _make_borrower("q")
+borrow_word: Final = _make_borrower("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
@@ -226,7 +226,7 @@ def fill(array: Array, index: slice, value: object) -> None:
             "a kernel cannot allocate memory (a copy of one array into another by a slice); write "
             "loops"
         )
-    cells = _entries(array[index])
+    cells = _flatten(array[index])
     for i in range(len(cells)):
         store(cells, i, value)
 
@@ -246,12 +246,12 @@ def reshape(array: Array, *shape: int | tuple[int, ...]) -> Array:
     cells: Cells = getattr(array, "cells", array)
     if math.prod(lengths) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
-    return with_shape(cells, tuple(map(int, lengths)))
+    return shape_array(cells, tuple(map(int, lengths)))
 
 
-def _entries(array: Array) -> Array:
+def _flatten(array: Array) -> Array:
     """Return all entries as an array of one axis."""
-    return with_shape(array.cells, (len(array.cells),)) if isinstance(array, ArrayView) else array
+    return shape_array(array.cells, (len(array.cells),)) if isinstance(array, ArrayView) else array
 
 
 def _make_reduction(operation: Kernel, start: int) -> Kernel:
@@ -260,8 +260,8 @@ def _make_reduction(operation: Kernel, start: int) -> Kernel:
     # `sum`, `fsum` and `math.prod` round differently.
     def fold(array: Array) -> float:
         if array.format == "d":
-            return reduce(operation, _entries(array), float(start))
-        return wrap(reduce(operation, _entries(array), start))
+            return reduce(operation, _flatten(array), float(start))
+        return wrap_to_int64(reduce(operation, _flatten(array), start))
 
     return fold
 
@@ -284,21 +284,21 @@ def _find_first_best(array: Array, is_better: Kernel) -> int:
 REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
     "prod": _make_reduction(operator.mul, 1),
-    "mean": lambda array: _sum(array) / _size(array),
-    "argmax": lambda array: _find_first_best(_entries(array), operator.gt),
-    "argmin": lambda array: _find_first_best(_entries(array), operator.lt),
-    "any": lambda array: any(_entries(array)),
-    "all": lambda array: all(_entries(array)),
+    "mean": lambda array: _sum(array) / _count_entries(array),
+    "argmax": lambda array: _find_first_best(_flatten(array), operator.gt),
+    "argmin": lambda array: _find_first_best(_flatten(array), operator.lt),
+    "any": lambda array: any(_flatten(array)),
+    "all": lambda array: all(_flatten(array)),
 }
 """NumPy's reductions of an array to one number, as functions and as methods, by name."""
 
 
-def _size(array: Array) -> int:
+def _count_entries(array: Array) -> int:
     return math.prod(array.shape)
 
 
 ATTRIBUTES: Final[dict[str, Kernel]] = {
-    "size": _size,
+    "size": _count_entries,
     "reshape": lambda array: lambda *shape: reshape(array, *shape),
     "fill": lambda array: lambda value: fill(array, slice(None), value),
     **{name: partial(partial, function) for name, function in REDUCTIONS.items()},
@@ -306,6 +306,6 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
 """Attributes that NumPy's arrays have and memory views lack, as functions of the array, by name."""
 
 
-def attribute(value: object, name: str) -> object:
+def get_attribute(value: object, name: str) -> object:
     """Return an attribute of an array as NumPy has it; of other values their own."""
     return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)

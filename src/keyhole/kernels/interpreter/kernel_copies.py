@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
-from keyhole.kernels.fingerprint import Chain, copy_module, empty_copy, link
+from keyhole.kernels.fingerprint import Chain, bare_copy, copy_used_attributes, link_copy
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
-from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, interpreted_code
+from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, rewrite_operators
 from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
 
 _OURS: Final = "keyhole."
@@ -32,7 +32,7 @@ _NUMPY: Final = (
 _PLAIN_TYPES: Final = (bool, float, complex, str, bytes, type(None))
 
 
-def _print(*values: object, **options: Any) -> None:
+def _print_values(*values: object, **options: Any) -> None:
     """Print as Python does, and arrays as NumPy does."""
     printed_values = (
         interpreted_arrays.to_numpy(value) if interpreted_arrays.is_array(value) else value
@@ -41,18 +41,18 @@ def _print(*values: object, **options: Any) -> None:
     print(*printed_values, **options)  # noqa: T201 (it is the user's)
 
 
-_BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print": _print}
+_BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print": _print_values}
 # Keyhole's own kernels do not use these, since their integers stay below 2**63, and Python's
 # functions are faster.
 _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
     "divmod": lambda a, b: (arithmetic.floor_divide(a, b), arithmetic.modulo(a, b)),
-    "int": arithmetic.to_integer,
+    "int": arithmetic.truncate_to_integer,
     "max": arithmetic.maximum,
     "min": arithmetic.minimum,
     "pow": arithmetic.power,
-    "sum": arithmetic.total,
+    "sum": arithmetic.sum_values,
 }
 
 # Copies have no reference to their originals, so that both can be freed.
@@ -71,30 +71,30 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
         return equivalent
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
-        raise NotInterpretedError(f"{_describe(kernel)} is not written in Python")
+        raise NotInterpretedError(f"{_describe_value(kernel)} is not written in Python")
     # Forks wait for this lock. A lock for which they do not might stay locked in a child for ever.
     with compiler_lock():
         if plain not in _copies:
             try:
-                _copies[plain] = _make_copy(plain)
+                _copies[plain] = _make_interpreted_copy(plain)
             except BaseException:
                 _copies.pop(plain, None)
                 raise
         return _copies[plain]
 
 
-def _make_copy(plain: FunctionType) -> Kernel:
+def _make_interpreted_copy(plain: FunctionType) -> Kernel:
     module_name = str(plain.__globals__.get("__name__", ""))
     is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
     functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
-    code = interpreted_code(plain.__code__, not is_own)
+    code = rewrite_operators(plain.__code__, not is_own)
     file = {"__file__": code.co_filename}  # for coverage tools
-    copy = empty_copy(plain, code, functions | file)
+    copy = bare_copy(plain, code, functions | file)
     result: Kernel = copy
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)
-    _copies[plain] = result  # before `link`, since functions that it uses may use it in turn
-    link(plain, copy, partial(_value_of_name, plain))
+    _copies[plain] = result  # before `link_copy`, since functions that it uses may use it in turn
+    link_copy(plain, copy, partial(_value_of_name, plain))
     return result
 
 
@@ -102,7 +102,7 @@ def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterabl
     """Return the value of a name for a kernel's copy; `chains` are the attributes read from it."""
     try:
         return _convert_value(value, chains)
-    except _UnknownError as error:
+    except _NoEquivalentError as error:
         code = user.__code__
         raise NotInterpretedError(
             f"{user.__qualname__} cannot be interpreted: it uses {name}{error} "
@@ -110,7 +110,7 @@ def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterabl
         ) from None
 
 
-class _UnknownError(Exception):
+class _NoEquivalentError(Exception):
     """Something that a kernel uses has no equivalent in Python; the text is put after its name."""
 
 
@@ -120,20 +120,20 @@ def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if isinstance(getattr(value, "py_func", value), FunctionType):
         return interpreted_copy(cast(Kernel, value))
     if isinstance(value, ModuleType):
-        return copy_module(value, chains, _convert_attribute)
+        return copy_used_attributes(value, chains, _convert_attribute)
     if isinstance(value, tuple):
         items = [_convert_value(item) for item in value]
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
-        return _constant_array(value)
+        return _convert_constant_array(value)
     if isinstance(value, np.generic):
         return _python_number(value)
     if type(value) is int:
         return UInt64(value) if value > LARGEST else value
     if isinstance(value, (*_PLAIN_TYPES, Enum)):
         return value
-    return _equivalent_of(value)
+    return _python_equivalent_of(value)
 
 
 def _python_number(value: np.generic) -> object:
@@ -144,7 +144,7 @@ def _python_number(value: np.generic) -> object:
     return number
 
 
-def _equivalent_of(value: object) -> object:
+def _python_equivalent_of(value: object) -> object:
     """Return the Python equivalent of a function or type that is not a kernel."""
     module_name = getattr(value, "__module__", "") or ""
     name = getattr(value, "__name__", "")
@@ -162,28 +162,28 @@ def _equivalent_of(value: object) -> object:
         return value
     if name in equivalents:
         return equivalents[name]
-    raise _UnknownError(f", {_describe(value)}, which has no equivalent in Python")
+    raise _NoEquivalentError(f", {_describe_value(value)}, which has no equivalent in Python")
 
 
-def _describe(value: object) -> str:
+def _describe_value(value: object) -> str:
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     return f"{type(value).__module__}.{type(value).__qualname__} {name or repr(value)}"
 
 
-def _constant_array(value: NDArray[np.generic]) -> interpreted_arrays.Array:
+def _convert_constant_array(value: NDArray[np.generic]) -> interpreted_arrays.Array:
     array = value.copy()  # a snapshot, row-major
     array.flags.writeable = False
     try:
-        return interpreted_arrays.view_of(np.ascontiguousarray(array))
+        return interpreted_arrays.view_numpy_array(np.ascontiguousarray(array))
     except TypeError as error:
-        raise _UnknownError(f", {error}") from None
+        raise _NoEquivalentError(f", {error}") from None
 
 
 def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> object:
     try:
         return _convert_value(value, chains)
-    except _UnknownError as error:
-        raise _UnknownError(f".{name}{error}") from None
+    except _NoEquivalentError as error:
+        raise _NoEquivalentError(f".{name}{error}") from None
 
 
 class InterpretedFunction:
@@ -236,6 +236,6 @@ class InterpretedFunction:
         if array is not value:
             # Two arguments may be the same array, and must then be the same view.
             views_of_same_array = (v for a, v in self._last_views[:i] if a is value)
-            view = next(views_of_same_array, None) or interpreted_arrays.view_of(value)
+            view = next(views_of_same_array, None) or interpreted_arrays.view_numpy_array(value)
             self._last_views[i] = (value, view)
         return view

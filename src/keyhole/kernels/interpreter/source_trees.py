@@ -30,7 +30,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     """
     reason = "its source is not there"
     for tree in _find_candidates(code):
-        if _is_same(compile_definition(tree, code), code):
+        if _is_from_same_source(compile_definition(tree, code), code):
             return tree
         reason = "its source has changed since it was imported"
     return reason
@@ -43,7 +43,7 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     private names (``__x``) depend on it. Names of a class are not visible in its functions, so that
     a function which calls itself still reads a global.
     """
-    class_definition = ast.ClassDef(_class_name(code), [], [], [ast.Pass()], [])
+    class_definition = ast.ClassDef(_innermost_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
     # A function that uses its own class by name reads a global, unless the class is local.
     body: list[ast.stmt] = [class_definition]
@@ -64,7 +64,7 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     return compiled_code.replace(co_qualname=code.co_qualname)
 
 
-def _class_name(code: CodeType) -> str:
+def _innermost_class_name(code: CodeType) -> str:
     """Return the name of the innermost class around a function; without one, ``_``."""
     names = code.co_qualname.split(".")
     classes = [a for a, b in pairwise(names) if "<locals>" not in (a, b)]
@@ -89,7 +89,7 @@ def _find_candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
 
 
 def _find_lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
-    for node in ast.walk(_parse(source)):
+    for node in ast.walk(_parse_source(source)):
         if isinstance(node, ast.Lambda) and node.lineno == first:
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
             tree = ast.FunctionDef(_LAMBDA, node.args, body, [], None)
@@ -101,14 +101,14 @@ def _find_functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     if source[:1].isspace():
         source = f"if 1:\n{source}"
         first_line = 2
-    tree = _parse(source)
+    tree = _parse_source(source)
     ast.increment_lineno(tree, code.co_firstlineno - first_line)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             yield _strip_definition(node)
 
 
-def _parse(source: str) -> ast.Module:
+def _parse_source(source: str) -> ast.Module:
     """Return the syntax tree of some text; an empty one if it is not valid Python."""
     try:
         return ast.parse(source)
@@ -134,20 +134,20 @@ def _clear_type_parameters(tree: ast.AST) -> None:
         setattr(tree, "type_params", [])  # noqa: B010 (unknown to the type checker before 3.12)
 
 
-def _is_same(compiled_code: CodeType, code: CodeType) -> bool:
+def _is_from_same_source(compiled_code: CodeType, code: CodeType) -> bool:
     """Return whether two code objects seem to be compiled from the same source."""
     if compiled_code.co_names != code.co_names or compiled_code.co_varnames != code.co_varnames:
         return False
-    if _constants(compiled_code) != _constants(code):
+    if _constant_texts(compiled_code) != _constant_texts(code):
         return False
-    return compiled_code.co_code == code.co_code or _list_steps(compiled_code) == _list_steps(code)
+    return compiled_code.co_code == code.co_code or _operations(compiled_code) == _operations(code)
 
 
-def _constants(code: CodeType) -> list[str]:
+def _constant_texts(code: CodeType) -> list[str]:
     return [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
 
 
-def _list_steps(code: CodeType) -> list[tuple[str, int | None]]:
+def _operations(code: CodeType) -> list[tuple[str, int | None]]:
     return [
         (step.opname, None if step.opcode in _JUMP_OPCODES else step.arg)
         for step in dis.get_instructions(code)

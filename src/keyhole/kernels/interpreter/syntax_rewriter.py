@@ -38,7 +38,7 @@ HELPERS: Final[dict[str, object]] = {
     f"{_PREFIX}{name}{_ENDING}": getattr(module, name)
     for module, names in (
         (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_SIGNS.values(), "to_uint64")),
-        (interpreted_arrays, ("fill", "store", "attribute")),
+        (interpreted_arrays, ("fill", "store", "get_attribute")),
     )
     for name in names
 }
@@ -58,7 +58,7 @@ _FLOAT_FUNCTIONS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "fl
 _Target = TypeVar("_Target", bound=ast.Name | ast.Attribute | ast.Subscript)
 
 
-def _call(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Call:
+def _call_node(name: str, arguments: list[ast.expr], located_node: ast.AST) -> ast.Call:
     """Return a call of one of `HELPERS`, with the line and column of another node."""
     call = ast.Call(ast.Name(f"{_PREFIX}{name}{_ENDING}", ast.Load()), arguments, [])
     return ast.copy_location(call, located_node)
@@ -92,7 +92,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.visit_Constant(constant)
         name = self._helper_name(node.op, node.left, node.right)
         self.generic_visit(node)
-        return _call(name, [node.left, node.right], node) if name else node
+        return _call_node(name, [node.left, node.right], node) if name else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Replace a sign."""
@@ -101,11 +101,11 @@ class _Rewriter(ast.NodeTransformer):
         may_wrap = self.wraps and not _is_float(node.operand)
         name = _SIGNS.get(type(node.op))
         self.generic_visit(node)
-        return _call(name, [node.operand], node) if may_wrap and name else node
+        return _call_node(name, [node.operand], node) if may_wrap and name else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Replace an augmented assignment."""
-        old_value = _as_load(node.target)
+        old_value = _target_as_expression(node.target)
         name = self._helper_name(node.op, old_value, node.value)
         is_stored = self.wraps and isinstance(node.target, ast.Subscript)
         if name is None and not is_stored:
@@ -113,13 +113,13 @@ class _Rewriter(ast.NodeTransformer):
             return node
         value = self.visit(node.value)
         if isinstance(node.target, ast.Name):
-            result: ast.expr = _call(name or "", [old_value, value], node)
+            result: ast.expr = _call_node(name or "", [old_value, value], node)
             return ast.copy_location(ast.Assign([node.target], result), node)
         if not isinstance(node.target, ast.Subscript):
             return node  # refused when the class is made
         # The array and its index are held in two variables, so that they are evaluated once, as in
         # the original.
-        array, index = _array_and_index(self.visit(_as_load(node.target)))
+        array, index = _split_subscript(self.visit(_target_as_expression(node.target)))
         variables = [
             ast.NamedExpr(ast.Name(_ARRAY_VARIABLE, ast.Store()), array),
             ast.NamedExpr(ast.Name(_INDEX_VARIABLE, ast.Store()), index),
@@ -128,10 +128,10 @@ class _Rewriter(ast.NodeTransformer):
         entry = ast.Subscript(ast.Name(_ARRAY_VARIABLE, ast.Load()), index_name, ast.Load())
         ast.copy_location(entry, node.target)
         if name:
-            new_entry: ast.expr = _call(name, [entry, value], node)
+            new_entry: ast.expr = _call_node(name, [entry, value], node)
         else:
             new_entry = ast.copy_location(ast.BinOp(entry, node.op, value), node)
-        return ast.copy_location(ast.Expr(_call("store", [*variables, new_entry], node)), node)
+        return ast.copy_location(ast.Expr(_call_node("store", [*variables, new_entry], node)), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         """Replace an assignment to a slice, or to an array that may be of integers."""
@@ -144,21 +144,21 @@ class _Rewriter(ast.NodeTransformer):
             self.generic_visit(node)
             return node
         value = self.visit(node.value)
-        array, index = _array_and_index(self.visit(_as_load(target)))
-        call = _call("fill" if is_sliced else "store", [array, index, value], node)
+        array, index = _split_subscript(self.visit(_target_as_expression(target)))
+        call = _call_node("fill" if is_sliced else "store", [array, index, value], node)
         return ast.copy_location(ast.Expr(call), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Replace attributes that NumPy's arrays have and memory views lack."""
         self.generic_visit(node)
         if node.attr in interpreted_arrays.ATTRIBUTES and isinstance(node.ctx, ast.Load):
-            return _call("attribute", [node.value, ast.Constant(node.attr)], node)
+            return _call_node("get_attribute", [node.value, ast.Constant(node.attr)], node)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Replace an integer above the largest int64 by a uint64."""
         if isinstance(node.value, int) and node.value > LARGEST:
-            return _call("to_uint64", [ast.Constant(node.value)], node)
+            return _call_node("to_uint64", [ast.Constant(node.value)], node)
         return node
 
 
@@ -199,7 +199,7 @@ def _list_indices(index: ast.expr) -> list[ast.expr]:
     return index.elts if isinstance(index, ast.Tuple) else [index]
 
 
-def _as_load(target: _Target) -> _Target:
+def _target_as_expression(target: _Target) -> _Target:
     """Return the expression that reads an assignment's target."""
     load = copy.deepcopy(target)
     load.ctx = ast.Load()
@@ -212,7 +212,7 @@ def _slice_call(node: ast.Slice) -> ast.expr:
     return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
 
 
-def _array_and_index(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
+def _split_subscript(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
     """Return the array of a subscript, and its index as a value."""
     indices = [_slice_call(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
     index = ast.Tuple(indices, ast.Load()) if isinstance(node.slice, ast.Tuple) else indices[0]
@@ -240,7 +240,7 @@ def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
+def rewrite_operators(code: CodeType, wraps: bool) -> CodeType:
     """Return the code of a function with the operators of compiled code.
 
     Parameters

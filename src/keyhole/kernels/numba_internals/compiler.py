@@ -153,7 +153,7 @@ class EntryPointCompiler(PartCompiler):
     lowering = EntryPointLowering
 
 
-class Part(CPUDispatcher):
+class PartDispatcher(CPUDispatcher):
     """A function for compiled callers; called from Python, it is compiled by Numba as usual."""
 
     def __init__(
@@ -212,7 +212,7 @@ _parts: Final[WeakSet[object]] = WeakSet()
 _UNRESOLVED: Final = ".numba.unresolved$"
 
 
-def type_of(deferred: object, numba_object: object) -> object:
+def type_of_deferred(deferred: object, numba_object: object) -> object:
     """Return the compiler's type of a deferred value, given the object of Numba's made from it."""
     _parts.add(deferred)
     if isinstance(numba_object, types.ExternalFunction):
@@ -229,8 +229,8 @@ def compile_entry_point(
 ) -> MachineCode:
     """Compile plain Python that calls parts, and all that it uses, for one signature."""
     plain = getattr(function, "py_func", function)  # a kernel, too, may be called by Python
-    dispatcher = Part(plain, options, EntryPointCompiler)
-    with _without_collector():
+    dispatcher = PartDispatcher(plain, options, EntryPointCompiler)
+    with _pause_garbage_collector():
         dispatcher.compile(signature)
     result: Any = next(iter(dispatcher.overloads.values()))
     with global_compiler_lock:
@@ -238,7 +238,7 @@ def compile_entry_point(
         module = result.library.linked_module()
         wrapper = result.fndesc.llvm_cpython_wrapper_name
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
-        _define_powers(module)
+        _replace_power_functions(module)
         generator = result.library.codegen
         # Numba runs a cheaper pass before this one to prune reference counts. There are none here.
         manager, builder = generator._module_pass_manager()
@@ -253,7 +253,7 @@ def compile_entry_point(
         raise TypeError("a kernel cannot use objects of Python")
     # Machine code that holds an address is valid in this process only.
     is_lasting = not (
-        any(name.startswith(_ADDRESS) for name in names) and _holds_address(str(module))
+        any(name.startswith(_ADDRESS) for name in names) and _uses_address(str(module))
     )
     if any(name.startswith(_UNRESOLVED) for name in names):
         raise TypeError("a kernel cannot use functions that call one another in a circle")
@@ -312,7 +312,7 @@ power:
 """
 
 
-def _define_powers(module: binding.ModuleRef) -> None:
+def _replace_power_functions(module: binding.ModuleRef) -> None:
     """Replace the functions that a module calls for powers of floats, before it is optimised."""
     for name in {function.name for function in module.functions} & set(_POWERS):
         replacement = f"keyhole_{name.replace('.', '_')}"
@@ -320,7 +320,7 @@ def _define_powers(module: binding.ModuleRef) -> None:
         module.link_in(binding.parse_assembly(_POWER.format(name=replacement)))
 
 
-def _holds_address(text: str) -> bool:
+def _uses_address(text: str) -> bool:
     """Return whether code uses the address of anything but a part.
 
     The address of a part is never read. A part that is passed to a kernel by name (`base_select`,
@@ -334,7 +334,7 @@ def _holds_address(text: str) -> bool:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def _pause_garbage_collector() -> Iterator[None]:
     """Pause the garbage collector, since there is little garbage, and to look for it costs 8 %."""
     was_enabled = gc.isenabled()
     gc.disable()

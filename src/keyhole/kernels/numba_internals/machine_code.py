@@ -63,7 +63,7 @@ class MachineCode:
 
 
 @cache
-def processor() -> str:
+def describe_processor() -> str:
     """Return the kind of processor and its features, on which machine code depends."""
     try:
         features = binding.get_host_cpu_features().flatten()
@@ -73,7 +73,7 @@ def processor() -> str:
 
 
 @cache
-def load_extension(name: str) -> ModuleType:
+def load_numba_extension(name: str) -> ModuleType:
     """Return one of Numba's C extension modules, without importing Numba."""
     full_name = f"{_PACKAGE}.{name}"
     package = None if _PACKAGE in sys.modules else find_spec(_PACKAGE)
@@ -90,7 +90,7 @@ def load_extension(name: str) -> ModuleType:
 
 
 @cache
-def add_symbols() -> None:
+def register_symbols() -> None:
     """Register with LLVM the symbols that machine code refers to, once in a process."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -98,8 +98,8 @@ def add_symbols() -> None:
         import_module("numba.core.registry").cpu_target.target_context  # noqa: B018
         return
     binding.add_symbol("_Py_NoneStruct", id(None))
-    helpers = load_extension("_helperlib").c_helpers
-    for addresses in (helpers, load_extension("_dynfunc").c_helpers):
+    helpers = load_numba_extension("_helperlib").c_helpers
+    for addresses in (helpers, load_numba_extension("_dynfunc").c_helpers):
         for name, address in addresses.items():
             binding.add_symbol(f"{_PREFIX}{name}", address)
     for value in vars(builtins).values():
@@ -109,7 +109,7 @@ def add_symbols() -> None:
         binding.add_symbol(name, helpers[name])
 
 
-def load(machine: MachineCode) -> Kernel:
+def load_machine_code(machine: MachineCode) -> Kernel:
     """Return the function in some machine code.
 
     The function does not check its arguments, since only Keyhole calls it. The machine code is
@@ -117,8 +117,8 @@ def load(machine: MachineCode) -> Kernel:
     """
     # Each entry has an engine of its own, so that symbols of equal name in two entries are
     # independent, and the code can be freed (decision 003).
-    add_symbols()
-    dynfunc = load_extension("_dynfunc")
+    register_symbols()
+    dynfunc = load_numba_extension("_dynfunc")
     target = binding.Target.from_triple(binding.get_process_triple())
     engine = binding.create_mcjit_compiler(
         binding.parse_assembly(""), target.create_target_machine(jit=True)

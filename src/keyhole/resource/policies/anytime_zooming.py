@@ -4,7 +4,7 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn_from_run
-from keyhole.resource.refined_grid_policy import finest_pair, log_ratio, start_grids
+from keyhole.resource.refined_grid_policy import finest_pair, log_confidence_ratio, start_grids
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
@@ -60,13 +60,13 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         found_arm = int_array()
         found_limit = float_array()
 
-    def _least_root(self, horizon: int) -> float:
+    def _least_radius(self, horizon: int) -> float:
         """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)) of any period but the first."""
         # Every period has its own T, and the horizon may cut the last one short.
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):
-            log = log_ratio(length, self.delta)
+            log = log_confidence_ratio(length, self.delta)
             smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
             length *= 2
         return smallest

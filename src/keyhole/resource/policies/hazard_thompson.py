@@ -8,7 +8,7 @@ from keyhole.resource.hazard_rate_policy import (
     HazardRatePolicy,
     cost_mean,
     find_best_limit,
-    first_untried,
+    first_untried_every_second_round,
     grid_coarseness,
     prior_strength,
     reward_variance,
@@ -82,7 +82,7 @@ class HazardThompson(HazardRatePolicy):
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest of the sampled values."""
         strength = prior_strength(p.strength, p.limit_count)
-        untried = first_untried(s, t)
+        untried = first_untried_every_second_round(s, t)
         if untried >= 0:
             return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
         write_pooled_means(s)

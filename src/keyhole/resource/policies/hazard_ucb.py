@@ -9,7 +9,7 @@ from keyhole.resource.hazard_rate_policy import (
     HazardRatePolicy,
     cost_mean,
     find_best_limit,
-    first_untried,
+    first_untried_every_second_round,
     grid_coarseness,
     hazard_mean,
     prior_strength,
@@ -74,7 +74,7 @@ class HazardUCB(HazardRatePolicy):
         # The sums of w, w B and w B^2 over the intervals are kept, so that one pass serves all
         # limits.
         strength = prior_strength(p.strength, p.limit_count)
-        untried = first_untried(s, t)
+        untried = first_untried_every_second_round(s, t)
         if untried >= 0:
             return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
         write_pooled_means(s)

@@ -107,7 +107,7 @@ class OUP(Policy):
         s.ended[arm] += utility >= top_utility
         if s.runs[arm] < s.needed[arm]:
             return
-        radius = bound_radius(p.arms, s.runs[arm], s.doublings[arm], p.delta)
+        radius = bound_deviation(p.arms, s.runs[arm], s.doublings[arm], p.delta)
         mean = s.total[arm] / s.runs[arm]
         stopped_share = 1.0 - s.ended[arm] / s.runs[arm]
         s.upper[arm] = min(s.upper[arm], mean + (1.0 - top_utility) * radius)
@@ -152,7 +152,7 @@ def is_limit_short(top_utility: float, radius: float, stopped_share: float) -> b
     return 2.0 * (1.0 - top_utility) * radius <= top_utility * (stopped_share + radius)
 
 
-def bound_radius(arms: int, runs: float, doublings: int, delta: float) -> float:
+def bound_deviation(arms: int, runs: float, doublings: int, delta: float) -> float:
     """Return alpha, by which a mean in [0, 1] may deviate, after any runs and at any limit."""
     odds = math.pi**4 / 9.0 * arms * (runs * (doublings + 1)) ** 2 / delta
     return min(1.0, math.sqrt(math.log(odds) / (2.0 * runs)))

@@ -105,7 +105,7 @@ class SuccessiveHalving(Policy):
         if s.left[0] == 1:
             return
         for _ in range(s.left[0] // 2):
-            drop_worst(s.told, s.worth, s.dropped)
+            drop_worst_arm(s.told, s.worth, s.dropped)
         s.left[0] -= s.left[0] // 2
         s.stage[0] = min(s.stage[0] + 1, count_stages(p.arms) - 1)
         s.runs[:] = 0.0
@@ -145,7 +145,7 @@ def best_limit_position(told: FloatArray, worth: FloatArray, arm: int) -> int:
     return best
 
 
-def drop_worst(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
+def drop_worst_arm(told: FloatArray, worth: FloatArray, dropped: IntArray) -> None:
     """Drop the arm with the smallest mean gain at its best limit; among equals the highest."""
     worst = -1
     lowest = math.inf

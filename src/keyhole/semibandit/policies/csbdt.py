@@ -1,7 +1,7 @@
 """Policy CSBDT: finds each arm's threshold, then draws mean losses (Thompson sampling)."""
 
 from keyhole.policy import Stream
-from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
+from keyhole.semibandit.allocation_kernels import AllocationState, draw_mean_losses
 from keyhole.semibandit.bisection_policy import BisectionPolicy
 
 
@@ -56,4 +56,4 @@ class CSBDT(BisectionPolicy):
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
         """Draw the arms' mean losses from their posteriors."""
-        draw_posteriors(p, s, rng)
+        draw_mean_losses(p, s, rng)

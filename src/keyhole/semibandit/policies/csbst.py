@@ -7,12 +7,12 @@ from typing import Any
 from keyhole.policy import FloatArray, IntArray, Stream, int_array, parameter
 from keyhole.semibandit.allocation_kernels import (
     AllocationState,
-    allocate_top,
     count_all_violations,
     count_losses,
     count_violations,
-    format_counts,
+    format_loss_counts,
     format_second_phase,
+    fund_top_draws,
     shuffle,
     write_allocation,
 )
@@ -123,7 +123,7 @@ class CSBST(Policy):
         """Try the candidate, or fund the arms with the largest draws."""
         if s.index[0] == s.high[0]:
             # The candidate Q / M has the number K - M + 1.
-            allocate_top(p, s, rng, p.arms - s.index[0] + 1)
+            fund_top_draws(p, s, rng, p.arms - s.index[0] + 1)
         write_allocation(p, s, allocation)
 
     def update(p, s: State, rng: Stream, losses: FloatArray) -> None:
@@ -159,7 +159,7 @@ class CSBST(Policy):
         """Return the phase with the candidate on trial, or with each arm's amount and losses."""
         state = learner.state
         if state["index"][0] == state["high"][0]:
-            return [format_second_phase(state), *format_counts(state)]
+            return [format_second_phase(state), *format_loss_counts(state)]
         limit = f"{self.search_rounds(learner.facts['arms'], learner.facts['resource']):,}"
         return [
             f"first phase, search of up to {limit} rounds: trying {state['amounts'][0]:.4g} on "

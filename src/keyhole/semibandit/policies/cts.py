@@ -1,7 +1,7 @@
 """Policy CTS: divides a resource by Thompson sampling; it knows the thresholds."""
 
 from keyhole.policy import Stream
-from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
+from keyhole.semibandit.allocation_kernels import AllocationState, draw_mean_losses
 from keyhole.semibandit.policy_base import KnownThresholdPolicy
 
 
@@ -45,4 +45,4 @@ class CTS(KnownThresholdPolicy):
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
         """Draw the arms' mean losses from their posteriors."""
-        draw_posteriors(p, s, rng)
+        draw_mean_losses(p, s, rng)

@@ -74,7 +74,7 @@ class ESCB(EqualSharePolicy):
             unobserved += rounds == 0.0
         # Arms that were never observed have the value -1. Sets with the most of them have the
         # lowest sum, so that no separate case is needed.
-        width = 0.0 if unobserved > 0 else 0.5 * exploration(t, p.c * p.m)
+        width = 0.0 if unobserved > 0 else 0.5 * exploration_term(t, p.c * p.m)
         find_best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):
             s.funded[arm] = 1 - s.best[arm]
@@ -90,7 +90,7 @@ class ESCB(EqualSharePolicy):
                 s.clears[arm] += 1.0 - mean
 
 
-def exploration(t: int, weight: float) -> float:
+def exploration_term(t: int, weight: float) -> float:
     """Return f(t), at least 0."""
     log = math.log(t)
     # ln ln t is negative for t = 2, and does not exist for t = 1.

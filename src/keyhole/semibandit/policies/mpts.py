@@ -1,7 +1,7 @@
 """Policy MPTS: divides a resource among all arms but the m with the smallest drawn losses."""
 
 from keyhole.policy import FloatArray, Stream
-from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
+from keyhole.semibandit.allocation_kernels import AllocationState, fund_top_draws, write_allocation
 from keyhole.semibandit.policy_base import EqualSharePolicy
 
 
@@ -49,5 +49,5 @@ class MPTS(EqualSharePolicy):
 
     def select(p, s: AllocationState, rng: Stream, allocation: FloatArray) -> None:
         """Fund the arms with the largest draws."""
-        allocate_top(p, s, rng, p.arms - p.m)
+        fund_top_draws(p, s, rng, p.arms - p.m)
         write_allocation(p, s, allocation)

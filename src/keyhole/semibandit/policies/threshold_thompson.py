@@ -12,7 +12,7 @@ from keyhole.policy import (
     parameter,
     uniform,
 )
-from keyhole.semibandit.knapsack import SLACK, Scratch, knapsack, sort_descending
+from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.policy_base import Policy
 from keyhole.semibandit.setting import TOLERANCE, clip_to_budget, sum_up
 from keyhole.semibandit.threshold_posterior import (
@@ -160,12 +160,12 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
         return
     draw_thresholds(p, s, t, rng)
     betas(rng, s.up, s.down, p.arms, s.values)
-    knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+    choose_items(s, s.values, s.amounts, p.arms, p.resource, s.funded)
     for arm in range(p.arms):
         if s.funded[arm] == 0:
             s.amounts[arm] = 0.0
-    raise_to_ends(p, s)
-    fund_others(p, s)
+    raise_to_piece_ends(p, s)
+    allocate_rest(p, s)
     clip_to_budget(s.amounts, p.arms, p.resource)
 
 
@@ -189,7 +189,7 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
         s.down[arm] = 1.0 + s.clears[arm] + s.further[arm, piece]
 
 
-def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
+def raise_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     count = 0
@@ -207,7 +207,7 @@ def raise_to_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
             s.amounts[arm] = s.ends[arm, s.drawn[arm]]
 
 
-def fund_others(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
+def allocate_rest(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Give what is left to other arms, the one with the largest drawn loss first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     while remaining > TOLERANCE:

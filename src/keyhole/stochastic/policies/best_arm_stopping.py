@@ -92,8 +92,8 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         # Only pairs with this arm are looked at, since no other pair has new evidence.
         for rival in range(p.arms):
             if rival != arm and s.evidence_pulls[rival] > 0.0 and s.left[0] > 1:
-                give_up_lower(s, arm, rival, level, p.arms)
-                give_up_lower(s, rival, arm, level, p.arms)
+                settle_rival(s, arm, rival, level, p.arms)
+                settle_rival(s, rival, arm, level, p.arms)
         if s.left[0] == 1:
             # The last arm is never given up, and is the best.
             settle_arm(s, argmin(s.open_pulls, p.arms), 1, p.arms)
@@ -136,7 +136,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         ]
 
 
-def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
+def settle_rival(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
     """Settle the rival as not the best if its mean is proved to be below the arm's.
 
     `level` is the logarithm of the evidence that proves it.
@@ -144,19 +144,19 @@ def give_up_lower(s: BestArmStopping.State, arm: int, rival: int, level: float, 
     if s.settled[rival] != 0:
         return
     pulls, totals = s.evidence_pulls, s.evidence_totals
-    is_higher = is_mean_higher(pulls[arm], totals[arm], pulls[rival], totals[rival], level)
-    if is_higher or is_bet_won(s, arm, rival, level):
+    is_higher = is_mean_proved_higher(pulls[arm], totals[arm], pulls[rival], totals[rival], level)
+    if is_higher or is_mean_higher_by_bets(s, arm, rival, level):
         settle_arm(s, rival, 2, arms)
         s.left[0] -= 1
 
 
-def is_mean_higher(
+def is_mean_proved_higher(
     pulls: float, total: float, other_pulls: float, other_total: float, level: float
 ) -> bool:
     r"""Return whether the e-process against "first mean at most the second" reaches exp(level).
 
     This is the e-process of rewards 0 and 1, which holds for all rewards in [0, 1]. For rewards
-    between 0 and 1 that of `is_bet_won` may be larger.
+    between 0 and 1 that of `is_mean_higher_by_bets` may be larger.
 
     Most calls end after a few operations. The e-process is at most the likelihood ratio. With m the
     mean of all rewards, this is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
@@ -171,7 +171,7 @@ def is_mean_higher(
     return mixtures + log_loss(all_pulls, total + other_total) >= level
 
 
-def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
+def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
     """Return whether bets against "the arm's mean is at most the rival's" have made exp(level).
 
     The evidence is the minimum, over pairs of a mean of the arm and a mean of the rival that is not
@@ -184,7 +184,8 @@ def is_bet_won(s: BestArmStopping.State, arm: int, rival: int, level: float) -> 
     other_pulls = s.evidence_pulls[rival]
     other_total = s.evidence_totals[rival]
     histogram = s.evidence_histogram
-    # If all rewards of both arms are 0 or 1, there is no more evidence than in `is_mean_higher`.
+    # If all rewards of both arms are 0 or 1, there is no more evidence than in
+    # `is_mean_proved_higher`.
     has_graded_rewards = histogram[arm, 0] > 0.0 or histogram[rival, 0] > 0.0
     if not has_graded_rewards or total * other_pulls <= other_total * pulls:
         return False

@@ -76,12 +76,12 @@ class ImprovedUCB(Policy):
         ):
             return
         # After the last phase each pull gets here, so that the remaining arms take turns.
-        next_arm = next_active(s.active, arm + 1)
+        next_arm = next_active_arm(s.active, arm + 1)
         if next_arm == p.arms:
             if s.phase[0] <= last_phase(p.horizon):
                 eliminate_arms(p, s)
                 s.phase[0] += 1
-            next_arm = next_active(s.active, 0)
+            next_arm = next_active_arm(s.active, 0)
         s.arm[0] = next_arm
 
     def describe(self, learner: Any) -> list[str]:
@@ -117,7 +117,7 @@ def eliminate_arms(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
             s.active[arm] = 0
 
 
-def next_active(active: IntArray, start: int) -> int:
+def next_active_arm(active: IntArray, start: int) -> int:
     """Return the first remaining arm from `start` on, or the number of arms if there is none."""
     arm = start
     while arm < len(active) and active[arm] == 0:

@@ -98,11 +98,11 @@ class KLUCB(Policy):
         for _ in range(_TRIES):
             if not _LOWEST < x < _HIGHEST:
                 break
-            best = find_only_arm_above(s, x, level)
+            best = find_only_bound_above(s, x, level)
             if best >= 0:
                 s.between[0] = x
                 return best
-            x = separate_largest(s, x, level)
+            x = separate_largest_bounds(s, x, level)
         # The last arm mostly has the largest bound again. With it as the first, the bounds of few
         # other arms have to be computed. There may be fewer arms now, if some were retired.
         best = min(int(s.last[0]), p.arms - 1)
@@ -128,7 +128,7 @@ class KLUCB(Policy):
         s.last[0] = arm
 
 
-def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
+def find_only_bound_above(s: KLUCB.State, x: float, level: float) -> int:
     """Return the only arm whose bound is above q, where x is ln(1 - q).
 
     -1 is returned if there is no such arm or several, or if rounding errors leave it uncertain.
@@ -161,7 +161,7 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     return only_arm
 
 
-def separate_largest(s: KLUCB.State, x: float, level: float) -> float:
+def separate_largest_bounds(s: KLUCB.State, x: float, level: float) -> float:
     """Return ln(1 - q) for a q that is probably between the two largest bounds.
 
     `x` is ln(1 - q) for a q nearby. Each bound is estimated by one step of Newton's method from

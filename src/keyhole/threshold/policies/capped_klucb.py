@@ -82,10 +82,10 @@ class CappedKLUCB(Policy):
         # other arms have to be computed.
         best = int(s.last[0])
         # x is ln(1 - q) for the best arm's bound q. The smaller x is, the larger is the bound.
-        x = least_bound(s, best, threshold, limit)
+        x = log_complement_of_least(s, best, threshold, limit)
         for arm in range(p.arms):
-            if arm != best and can_reach(s, arm, threshold, x, limit):
-                arm_x = least_bound(s, arm, threshold, limit)
+            if arm != best and has_high_bounds(s, arm, threshold, x, limit):
+                arm_x = log_complement_of_least(s, arm, threshold, limit)
                 if arm_x < x or (arm_x == x and arm < best):
                     best, x = arm, arm_x
         return best
@@ -108,7 +108,7 @@ def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
         s.entropy[arm, j] = binary_entropy(s.reached[arm, j] / s.tried[arm, j])
 
 
-def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
+def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
     """Return ln(1 - q) for the smallest of the arm's bounds q at the levels up to the threshold.
 
     `limit` is ln t + c ln ln t, which the divergence times the pulls must not exceed. q itself has
@@ -121,7 +121,7 @@ def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) ->
     # The loop begins at the threshold. The bound there is mostly the smallest, so that the bounds
     # of few other levels have to be computed.
     for j in range(threshold - 1, -1, -1):
-        if is_excluded(s, arm, j, x, q, log_q, limit):
+        if is_above_bound(s, arm, j, x, q, log_q, limit):
             tried = s.tried[arm, j]
             x = max(x, log_complement(tried, s.reached[arm, j] / tried, s.entropy[arm, j], limit))
             q = -math.expm1(x)
@@ -129,7 +129,7 @@ def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) ->
     return x
 
 
-def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: float) -> bool:
+def has_high_bounds(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: float) -> bool:
     """Return whether no bound of the arm is clearly below q, where x is ln(1 - q).
 
     If there is such a bound, the arm cannot have the largest bound. To see this takes no steps of
@@ -138,12 +138,12 @@ def can_reach(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: f
     q = -math.expm1(x)
     log_q = math.log(q) if q > 0.0 else -math.inf
     j = 0
-    while j < threshold and not is_excluded(s, arm, j, x, q, log_q, limit * _CLEAR_FACTOR):
+    while j < threshold and not is_above_bound(s, arm, j, x, q, log_q, limit * _CLEAR_FACTOR):
         j += 1
     return j == threshold
 
 
-def is_excluded(
+def is_above_bound(
     s: CappedKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, limit: float
 ) -> bool:
     """Return whether q is above the arm's bound at level j + 1; x is ln(1 - q)."""

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.contract.policy import Guarantee
-from keyhole.contract.wrapper_policy import Evidence, add_reward, settle_arm
+from keyhole.contract.wrapper_policy import StoppingState, add_reward, settle_arm
 from keyhole.policy import FloatArray, Kernel, Stream, float_array
 from keyhole.thresholding.stopping_policy import (
     StoppingPolicy,
@@ -57,7 +57,7 @@ class FalseDiscoveryStopping(StoppingPolicy):
 
     cost_per_round = "one step of the base, some logarithms and O(K) near a verdict"
 
-    class State(Evidence):
+    class State(StoppingState):
         """The verdicts, the rewards on which they rest, and the evidence near a verdict."""
 
         log_above = float_array("arms")
@@ -95,7 +95,7 @@ class FalseDiscoveryStopping(StoppingPolicy):
 
 
 def settle_most_arms(
-    s: Evidence, evidence: FloatArray, verdict: int, floor: float, arms: int
+    s: StoppingState, evidence: FloatArray, verdict: int, floor: float, arms: int
 ) -> None:
     """Give the verdict to k arms, for the largest k for which k arms have enough evidence.
 
