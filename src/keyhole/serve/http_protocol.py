@@ -1,4 +1,4 @@
-"""Uvicorn's protocol, which waits for the headers of a request for ten seconds."""
+"""HTTP protocol for Uvicorn, with a deadline of ten seconds for the headers of a request."""
 
 import asyncio
 from math import inf
@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 class HeaderDeadlineProtocol(HttpToolsProtocol):
     """A connection that is closed when the headers of its next request are late.
 
-    Without it a few hundred silent connections would keep all others out.
+    Without the deadline a few hundred silent connections would keep all others out.
     """
 
     header_seconds: ClassVar[float] = 10.0
@@ -22,12 +22,12 @@ class HeaderDeadlineProtocol(HttpToolsProtocol):
         self._check_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         super().connection_lost(exc)
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data; wait no longer once headers are complete."""
+        """Read data; wait for headers until they are complete, and again after the response."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._waiting_since = inf
@@ -35,7 +35,7 @@ class HeaderDeadlineProtocol(HttpToolsProtocol):
             self._waiting_since = self.loop.time()
 
     def _check_deadline(self) -> None:
-        # A timer of its own for each request would take longer than to look every ten seconds.
+        # One check every ten seconds takes less time than a timer for each request.
         seconds_left = self._waiting_since + self.header_seconds - self.loop.time()
         if seconds_left > 0.0:
             seconds = min(seconds_left, self.header_seconds)

@@ -1,4 +1,4 @@
-"""Logs as lines of JSON."""
+"""The logs of a service: lines of JSON on standard error."""
 
 import logging
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ import msgspec
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a record as a line of JSON for each of its entries, or one if it has none.
+    """Formatter of a record: a line of JSON for each of its entries, or one if it has none.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def make_log_config(level: str) -> dict[str, object]:
-    """Return the configuration of all logs of a service: on standard error."""
+    """Return the configuration of the logs, for `logging.config`."""
     handler = {"class": "logging.StreamHandler", "formatter": "json"}
     return {
         "version": 1,

@@ -16,7 +16,7 @@ _COMPONENTS: Final = "#/components/schemas/{name}"
 
 
 def make_openapi(version: str) -> JsonObject:
-    """Return the document: OpenAPI 3.1."""
+    """Return the document, in OpenAPI 3.1."""
     routes = [route for route in ROUTES if not route.is_page]
     types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
     types.add(problems.ProblemDocument)
@@ -42,7 +42,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     operation: JsonObject = {
         "operationId": route.name,
         "summary": route.handler.__doc__,
-        "parameters": list(_parameters(route)),
+        "parameters": list(_list_parameters(route)),
         "responses": {str(route.status): response} | _describe_problems(route),
     }
     if route.response is not None:
@@ -56,7 +56,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     return operation
 
 
-def _parameters(route: Route) -> Iterable[JsonObject]:
+def _list_parameters(route: Route) -> Iterable[JsonObject]:
     """Yield the parameters in the path and the query, and the idempotency key if one is taken."""
     for name in re.findall(r"{(\w+)}", route.path):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -70,7 +70,7 @@ def _parameters(route: Route) -> Iterable[JsonObject]:
 
 
 def _describe_problems(route: Route) -> JsonObject:
-    """Return the answers to requests that fail, by status, with the names of the problems."""
+    """Return, by status, descriptions of answers to requests that fail: names of problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]

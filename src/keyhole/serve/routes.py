@@ -1,4 +1,4 @@
-"""The table of routes: from it the service answers, and its OpenAPI document is written."""
+"""The table of routes, from which the service answers and its OpenAPI document is written."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ class Request:
     headers : dict of str to str
         The headers, by their names in small letters.
     path : dict of str to str
-        The parts of the path that the route names.
+        The variable parts of the path, by their names in the route.
     route : Route or None
         The route; None if no route has the path and the method.
     key : ApiKey
@@ -47,7 +47,7 @@ class Request:
     body, query : object
         The body and the query, as the types that the route names.
     entry : OpenStudy
-        The study that the path names; only with routes that are about a study.
+        The study that the path names, if the route is about a study.
     """
 
     service: "Service"
@@ -77,19 +77,19 @@ class Route:
     method, path : str
         A path with ``{study}`` is about a study, which is open while the handler runs.
     right : str or None
-        The right that a key needs; None for everybody.
+        The right that a key must have; None if no key is needed.
     handler : callable
-        Does the work; its docstring is the summary of the route.
+        Returns the result for the answer; its docstring is the summary of the route.
     status : int
         The status of the answer if nothing fails.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
     problems : tuple of exception classes
-        What may go wrong beside what may go wrong everywhere.
+        The errors of the route, beside those of all routes.
     media_type : str
         The type of the answer's content.
     is_page : bool
-        Whether it is for browsers: it answers with pages, and takes forms, and a key as a cookie.
+        Whether it is for browsers: it answers with pages, takes forms, and a key in a cookie.
     """
 
     method: str
@@ -125,9 +125,12 @@ async def ask(request: Request) -> object:
 async def ask_many(request: Request) -> object:
     """Take many decisions in one transaction; decision i has the key Idempotency-Key/i."""
     outcomes = await request.study.ask_many(request.body.count, **_ask_options(request))
-    decisions = [outcome for outcome in outcomes if isinstance(outcome, Decision)]
-    request.service.metrics.count("asks", len(decisions))
+    request.service.metrics.count("asks", sum(isinstance(item, Decision) for item in outcomes))
     return {"decisions": [_outcome_as_json(outcome) for outcome in outcomes]}
+
+
+def _outcome_as_json(outcome: Decision | Exception) -> object:
+    return outcome.as_json() if isinstance(outcome, Decision) else make_document(outcome)
 
 
 def _ask_options(request: Request) -> JsonObject:
@@ -142,10 +145,6 @@ def _ask_options(request: Request) -> JsonObject:
         with suppress(UnicodeDecodeError):
             key = key.encode("latin-1").decode()
     return {"key": key, "exclude": body.exclude, "metadata": body.metadata} | body.context
-
-
-def _outcome_as_json(outcome: Decision | Exception) -> object:
-    return outcome.as_json() if isinstance(outcome, Decision) else make_document(outcome)
 
 
 async def tell(request: Request) -> None:
@@ -165,12 +164,12 @@ async def tell_many(request: Request) -> object:
 
 
 async def tell_sum(request: Request) -> None:
-    """Record a sum of rewards; told twice, it counts twice."""
+    """Record a sum of rewards; a sum that is told twice counts twice."""
     await request.study.tell_sum(**request.body)
 
 
 async def correct(request: Request) -> None:
-    """Set right what was told of a decision by mistake."""
+    """Replace feedback that was told by mistake."""
     await request.study.correct(request.path["id"], **request.body)
 
 
@@ -201,17 +200,17 @@ async def create_study(request: Request) -> object:
     """Create a study from the entries of a study file; the policy is one that is installed."""
     table: JsonObject = request.body
     name = check_line("name", table.get("name"))
-    if name.strip() in ("", ".", ".."):  # programs leave such a part of a path out
+    if name.strip() in ("", ".", ".."):  # programs leave such a part out of a path
         raise ValueError(f"name must not be '.', '..' or blank, got {short_repr(name)}")
     if not request.key.sees(name):
-        # The same answer whether there is such a study or not.
+        # The answer does not show whether there is such a study.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
     async with AsyncStudy.create_from(request.service.settings.storage, table) as opened:
         return await asyncio.to_thread(_describe_study, opened.study)
 
 
 async def show_study(request: Request) -> object:
-    """Show a study: policy, arms, and how far it is."""
+    """Show a study: its policy, its arms, and its progress."""
     return await asyncio.to_thread(_describe_study, request.study.study)
 
 
@@ -258,7 +257,7 @@ async def show_recommendation(request: Request) -> object:
 
 
 async def show_means(request: Request) -> object:
-    """Show the means of what was told, with intervals that hold at all times."""
+    """Show the means of the feedback by arm, with intervals that hold at all times."""
     means = await request.study.means(most_events=MOST_EVENTS)
     if means is None:
         raise RuntimeError(f"more than {MOST_EVENTS:,} events are yet to be read: ask for history")
@@ -331,7 +330,7 @@ def _form_route(path: str, right: str | None, handler: Handler) -> Route:
     return Route("POST", path, right, handler, 303, request=JsonObject, is_page=True)
 
 
-# The routes of most requests come first: they are compared with a path in this order.
+# The routes of most requests come first, since a path is compared with them in this order.
 ROUTES: Final = (
     Route("POST", _DECISIONS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody,
           problems=_ASK_PROBLEMS),

@@ -1,4 +1,4 @@
-"""Settings of a service, and the environment variable that hands them to its processes."""
+"""Settings of a service, and the environment variable that passes them to its processes."""
 
 import ipaddress
 from pathlib import Path
@@ -23,9 +23,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_open : int
         How many studies are open at once, in each process.
     max_body : int
-        The length of the longest body, in bytes.
+        The largest length of a request's body, in bytes.
     body_seconds : float
-        How long the body of a request may take to arrive.
+        How long the body of a request may take to arrive, in seconds.
     """
 
     storage: str
@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only programs on this machine reach a host.
+    """Return whether a host is reached from this machine only.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def is_loopback(host: str) -> bool:
 
 
 def load_policies(settings: Settings) -> list[type]:
-    """Return the operator's own policies; import the packages that add settings."""
+    """Return the operator's own policies; also import the packages that add settings."""
     from keyhole.experiment import setting_registry, spec_factories
 
     setting_registry.import_plugins()
