@@ -62,9 +62,10 @@ def serve(
     import msgspec
     import uvicorn
 
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
-    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback, load_policies
+    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback
     from keyhole.study.storage import normalize_address, open_store
 
     settings = Settings(
@@ -73,7 +74,8 @@ def serve(
         policies=policy_names or [],
         max_open=max_open,
     )
-    load_policies(settings)  # so that a wrong one is refused once, before processes start
+    # A wrong policy is refused once, before processes start.
+    load_user_policies(settings.policies)
     open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):
         raise ValueError(

@@ -121,9 +121,10 @@ def delete(
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
     """Open a study, whose policy may be one that `--policy` names."""
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=load_user_policies(policy_names))
+    return Study.open(storage, name, policies=load_user_policies(policy_names or []))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
@@ -251,9 +252,11 @@ def restore(
     policy_names: PolicyFiles = None,
 ) -> None:
     """Create a study from an export."""
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name, policies=load_user_policies(policy_names)).close()
+    policies = load_user_policies(policy_names or [])
+    Study.restore(storage, path, name=name, policies=policies).close()
 
 
 @add_command(app, "keyhole study backup items.db monday.db")
@@ -347,18 +350,6 @@ def make_other_policy(
     parameters = {key: value for key, value in values.items() if key in parameter_names}
     facts = {key: value for key, value in values.items() if key not in parameters}
     return policy_class.from_parameters(parameters), facts
-
-
-def load_user_policies(names: list[str] | None) -> list[type["Policy"]]:
-    """Return the classes given as ``file.py:Class``; import the packages that add settings."""
-    from keyhole.experiment import setting_registry, spec_factories
-
-    # Policies of installed packages are found by name only after their import.
-    setting_registry.import_plugins()
-    for name in names or []:
-        if not spec_factories.is_policy_file(name):
-            raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
-    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names or []]
 
 
 def parse_json(name: str, text: str) -> object:

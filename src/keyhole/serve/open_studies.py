@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from threading import Lock
 from typing import Final
 
+from keyhole.experiment.spec_factories import load_user_policies
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.settings import Settings, load_policies
+from keyhole.serve.settings import Settings
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
 from keyhole.study.log_export import EventFormatter
 from keyhole.validate import check_line
@@ -67,7 +68,7 @@ class OpenStudies:
 
     def __init__(self, settings: Settings) -> None:
         self._storage = settings.storage
-        self._policies = load_policies(settings)
+        self._policies = load_user_policies(settings.policies)
         self._max_open = settings.max_open
         self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
         # A request that opens a study uses one of `max_open` slots, so that of `max_open` open

@@ -1,7 +1,6 @@
 """Settings of a service, and the environment variable that passes them to its processes."""
 
 import ipaddress
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -48,12 +47,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def load_policies(settings: Settings) -> list[type]:
-    """Return the operator's own policies; also import the packages that add settings."""
-    from keyhole.experiment import setting_registry, spec_factories
-
-    setting_registry.import_plugins()
-    names = settings.policies
-    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names]
