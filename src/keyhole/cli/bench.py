@@ -56,7 +56,7 @@ def run_bench(
             progress=not quiet,
         )
     except (ValueError, FileNotFoundError) as error:
-        # Options have the names of the arguments.
+        # The message begins with the name of an argument, which is that of its option.
         if str(error).startswith(("policies", "problems", "seed")):
             raise type(error)(f"--{error}") from error
         raise
@@ -71,8 +71,8 @@ def run_bench(
     if as_latex:
         _print_latex(summaries)
         return
-    # Yardsticks know what is unknown in practice, and are not ranked. Where only yardsticks have
-    # played, none is the best.
+    # Yardsticks know what is unknown in practice, and are not ranked: if only yardsticks have
+    # played, no policy is the best.
     ranked = [summary for summary in summaries if summary.ranked]
     if verbose or not ranked:
         _print_standings(summaries)

@@ -97,7 +97,7 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
         )
     if not as_json:
         _print_sweep(spec)
-    startup = process_time()  # the CPU time so far; a run needs about as much to start
+    startup = process_time()  # CPU seconds so far: a run takes about as many to start
     size = forecast(spec, threads=threads)
     content = asdict(size) | {"starting": startup, "on": on}
     print_result(content, *_forecast_lines(size, startup), as_json=as_json)

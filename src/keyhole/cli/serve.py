@@ -1,4 +1,4 @@
-"""The commands `keyhole serve`: studies over HTTP, and the keys of those who may ask them."""
+"""The commands `keyhole serve`: studies over HTTP, and the API keys of the service."""
 
 import os
 from typing import Annotated, Final
@@ -48,7 +48,7 @@ def serve(
 
     Requests need a key once the database has one (keyhole serve key add). Without any key only
     127.0.0.1 is served.
-    SIGTERM ends it: what was accepted is answered first.
+    SIGTERM ends the service, after it has answered the requests that it has accepted.
     """
     require_extra("serve", "keyhole serve")
     if context.invoked_subcommand is not None:

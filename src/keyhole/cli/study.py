@@ -35,8 +35,8 @@ app = typer.Typer(
 Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 
 
-def _name_or_only_study(context: typer.Context, name: str | None) -> str | None:
-    """Return the name if it is given, else the name of the only study in the storage."""
+def _find_study_name(context: typer.Context, name: str | None) -> str | None:
+    """Return the given name, or that of the only study; refuse a choice among several."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -51,7 +51,7 @@ Name = Annotated[
         help="The study; optional if it is the only one and nothing follows.",
         default_factory=lambda: None,
         show_default=False,
-        callback=_name_or_only_study,
+        callback=_find_study_name,
     ),
 ]
 
@@ -297,12 +297,12 @@ def import_results(
     """Begin a new study, just created, from past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
-    that learn as well from decisions of others, and only rows in the order of time that were not
-    selected by their rewards. Other commands that write to the study wait meanwhile.
+    that learn as well from decisions of others. Rows must be in the order of time, and not selected
+    by their rewards. Other commands that write to the study wait meanwhile.
 
     Rows that may yet convert would count as 0: leave them out, or give --shown-at and
-    --converted-at. They are then left out for you or, with --key, are pending until they are told
-    (keyhole study tell --by-key) or expire.
+    --converted-at. Then the import leaves them out or, with --key, makes them pending until they
+    are told (keyhole study tell --by-key) or expire.
     """
     columns = {
         "arm": arm,
@@ -341,7 +341,7 @@ def make_other_policy(
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
-    # Each argument is a parameter or a fact. The number of arms is not given, since the study knows
+    # Each argument is a parameter or a fact. The number of arms cannot be given: the study knows
     # it, and it may grow.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
@@ -353,7 +353,7 @@ def make_other_policy(
 
 
 def parse_json(name: str, text: str) -> object:
-    """Return the value of JSON; errors call it `name`."""
+    """Return the value of a JSON text; errors call it `name`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -377,7 +377,7 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
             content = tomllib.loads(f"value = {text}")
         except (tomllib.TOMLDecodeError, RecursionError):
             content = {}
-        # A text with a line break may be TOML with more keys than one.
+        # A text with a line break may be TOML with several keys.
         values[name] = content["value"] if content.keys() == {"value"} else text
     return values
 

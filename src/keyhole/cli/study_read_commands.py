@@ -1,4 +1,4 @@
-"""The commands `keyhole study` that change nothing: show, history, replay, check, plan."""
+"""The commands `keyhole study` that do not change a study: show, history, replay, check, plan."""
 
 import time
 from collections.abc import Mapping
@@ -51,8 +51,8 @@ def history(study: Any, as_json: AsJson = False) -> None:
         else:
             when = datetime.fromtimestamp(event.pop("at"), UTC)
             time_text = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-            # The position of the random stream and the whole definition are left out. They are long
-            # and of use to programs alone, which have --json.
+            # The position of the random stream and the whole definition are left out: they are long
+            # and only programs use them, with --json.
             fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
                 fields["policy"] = event["head"]["policy"]
@@ -270,9 +270,9 @@ def plan(
     """Simulate how many decisions a test takes until it ends.
 
     A test ends when its policy has settled each arm: BestArmStopping, the default, names the best
-    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME,
-    policy and threshold are those of the study, and means that are not given those so far. All
-    decisions count from the first one on. The same arguments print the same numbers.
+    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME, the
+    policy and the threshold are those of the study; so are the means, unless --means gives others.
+    All decisions count from the first one on. The same arguments print the same numbers.
     """
     from keyhole.contract.reward_units import UNIT
     from keyhole.experiment.spec_factories import make_policy, make_problem
@@ -323,11 +323,11 @@ def plan(
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
-    """Return the names, "" where there is none, and the numbers of a list as ``A=.04,.05``."""
+    """Return the names and the means in a list as ``A=.04,.05``; a missing name is ""."""
     pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
-    if given_names := list(filter(None, names)):
-        check_distinct("the names in --means", given_names)
+    if arm_names := list(filter(None, names)):
+        check_distinct("the names in --means", arm_names)
     try:
         return names, [float(number) for _, _, number in pairs]
     except ValueError:

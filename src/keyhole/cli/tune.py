@@ -29,7 +29,7 @@ class _Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front of a file's name; without words, show the help."""
         args = args or ["--help"]
-        # What is no command is taken for a file, so that errors name the file.
+        # A word that is no command is taken for a file, so that errors name the file.
         if args[0] not in (*self.commands, "--help"):
             hint = suggestion(args[0], self.commands)
             if hint and not args[0].startswith("-") and not Path(args[0]).exists():
@@ -138,8 +138,8 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
 
     tune = load_tune(folder)
     result = summary.summarize(tune)
-    # On standard error: a script that reads the command from standard output sees nothing else
-    # there, and its user is still warned.
+    # Warnings go to standard error: a script reads the command from standard output, and its user
+    # is still warned.
     for text in summary.format_warnings(tune):
         typer.echo(text, err=True)
     lines = [result.command_line, text_table(*result.table), *result.sentences]
@@ -214,14 +214,15 @@ def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
 
     trials = make_dry_run(spec, _DRY_RUNS)
     if as_json:
-        print_json([dict(zip(("arm", "limit", "command"), t, strict=True)) for t in trials])
+        names = ("arm", "limit", "command")
+        print_json([dict(zip(names, trial, strict=True)) for trial in trials])
         return
     counts = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
     if spec.search:
         counts = {"parameter": spec.search.space.names, **counts}
     counts_text = ", ".join(count_text(len(values), word) for word, values in counts.items())
     if len(spec.arms) > 1:
-        # As the hazard policies do, which try a new arm in every second run.
+        # The hazard policies try a new arm in every second run.
         run_count = 2 * len(spec.arms)
         counts_text += (
             f"; each arm is run once within about {run_count:,} runs, and an answer takes more"
