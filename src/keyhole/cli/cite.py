@@ -32,7 +32,7 @@ def cite(
     name: Annotated[str | None, Argument(help="Policy, entry, data set; default Keyhole.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print BibTeX of Keyhole, or of the works that a policy, entry or data set names."""
+    """Print BibTeX of Keyhole, or of the works behind a name."""
     works = {}
     if name is not None:
         sources = dict(_list_sources())
