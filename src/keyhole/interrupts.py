@@ -1,4 +1,4 @@
-"""Ctrl-C: its delay during code that must not be interrupted, and its difference from errors."""
+"""Ctrl-C: a delay for code that must not be interrupted, and errors that are told from Ctrl-C."""
 
 import signal
 import threading
@@ -44,9 +44,9 @@ def delayed_interrupts() -> Iterator[None]:
 
 @contextmanager
 def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
-    """Replace errors that users' code raises within the block, also an exit; not a Ctrl-C.
+    """Replace errors that users' code raises within the block, exits included, but not a Ctrl-C.
 
-    `replace` returns the error to raise instead, or the same one.
+    `replace` returns the error to raise in place of its argument, or the argument itself.
 
     Examples
     --------
@@ -64,9 +64,9 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
             handler(number, frame)
 
     # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
-    # Python. In all other cases, a KeyboardInterrupt is one that the code itself raises.
+    # Python. In all other cases the code itself has raised a KeyboardInterrupt.
     is_main = threading.current_thread() is threading.main_thread()
-    if is_noted := callable(handler) and is_main:
+    if has_own_handler := callable(handler) and is_main:
         signal.signal(signal.SIGINT, note_signal)
     try:
         yield
@@ -77,5 +77,5 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
         raise replacement from error
     finally:
         # The code may have set a handler of its own, which stays.
-        if is_noted and signal.getsignal(signal.SIGINT) is note_signal:
+        if has_own_handler and signal.getsignal(signal.SIGINT) is note_signal:
             signal.signal(signal.SIGINT, handler)

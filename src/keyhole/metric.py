@@ -1,4 +1,4 @@
-"""Metrics, such as the reward lost: name, title, unit, and which of two values is better."""
+"""Metrics, such as the regret: their names, titles, units, and which of two values is better."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,8 +30,8 @@ class Metric:
         How figures show it: as a mean; on an axis that begins at 0; as a share, with its exact
         interval, if it is 0 or 1 in every replication; or as the logarithm of the mean per arm.
     per_arm : bool, default False
-        Whether each arm has one; that of arm 1 is called ``pulls[1]``, that of an arm with the name
-        red ``pulls[red]``.
+        Whether each arm has a value of its own, which is called ``pulls[1]`` for arm 1, or
+        ``pulls[red]`` for an arm with the name red.
     detail : bool, default False
         Whether it is kept only on request.
 
