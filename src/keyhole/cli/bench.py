@@ -90,18 +90,17 @@ def _print_latex(summaries: "Sequence[SituationSummary]") -> None:
     note = "Bold: no other is clearly better, by a paired 95 % interval."
     for summary in summaries:
         table = situation_table(summary)
-        is_first_by_row = [
-            not standing.is_yardstick and standing.firsts == len(standing.ranks)
-            for standing in summary.standings
-        ]
-        bold = {(row, 0) for row, is_first in enumerate(is_first_by_row) if is_first}
+        bold = {
+            (row, 0)
+            for row, standing in enumerate(summary.standings)
+            if not standing.is_yardstick and standing.firsts == len(standing.ranks)
+        }
         typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
         for problem in summary.problems:
             table = policies_on_problem_table(problem)
             rank = table.head.index("rank")
             bold = {(i, 1) for i, row in enumerate(table.rows) if row[rank] == "1"}
-            typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold))
-            typer.echo()
+            typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
 
 
 def _print_standings(summaries: "Sequence[SituationSummary]") -> None:

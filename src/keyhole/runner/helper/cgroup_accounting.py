@@ -28,14 +28,6 @@ class ControlGroup:
             self.leave()
             raise
 
-    def start(self) -> None:
-        """Start to count the CPU time of a run, in its init."""
-        self._at_start = self.cpu_used()
-
-    def cpu(self) -> float:
-        """Return the CPU seconds that the other processes of the group have used since `start`."""
-        return self.cpu_used() - self._at_start
-
     def cpu_used(self) -> float:
         """Return the CPU seconds that the group has ever used, without those of this process."""
         columns = os.pread(self._cpu_stat, 4096, 0).split()

@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
@@ -39,15 +40,17 @@ def main() -> None:
             channel.sendall(encode_frame({"refused": error.strerror or str(error)}))
         return
     group = None
+    read_cpu = reaped_cpu_seconds
     with suppress(OSError):
         group = ControlGroup()
+        read_cpu = group.cpu_used
     try:
         channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
         while runner.wait_for_request():
             request = read_frame(channel.recv)
             if request is None:
                 break
-            answer = _run_command(_receive_files(request[0], channel), runner, mechanism, group)
+            answer = _run_command(_receive_files(request[0], channel), runner, mechanism, read_cpu)
             if answer is None:
                 break
             channel.sendall(answer)
@@ -72,14 +75,17 @@ def _run_command(
     request: dict[str, Any],
     runner: "_RunnerConnection",
     mechanism: Mechanism,
-    group: ControlGroup | None,
+    read_cpu: Callable[[], float],
 ) -> bytes | None:
-    """Run a command; return the answer as a frame, or None if the runner has ended."""
+    """Run a command; return the answer as a frame, or None if the runner has ended.
+
+    `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
+    """
     # A socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd, so that
     # the run could write an answer instead of its init.
     helper_end, init_end = socket.socketpair()
     start = time.monotonic()
-    cpu_before = _read_cpu_seconds(group)
+    cpu_before = read_cpu()
     with helper_end:
         with init_end:
             try:
@@ -92,7 +98,7 @@ def _run_command(
             if init == 0:
                 # If the init held this end open, it would not notice the end of the helper.
                 helper_end.close()
-                _run_init(request, init_end.fileno(), mechanism, group)
+                _run_init(request, init_end.fileno(), mechanism, read_cpu)
         _close_files(request["passed"])
         answer = bytearray()
         seconds = request["limit"] + request["grace"] + _ANSWER_SECONDS
@@ -107,14 +113,10 @@ def _run_command(
     if not is_complete:
         reason = "the supervisor of the run was stopped"
         fields = {"outcome": "out of time", "seconds": time.monotonic() - start, "reason": reason}
-        return encode_frame(fields | {"cpu": _read_cpu_seconds(group) - cpu_before})
+        return encode_frame(fields | {"cpu": read_cpu() - cpu_before})
     if not is_frame(answer):
         return encode_frame({"lost": "the supervisor of the run was killed"})
     return bytes(answer)
-
-
-def _read_cpu_seconds(group: ControlGroup | None) -> float:
-    return reaped_cpu_seconds() if group is None else group.cpu_used()
 
 
 def _close_files(files: list[int]) -> None:
@@ -123,12 +125,12 @@ def _close_files(files: list[int]) -> None:
 
 
 def _run_init(
-    request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
+    request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> NoReturn:
     # An init must never return into the loop of the helper: it exits whatever happens.
     status = 1
     try:
-        supervise(request, helper, mechanism, group)
+        supervise(request, helper, mechanism, read_cpu)
         status = 0
     except Exception:
         traceback.print_exc()

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from . import process_tree
-from .cgroup_accounting import ControlGroup
 from .framing import encode_frame
 from .kill_mechanisms import Mechanism
 from .linux_syscalls import LINUX, set_dumpable
@@ -76,20 +75,24 @@ class OutputCapture:
 
 
 class UsageMeter:
-    """Meter of the CPU seconds and the peak memory, in bytes, of all processes below this one."""
+    """Meter of the CPU seconds and the peak memory, in bytes, of all processes below this one.
 
-    def __init__(self, cpu: float | None, memory: int | None, group: ControlGroup | None) -> None:
+    `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
+    """
+
+    def __init__(
+        self, cpu: float | None, memory: int | None, read_cpu: Callable[[], float]
+    ) -> None:
         self._cpu_limit = cpu or math.inf
         self._memory_limit = memory or math.inf
         self.cpu = 0.0
         self.memory = 0
-        self._group = group
+        self._read_cpu = read_cpu
+        self._cpu_before = read_cpu()
         self._cpu_by_process: dict[tuple[int, int], float] = {}
         self._resident = 0
         self._interval = _MIN_INTERVAL
         self.next_sample = time.monotonic() + _MIN_INTERVAL
-        if group is not None:
-            group.start()
 
     def is_over_limit(self) -> bool:
         """Return whether the CPU or memory limit is exceeded."""
@@ -140,9 +143,7 @@ class UsageMeter:
         self._raise_cpu_to(reaped_cpu_seconds())
 
     def _raise_cpu_to(self, *sums: float) -> None:
-        if self._group is not None:
-            sums = (*sums, self._group.cpu())
-        self.cpu = max(self.cpu, *sums)
+        self.cpu = max(self.cpu, self._read_cpu() - self._cpu_before, *sums)
 
 
 def reaped_cpu_seconds() -> float:
@@ -237,7 +238,7 @@ def _set_limits(request: dict[str, Any]) -> None:
 
 
 def supervise(
-    request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
+    request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> None:
     """Supervise one run from start to end, as its init; send the answer to the helper.
 
@@ -249,7 +250,7 @@ def supervise(
     set_dumpable(False)  # the run must not write to the memory or descriptors of its init
     asleep_before = _seconds_asleep()
     output = OutputCapture(request["output"])
-    meter = UsageMeter(request["cpu"], request["memory"], group)
+    meter = UsageMeter(request["cpu"], request["memory"], read_cpu)
     children = _Children()
     main = start_command(request, output.writing)
     for descriptor in (output.writing, *request["passed"]):
