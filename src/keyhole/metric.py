@@ -53,10 +53,8 @@ class Metric:
     def __post_init__(self) -> None:
         """Check the values, and make default words from the name."""
         check_line("name", self.name)
-        name_in_words = check_line(
-            f"words of {self.name}", self.words or self.name.replace("_", " ")
-        )
-        object.__setattr__(self, "words", name_in_words)
+        name_in_words = self.words or self.name.replace("_", " ")
+        object.__setattr__(self, "words", check_line(f"words of {self.name}", name_in_words))
         check_choice(f"better of {self.name}", self.better, get_args(Better))
         check_choice(f"drawn of {self.name}", self.drawn, get_args(Drawn))
 
@@ -78,8 +76,7 @@ class Metric:
         >>> Metric("reward", better="higher").rank({"A": 1.0, "B": 2.0, "C": 1.0})
         ['B', 'A', 'C']
         """
-        sign = 1.0 if self.better == "lower" else -1.0
-        return sorted(means, key=lambda name: sign * means[name])
+        return sorted(means, key=lambda name: means[name], reverse=self.better == "higher")
 
     def of(self, arm: int | str) -> Self:
         """Return the metric of one arm, by its number or the text of its name."""

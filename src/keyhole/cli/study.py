@@ -304,15 +304,10 @@ def import_results(
     --converted-at. Then the import leaves them out or, with --key, makes them pending until they
     are told (keyhole study tell --by-key) or expire.
     """
-    columns = {
-        "arm": arm,
-        "reward": reward,
-        "converted_at": converted_at,
-        "shown_at": shown_at,
-        "key": key,
-    }
-    csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-    imported_count = study.import_csv(path, within=within, **columns, **csv_format)
+    imported_count = study.import_csv(
+        path, arm=arm, reward=reward, converted_at=converted_at, shown_at=shown_at, within=within,
+        key=key, delimiter=delimiter, date_format=date_format, decimal=decimal,
+    )  # fmt: skip
     pending = imported_count and len(study.pending)
     text = "imported before, nothing is changed"
     if imported_count:

@@ -192,10 +192,11 @@ def validate(
     """Compare the recommended parameters with the default on instances kept aside."""
     from keyhole.tune import SavedSpaceTune, Tuner, summary
 
-    path = str(Path(instances).absolute())
-    readers = {".txt": "file", ".csv": "csv"}
-    reader = readers.get(Path(path).suffix) if Path(path).is_file() else None
-    entry = {reader: path} if reader else path
+    path = Path(instances).absolute()
+    reader = {".txt": "file", ".csv": "csv"}.get(path.suffix)
+    entry: str | dict[str, str] = str(path)  # of a spec: a pattern, or a file that lists instances
+    if reader and path.is_file():
+        entry = {reader: str(path)}
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
     tuner.validate(entry, workers=workers, on=on, progress=not quiet)
     tune = SavedSpaceTune.load(folder)

@@ -92,11 +92,10 @@ def add_key(
     """Add a key to a database; return its text, which is not stored, and the stored key."""
     check_choice("right", right, RIGHTS)
     seconds = check_number("lifetime", to_seconds("lifetime", lifetime), _LIFETIMES)
-    key = f"kh_{secrets.token_urlsafe(32)}"
-    until = time.time() + seconds
     check_line("who", who)
     check_line("studies", studies)
-    api_key = ApiKey(_digest_key(key), who, right, studies, until)
+    key = f"kh_{secrets.token_urlsafe(32)}"
+    api_key = ApiKey(_digest_key(key), who, right, studies, until=time.time() + seconds)
     with closing(open_store(storage)) as store:
         store.add_api_key(astuple(api_key))
     return key, api_key

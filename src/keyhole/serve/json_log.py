@@ -31,12 +31,11 @@ class JsonFormatter(logging.Formatter):
 
 def make_log_config(level: str) -> dict[str, object]:
     """Return the configuration of the logs, for `logging.config`."""
-    handler = {"class": "logging.StreamHandler", "formatter": "json"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": JsonFormatter}},
-        "handlers": {"stderr": handler},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "loggers": {
             name: {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
             for name in ("keyhole.serve", "uvicorn")

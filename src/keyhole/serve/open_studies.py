@@ -78,8 +78,7 @@ class OpenStudies:
     @property
     def in_memory(self) -> list[Study]:
         """The studies that are open now."""
-        entries = self._entries.values()
-        return [entry.study.study for entry in entries if hasattr(entry, "study")]
+        return [entry.study.study for entry in self._entries.values() if hasattr(entry, "study")]
 
     @asynccontextmanager
     async def use(self, name: str) -> AsyncIterator[OpenStudy]:

@@ -212,8 +212,7 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
 def _move_descriptors(files: list[int], other_file: int) -> int:
     """Give files the descriptors 0, 1, ...; return a new descriptor of another file."""
     # All are first copied to higher numbers: dup2 could close a file that is still to be moved.
-    all_files = (*files, other_file)
-    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in all_files]
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in [*files, other_file]]
     for number, copy in enumerate(copies[:-1]):
         os.dup2(copy, number)
     return copies[-1]
