@@ -265,18 +265,18 @@ class Runner:
                 raise ValueError("the runner must be open, got one that is closed")
             start = time.monotonic()
             answer, printed = self._request(request, descriptors)
-        if "lost" in answer:
-            return CommandResult("lost", time.monotonic() - start, reason=answer["lost"])
-        return CommandResult(**answer, output=printed)
+        # The answer has no seconds if they were not measured by the init of the run.
+        fields = {"seconds": time.monotonic() - start} | answer
+        return CommandResult(**fields, output=printed)
 
     def _request(
         self, request: dict[str, Any], passed: Sequence[int]
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the answer of the helper to a request; replace a helper that gives none."""
+        """Return the fields of a result, and the output; replace a helper that does not answer."""
         try:
             helper = self._helper = self._helper or Helper(self.mechanism)
         except OSError as error:
-            return {"lost": f"no helper: {error.strerror}"}, b""
+            return {"outcome": "lost", "reason": f"no helper: {error.strerror}"}, b""
         answer = None
         try:
             if not self.closed:  # `close` does not stop a helper that is still being started
@@ -290,7 +290,7 @@ class Runner:
                 helper.stop()
         if answer is None:
             reason = "the runner was closed" if self.closed else "the runner's helper was ended"
-            return {"lost": reason}, b""
+            return {"outcome": "lost", "reason": reason}, b""
         return answer
 
     def close(self) -> None:

@@ -84,7 +84,6 @@ def _run_command(
     # A socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd, so that
     # the run could write an answer instead of its init.
     helper_end, init_end = socket.socketpair()
-    start = time.monotonic()
     cpu_before = read_cpu()
     with helper_end:
         with init_end:
@@ -92,9 +91,8 @@ def _run_command(
                 init = mechanism.fork()
             except OSError as error:
                 _close_files(request["passed"])
-                return encode_frame(
-                    {"lost": f"no process could be forked: {os.strerror(error.errno or 0)}"}
-                )
+                reason = f"no process could be forked: {os.strerror(error.errno or 0)}"
+                return encode_frame({"outcome": "lost", "reason": reason})
             if init == 0:
                 # If the init held this end open, it would not notice the end of the helper.
                 helper_end.close()
@@ -112,10 +110,11 @@ def _run_command(
         return None
     if not is_complete:
         reason = "the supervisor of the run was stopped"
-        fields = {"outcome": "out of time", "seconds": time.monotonic() - start, "reason": reason}
-        return encode_frame(fields | {"cpu": read_cpu() - cpu_before})
+        cpu = read_cpu() - cpu_before
+        return encode_frame({"outcome": "out of time", "reason": reason, "cpu": cpu})
     if not is_frame(answer):
-        return encode_frame({"lost": "the supervisor of the run was killed"})
+        reason = "the supervisor of the run was killed"
+        return encode_frame({"outcome": "lost", "reason": reason})
     return bytes(answer)
 
 
