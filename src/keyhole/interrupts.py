@@ -1,7 +1,6 @@
 """Ctrl-C: a delay for code that must not be interrupted, and errors that are told from Ctrl-C."""
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -26,20 +25,25 @@ def delayed_interrupts() -> Iterator[None]:
         signals.append(number)
 
     handler = signal.getsignal(signal.SIGINT)
-    try:
-        if handler is None:  # it was not set from Python, so it could not be restored
-            raise ValueError
-        signal.signal(signal.SIGINT, note_signal)
-    except ValueError:  # not the main thread of the main interpreter
-        yield
-        return
+    # A handler that was not set from Python is None, and could not be restored.
+    is_delayed = handler is not None and _set_handler(note_signal)
     try:
         yield
     finally:
-        # The former handler is set first, since the signal that is raised below is for it.
-        signal.signal(signal.SIGINT, handler)
+        if is_delayed:
+            # The former handler is set first, since the signal that is raised below is for it.
+            signal.signal(signal.SIGINT, handler)
         if signals:
             signal.raise_signal(signal.SIGINT)
+
+
+def _set_handler(handler: Callable[[int, FrameType | None], None]) -> bool:
+    """Set the handler of Ctrl-C; return False outside the main thread of the main interpreter."""
+    try:
+        signal.signal(signal.SIGINT, handler)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager
@@ -65,9 +69,7 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
 
     # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
     # Python. In all other cases the code itself has raised a KeyboardInterrupt.
-    is_main = threading.current_thread() is threading.main_thread()
-    if has_own_handler := callable(handler) and is_main:
-        signal.signal(signal.SIGINT, note_signal)
+    is_noted = callable(handler) and _set_handler(note_signal)
     try:
         yield
     except BaseException as error:
@@ -77,5 +79,5 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
         raise replacement from error
     finally:
         # The code may have set a handler of its own, which stays.
-        if has_own_handler and signal.getsignal(signal.SIGINT) is note_signal:
+        if is_noted and signal.getsignal(signal.SIGINT) is note_signal:
             signal.signal(signal.SIGINT, handler)

@@ -86,13 +86,13 @@ def _list_sources() -> Iterator[tuple[str, str]]:
             text = notes.read_text(encoding="utf-8")
             yield folder.name, text
             for file in folder.iterdir():
-                if file.name.endswith(".csv"):
-                    yield file.name.removesuffix(".csv"), _find_notes(file.name, text)
+                name, _, ending = file.name.rpartition(".")
+                if ending == "csv":
+                    yield name, _find_notes(name, text)
 
 
-def _find_notes(file: str, notes: str) -> str:
-    """Return the item about a file in the notes on its folder, or all notes if there is none."""
-    name = file.removesuffix(".csv")
+def _find_notes(name: str, notes: str) -> str:
+    """Return the item about a data set in the notes on its folder; all notes if there is none."""
     items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", notes, re.MULTILINE | re.DOTALL)
     texts = [text for names, text in items if name in names.split(", ")]
     return " ".join(texts) or notes

@@ -106,15 +106,14 @@ def show(study: Any, as_json: AsJson = False) -> None:
         typer.echo("chance to be best: " + chances_text(content["best_chances"], len(pending)))
     if means is None:
         typer.echo(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
-    expired = frozenset(expired_ids)
+    remarks = dict.fromkeys(expired_ids, ", expired: to ask again")
     now = time.time()
     overdue = sum(
-        decision.id not in expired and rule.has_expired(now - decision.at.timestamp(), 0)
+        decision.id not in remarks and rule.has_expired(now - decision.at.timestamp(), 0)
         for decision in pending
     )
     if overdue:
         typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
-    remarks = {id: ", expired: to ask again" for id in expired}
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         f"{remarks.get(decision.id, '')}"

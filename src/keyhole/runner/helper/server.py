@@ -98,24 +98,23 @@ def _run_command(
                 helper_end.close()
                 _run_init(request, init_end.fileno(), mechanism, read_cpu)
         _close_files(request["passed"])
-        answer = bytearray()
         seconds = request["limit"] + request["grace"] + _ANSWER_SECONDS
-        is_complete = runner.read_answer(helper_end.fileno(), answer, seconds)
+        answer = runner.read_answer(helper_end.fileno(), seconds)
         if runner.has_runner_ended:
             _stop_init(helper_end, init)
-        elif not is_complete:
+        elif answer is None:
             os.kill(init, signal.SIGKILL)
     mechanism.reap(init)
     if runner.has_runner_ended:
         return None
-    if not is_complete:
+    if answer is None:
         reason = "the supervisor of the run was stopped"
         cpu = read_cpu() - cpu_before
         return encode_frame({"outcome": "out of time", "reason": reason, "cpu": cpu})
     if not is_frame(answer):
         reason = "the supervisor of the run was killed"
         return encode_frame({"outcome": "lost", "reason": reason})
-    return bytes(answer)
+    return answer
 
 
 def _close_files(files: list[int]) -> None:
@@ -169,22 +168,23 @@ class _RunnerConnection:
         """Wait for a request; return False if the runner has ended."""
         return self._wait(math.inf) == self._channel
 
-    def read_answer(self, source: int, answer: bytearray, seconds: float) -> bool:
-        """Append the answer of an init, from the descriptor `source`, to `answer`.
+    def read_answer(self, source: int, seconds: float) -> bytes | None:
+        """Return the answer of an init from the descriptor `source`, all up to its end.
 
-        Return False if the runner ends first, or the seconds have passed.
+        Return None if the runner ends first, or the seconds have passed.
         """
+        answer = bytearray()
         end = time.monotonic() + seconds
         self._poll.register(source, select.POLLIN)
         try:
             while (ready := self._wait(end)) == source:
                 data = os.read(source, 1 << 16)
                 if not data:
-                    return True
+                    return bytes(answer)
                 answer += data
             # The runner sends nothing during a run: its channel is readable once it has ended.
             self.has_runner_ended = ready is not None or self.has_runner_ended
-            return False
+            return None
         finally:
             self._poll.unregister(source)
 
