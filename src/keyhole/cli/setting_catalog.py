@@ -13,20 +13,19 @@ from keyhole.spec_values.problem_factory import find_docstring_section
 
 def print_catalog(name: str | None, as_json: bool) -> None:
     """Print the catalog of a setting, of the policies of this name, or of all settings."""
-    descriptions = []
-    if name is not None and name not in setting_registry.setting_names():
+    if name is None:  # warns of broken settings
+        descriptions = list(map(_describe_setting, setting_registry.all_settings()))
+    elif name in setting_registry.setting_names():
+        descriptions = [_describe_setting(setting_registry.find_setting(name))]
+    else:
         descriptions = [
             {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
             for setting in setting_registry.all_settings()
             for policy in setting.policies.values()
             if policy.__name__.casefold() == name.casefold()
         ]
-    if not descriptions:
-        if name is None:  # warns of broken settings
-            settings = list(setting_registry.all_settings())
-        else:
-            settings = [setting_registry.find_setting(name)]
-        descriptions = list(map(_describe_setting, settings))
+        if not descriptions:
+            setting_registry.find_setting(name)  # raises the error of an unknown name
     if as_json:
         print_json(descriptions)
         return

@@ -186,17 +186,16 @@ class Runner:
         if mechanism is not None:
             names = [check_choice("mechanism", mechanism, MECHANISMS)]
         refusals = []
-        self._helper: Helper | None = None
         for name in names:
             try:
-                self._helper = helper = Helper(name)
+                helper = Helper(name)
+                break
             except RefusedError as error:
                 refusals.append(f"{name} ({error.strerror})")
-            else:
-                self.mechanism = name
-                break
         else:
             raise OSError(f"mechanism must be one that works here, got {', '.join(refusals)}")
+        self.mechanism = name
+        self._helper: Helper | None = helper
         self.description = _describe(self.mechanism, helper.has_exact_cpu, refusals)
 
     def run(
