@@ -15,17 +15,16 @@ def print_catalog(name: str | None, as_json: bool) -> None:
     """Print the catalog of a setting, of the policies of this name, or of all settings."""
     if name is None:  # warns of broken settings
         descriptions = list(map(_describe_setting, setting_registry.all_settings()))
-    elif name in setting_registry.setting_names():
-        descriptions = [_describe_setting(setting_registry.find_setting(name))]
     else:
-        descriptions = [
-            {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
-            for setting in setting_registry.all_settings()
-            for policy in setting.policies.values()
-            if policy.__name__.casefold() == name.casefold()
-        ]
-        if not descriptions:
-            setting_registry.find_setting(name)  # raises the error of an unknown name
+        descriptions = []
+        if name not in setting_registry.setting_names():
+            descriptions = [
+                {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
+                for setting in setting_registry.all_settings()
+                for policy in setting.policies.values()
+                if policy.__name__.casefold() == name.casefold()
+            ]
+        descriptions = descriptions or [_describe_setting(setting_registry.find_setting(name))]
     if as_json:
         print_json(descriptions)
         return
