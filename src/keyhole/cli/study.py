@@ -171,8 +171,8 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
-    metadata_argument = {} if metadata is None else {"metadata": parse_json("--metadata", metadata)}
-    decision = study.ask(key=key, exclude=exclude, **metadata_argument, **parse_key_values(values))
+    content = None if metadata is None else parse_json("--metadata", metadata)
+    decision = study.ask(key=key, exclude=exclude, metadata=content, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 

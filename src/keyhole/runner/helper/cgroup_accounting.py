@@ -48,9 +48,8 @@ class ControlGroup:
         """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
             helper = name.removeprefix(_NAME)
-            if helper == name:
-                continue
-            if helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}"):
+            is_stale = helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}")
+            if helper != name and is_stale:
                 with suppress(OSError):
                     os.rmdir(f"{self._parent}/{name}")
 

@@ -182,7 +182,7 @@ class _RunnerConnection:
                 if not data:
                     return bytes(answer)
                 answer += data
-            # The runner sends nothing during a run: its channel is readable once it has ended.
+            # The runner sends nothing during a run: if its channel is readable, it has ended.
             self.has_runner_ended = ready is not None or self.has_runner_ended
             return None
         finally:
