@@ -1,4 +1,4 @@
-"""`bench`: run the benchmark, and print who is best in which situation."""
+"""Command `bench`: run the benchmark, and print the best policies of each situation."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final

@@ -99,6 +99,6 @@ def _find_notes(name: str, notes: str) -> str:
 
 
 def _make_own_entry() -> str:
-    """Return the entry of Keyhole; styles of BibTeX print its type and its fields."""
+    """Return the BibTeX entry of Keyhole, whose type and fields the usual styles print."""
     template = Path(__file__).with_name("keyhole.bib.tmpl")
     return fill_template(template, version=version("keyhole"), year=RELEASED[:4]).rstrip()

@@ -91,7 +91,7 @@ def _show_warning(message: Warning | str) -> None:
 
 
 def _discard_output() -> int:
-    """Discard all further output, whose reader has ended, as after ``| head``."""
+    """Discard all further output, since its reader has ended, as ``head`` does."""
     # Python flushes the buffer when the process ends, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

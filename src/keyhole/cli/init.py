@@ -1,4 +1,4 @@
-"""Command `init`: three questions, and a commented file to start from that runs as it stands."""
+"""Command `init`: ask three questions, and write a commented file that can be run at once."""
 
 import json
 import re
@@ -199,9 +199,9 @@ def _ask_tune_spec(
 
 
 def _check_command(text: str, folder: Path) -> str:
-    """Return a command; refuse it if it is not words, or its program is not found from a folder."""
+    """Return a command; refuse one that needs a shell, or whose program is not found."""
     validate.check_line("--command", text)
-    # Imported here, since `init` needs them for a tune alone.
+    # Imported here, since only a tune needs them.
     from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
     argv = split_command("--command", text)

@@ -65,7 +65,7 @@ def _print_every_verdict(verdicts: "Iterable[Verdict]") -> None:
 
 
 def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
-    """Print what the page of each entry says first, and the claims that do not hold."""
+    """Print the answer of each entry, with which its page begins, and claims that do not hold."""
     from keyhole.papers.report.judged_entry import answer_sentence, verdicts_by_id
 
     all_verdicts = verdicts_by_id(parts)

@@ -148,7 +148,7 @@ def _print_means(curves: Curves) -> None:
 
 
 def _print_points(summaries: Summaries) -> None:
-    """Print the first metric at each point, if they are few, and which policy is best."""
+    """Print the first metric at each point, if there are few points, and the best policies."""
     metric = next(iter(summaries.metrics))
     if len(summaries.points) <= _SHOWN_POINTS:
         typer.echo(f"{metric} at the last checkpoint")

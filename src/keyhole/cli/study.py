@@ -194,7 +194,7 @@ def tell(
 
 @study_command("keyhole study correct items.db labels ID reward=0")
 def correct(study: Any, id: Id, values: Feedback = None) -> None:
-    """Set right what was told of a decision by mistake."""
+    """Replace feedback that was told by mistake."""
     study.correct(id, **parse_key_values(values))
 
 
@@ -294,7 +294,7 @@ def import_results(
     decimal: Annotated[str, Option(help="The decimal sign.")] = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Begin a new study, just created, from past decisions and their rewards.
+    """Begin a new study with past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
     that learn as well from decisions of others. Rows must be in the order of time, and not selected

@@ -40,7 +40,7 @@ _IGNORE_INTERRUPTS: Final = (
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the scheduler at an address, or start `workers` processes on this machine."""
-    for name in _LOGGERS:  # what Dask logs as errors is raised here anyway
+    for name in _LOGGERS:  # the errors that Dask logs are raised, too
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
         with _blocked_interrupts():

@@ -1,4 +1,4 @@
-"""Child process that calls Python functions, each under a time limit, and is killed at it."""
+"""Child process that calls Python functions, and is killed if one exceeds its time limit."""
 
 import signal
 import socket

@@ -23,7 +23,7 @@ from typing import IO, Any, Final, NamedTuple, NoReturn, cast
 MARK: Final = "keyhole.runner.function_process_child: "
 """The beginning of the output line that has the answer of a single call."""
 LENGTH_BYTES: Final = 8
-"""The size of the number before a frame that says its length."""
+"""The size, in bytes, of the number before a frame, which is the length of the frame."""
 is_single_call = False
 """Whether this process, as a script, makes a single call."""
 # Descriptors that the parent passes.
@@ -149,7 +149,7 @@ def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., obj
 def _bind_fields(
     function: Callable[..., object], fields: dict[str, object]
 ) -> Callable[[], object]:
-    """Return the function with the arguments that its signature names taken from the fields."""
+    """Return the function with its arguments, which are the fields that its signature names."""
     import inspect
 
     parameters = inspect.signature(function).parameters

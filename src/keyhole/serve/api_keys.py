@@ -78,7 +78,7 @@ class ApiKey:
 _LOCAL: Final = ApiKey("", "local", "admin", "*", inf)
 """The key of all requests from this machine while the database has no keys."""
 NOBODY: Final = ApiKey("", "", "read", "", inf)
-"""What requests have as key where the route needs none, or none was accepted."""
+"""The key of requests that need none, or whose key was not accepted."""
 
 
 def _digest_key(key: str) -> str:

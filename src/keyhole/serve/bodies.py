@@ -19,7 +19,7 @@ class AskBody(Struct, forbid_unknown_fields=True):
 
 
 class AskManyBody(AskBody, forbid_unknown_fields=True, kw_only=True):
-    """How many decisions to take, each with the same context, exclusions and metadata."""
+    """A request for several decisions with the same context, exclusions and metadata."""
 
     count: Count
 
@@ -50,7 +50,7 @@ class ArmBody(Struct, forbid_unknown_fields=True):
 
 
 class PendingQuery(Struct, forbid_unknown_fields=True):
-    """How many pending decisions to show."""
+    """The number of pending decisions to show."""
 
     limit: Count = 100
 
@@ -124,7 +124,7 @@ class OutcomesBody(Struct):
 
 
 class PendingBody(Struct):
-    """How many decisions are pending, and the oldest."""
+    """The number of pending decisions, and the oldest ones."""
 
     pending_count: int
     pending: list[DecisionBody]

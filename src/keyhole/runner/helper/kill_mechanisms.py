@@ -114,7 +114,7 @@ class Namespace(Mechanism):
 
 
 class Subreaper(Mechanism):
-    """Init and helper are subreapers, whose children the orphans of a run become (Linux)."""
+    """Init and helper are subreapers: the orphans of a run become their children (Linux)."""
 
     def __init__(self) -> None:
         if not linux_syscalls.LINUX:

@@ -66,7 +66,7 @@ def _read_process(pid: str) -> Process | None:
         with open(f"{_proc}/{pid}/stat", "rb") as file:
             # The name of the program, in parentheses, may itself have spaces and parentheses.
             columns = file.read().rpartition(b")")[2].split()
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended meanwhile
         return None
     return Process(
         pid=int(pid),
@@ -82,7 +82,7 @@ def _read_process(pid: str) -> Process | None:
 def _list_children(pid: str) -> list[str]:
     """Return the PIDs of a process's children, which the kernel lists for each of its threads."""
     children: list[str] = []
-    with suppress(OSError):  # it may end meanwhile
+    with suppress(OSError):  # the process may end meanwhile
         if not _HAS_CHILDREN_FILES:
             return _scan_children(int(pid))
         for thread in os.listdir(f"{_proc}/{pid}/task"):

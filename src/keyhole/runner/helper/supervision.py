@@ -39,7 +39,7 @@ _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "S
 
 
 class OutputCapture:
-    """A pipe, of whose data up to `size` bytes are kept: half from the start, half from the end."""
+    """A pipe, and up to `size` bytes of its data: half from the start, half from the end."""
 
     def __init__(self, size: int) -> None:
         self._first, self._last = bytearray(), bytearray()
@@ -177,7 +177,7 @@ def start_command(request: dict[str, Any], output: int) -> CommandProcess:
 
 
 def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:
-    subject = request["folder"]  # of the message of an error
+    subject = request["folder"]  # what the message of an error is about
     try:
         # A session of its own: signals to the process group of the command must not reach its init.
         os.setsid()
@@ -200,7 +200,7 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         # init may run only later, and `seconds` would lack the time until then.
         os.write(write_end, b"%.9f" % time.monotonic())
         os.execvpe(subject, request["command"], environment)
-    except Exception as error:  # of any kind: the command has not started, rather than failed
+    except Exception as error:  # whatever it is, the command could not start
         reason = str(error)
         if isinstance(error, OSError):
             reason = os.strerror(error.errno or 0)
@@ -241,7 +241,7 @@ def supervise(
 ) -> None:
     """Supervise one run from start to end, as its init; send the answer to the helper.
 
-    `helper` is the descriptor of a socket. The run is killed when the helper shuts it down,
+    `helper` is the descriptor of a socket. The run is killed when the helper shuts the socket down,
     or ends.
     """
     mechanism.enter()
