@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
-from functools import partial
 from math import inf
 from multiprocessing import resource_tracker
 from time import monotonic
@@ -142,8 +141,8 @@ class Dask(Cluster):
         if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without the timeout, `sync` would wait for ever if the scheduler is gone.
-                call_scheduler = partial(self._client.sync, callback_timeout=_TIMEOUT)
-                thread_counts = call_scheduler(self._client.scheduler.ncores)
+                count_threads = self._client.scheduler.ncores
+                thread_counts = self._client.sync(count_threads, callback_timeout=_TIMEOUT)
                 self._capacity = sum(thread_counts.values())
             except Exception as error:  # any error means that there was no answer
                 raise self.lost_error(CancelledError()) from error

@@ -80,10 +80,10 @@ class Route:
         The right that a key must have; None if no key is needed.
     handler : callable
         Returns the result for the answer; its docstring is the summary of the route.
-    status : int
-        The status of the answer if nothing fails.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
+    status : int
+        The status of the answer if nothing fails.
     problems : tuple of exception classes
         The errors of the route, beside those of all routes.
     media_type : str
@@ -96,9 +96,9 @@ class Route:
     path: str
     right: str | None
     handler: Handler
-    status: int
     response: type | None = None
     request: type | None = None
+    status: int = 200
     query: type | None = None
     problems: tuple[type[Exception], ...] = ()
     media_type: str = "application/json"
@@ -327,48 +327,45 @@ _TELL_PROBLEMS: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackEr
 
 def _form_route(path: str, right: str | None, handler: Handler) -> Route:
     """Return the route of a form, which is answered with the address of a page."""
-    return Route("POST", path, right, handler, 303, request=JsonObject, is_page=True)
+    return Route("POST", path, right, handler, request=JsonObject, status=303, is_page=True)
 
 
 # The routes of most requests come first, since a path is compared with them in this order.
 ROUTES: Final = (
-    Route("POST", _DECISIONS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody,
+    Route("POST", _DECISIONS, "decide", ask, bodies.DecisionBody, bodies.AskBody, status=201,
           problems=_ASK_PROBLEMS),
-    Route("POST", f"{_DECISION}/feedback", "decide", tell, 204, None, JsonObject,
+    Route("POST", f"{_DECISION}/feedback", "decide", tell, request=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
-    Route("POST", f"{_DECISIONS}/many", "decide", ask_many, 200, bodies.DecisionsBody,
+    Route("POST", f"{_DECISIONS}/many", "decide", ask_many, bodies.DecisionsBody,
           bodies.AskManyBody),
-    Route("POST", f"{_STUDY}/feedback", "decide", tell_many, 200, bodies.OutcomesBody,
+    Route("POST", f"{_STUDY}/feedback", "decide", tell_many, bodies.OutcomesBody,
           bodies.TellManyBody),
-    Route("POST", f"{_STUDY}/sums", "decide", tell_sum, 204, None, JsonObject),
-    Route("POST", f"{_DECISION}/correction", "decide", correct, 204, None, JsonObject,
+    Route("POST", f"{_STUDY}/sums", "decide", tell_sum, request=JsonObject, status=204),
+    Route("POST", f"{_DECISION}/correction", "decide", correct, request=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
-    Route("POST", f"{_DECISION}/expire", "decide", expire, 204, None, problems=_TELL_PROBLEMS),
-    Route("GET", _DECISIONS, "read", show_pending, 200, bodies.PendingBody,
-          query=bodies.PendingQuery),
-    Route("GET", _DECISION, "read", show_decision, 200, bodies.RecordBody,
+    Route("POST", f"{_DECISION}/expire", "decide", expire, status=204, problems=_TELL_PROBLEMS),
+    Route("GET", _DECISIONS, "read", show_pending, bodies.PendingBody, query=bodies.PendingQuery),
+    Route("GET", _DECISION, "read", show_decision, bodies.RecordBody,
           problems=(errors.UnknownDecisionError,)),
-    Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, 200,
-          bodies.Recommendation),
-    Route("GET", f"{_STUDY}/means", "read", show_means, 200, bodies.MeansBody,
-          problems=(RuntimeError,)),
-    Route("GET", f"{_STUDY}/history", "read", show_history, 200, bodies.EventBody,
+    Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, bodies.Recommendation),
+    Route("GET", f"{_STUDY}/means", "read", show_means, bodies.MeansBody, problems=(RuntimeError,)),
+    Route("GET", f"{_STUDY}/history", "read", show_history, bodies.EventBody,
           query=bodies.HistoryQuery, media_type=_JSON_LINES),
-    Route("GET", f"{_STUDY}/arms", "read", show_arms, 200, bodies.ArmsState),
-    Route("POST", f"{_STUDY}/arms", "admin", add_arms, 200, bodies.ArmsState, bodies.ArmsBody),
-    Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, 200, bodies.ArmsState,
-          bodies.ArmBody, problems=(errors.UnknownArmError,)),
-    Route("GET", _STUDY, "read", show_study, 200, bodies.StudyBody),
-    Route("DELETE", _STUDY, "admin", delete_study, 204),
-    Route("GET", _STUDIES, "read", list_names, 200, bodies.StudyNames),
-    Route("POST", _STUDIES, "admin", create_study, 201, bodies.StudyBody, JsonObject,
+    Route("GET", f"{_STUDY}/arms", "read", show_arms, bodies.ArmsState),
+    Route("POST", f"{_STUDY}/arms", "admin", add_arms, bodies.ArmsState, bodies.ArmsBody),
+    Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, bodies.ArmsState, bodies.ArmBody,
+          problems=(errors.UnknownArmError,)),
+    Route("GET", _STUDY, "read", show_study, bodies.StudyBody),
+    Route("DELETE", _STUDY, "admin", delete_study, status=204),
+    Route("GET", _STUDIES, "read", list_names, bodies.StudyNames),
+    Route("POST", _STUDIES, "admin", create_study, bodies.StudyBody, JsonObject, status=201,
           problems=(errors.StudyExistsError,)),
-    Route("GET", "/v1/openapi.json", None, show_openapi, 200, JsonObject),
-    Route("GET", "/healthz", None, check_health, 200, str, media_type=_TEXT),
-    Route("GET", "/readyz", None, check_readiness, 200, str, media_type=_TEXT),
-    Route("GET", "/metrics", "read", show_metrics, 200, str, media_type=_TEXT),
-    Route("GET", "/", "read", web_pages.list_page, 200, is_page=True),
-    Route("GET", _PAGE, "read", web_pages.study_page, 200, query=bodies.PageQuery, is_page=True),
+    Route("GET", "/v1/openapi.json", None, show_openapi, JsonObject),
+    Route("GET", "/healthz", None, check_health, str, media_type=_TEXT),
+    Route("GET", "/readyz", None, check_readiness, str, media_type=_TEXT),
+    Route("GET", "/metrics", "read", show_metrics, str, media_type=_TEXT),
+    Route("GET", "/", "read", web_pages.list_page, is_page=True),
+    Route("GET", _PAGE, "read", web_pages.study_page, query=bodies.PageQuery, is_page=True),
     _form_route("/login", None, web_pages.log_in),
     _form_route("/logout", None, web_pages.log_out),
     _form_route("/studies", "admin", web_pages.create_by_form),

@@ -72,32 +72,25 @@ class ProblemFactory:
         Paths among the values are relative to the folder; errors begin with ``problem.`` and the
         name of an entry.
         """
-        entries = self.entries
-        check_entries("problem", values, ["setting", name, *entries])
-        for entry_name, entry in entries.items():
-            if entry.required and entry_name not in values:
-                raise ValueError(f"problem.{entry_name} must be given")
+        further_entries = self.entries
+        check_entries("problem", values, ["setting", name, *further_entries])
+        for entry, argument in further_entries.items():
+            if argument.required and entry not in values:
+                raise ValueError(f"problem.{entry} must be given")
+        readers = {**self.further_readers, name: self.read}
         arguments = {
-            entry_name: _read_value(
-                self.further_readers.get(entry_name),
-                f"problem.{entry_name}",
-                values[entry_name],
-                folder,
-            )
-            for entry_name in entries
-            if entry_name in values
+            entry: _read_value(readers.get(entry), f"problem.{entry}", values[entry], folder)
+            for entry in (*further_entries, name)
+            if entry in values
         }
-        first = _read_value(self.read, f"problem.{name}", values[name], folder)
         try:
             with explain_memory_errors(name):
-                return self.make(first, **arguments)
+                return self.make(arguments.pop(name), **arguments)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"problem.{self._rename_first(name, str(error))}") from error
-
-    def _rename_first(self, name: str, message: str) -> str:
-        """Return an error message in which the first argument has the name of the entry."""
-        first_argument = next(iter(inspect.signature(self.make).parameters))
-        return re.sub(rf"^{first_argument}\b", name, message)
+            # The first argument has another name in the function than in the file.
+            first_argument = next(iter(inspect.signature(self.make).parameters))
+            message = re.sub(rf"^{first_argument}\b", name, str(error))
+            raise ValueError(f"problem.{message}") from error
 
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:

@@ -28,11 +28,11 @@ _libc_with_gil.syscall.restype = ctypes.c_long
 def clone(flags: int) -> int:
     """Fork into new namespaces; return the PID of the child, and 0 in the child."""
     # The system call and not libc's clone(), which needs a stack and a C function for the child.
-    number = _CLONE.get(os.uname().machine)
+    machine = os.uname().machine
+    number = _CLONE.get(machine)
     if number is None:
         raise OSError(
-            0,
-            f"namespaces on {os.uname().machine} are not supported: its clone number is not known",
+            0, f"namespaces on {machine} are not supported: its clone number is not known"
         )
     arguments = map(ctypes.c_long, (number, flags | signal.SIGCHLD, 0, 0, 0, 0))
     return _check_result("clone", _libc_with_gil.syscall(*arguments))
