@@ -201,13 +201,9 @@ def validate(
     tuner.validate(entry, workers=workers, on=on, progress=not quiet)
     tune = SavedSpaceTune.load(folder)
     page = _write_report(tune)
-    if as_json:
-        validation = summary.tune_as_json(tune)["validation"]
-        print_json({"validation": validation, "report": page})
-        return
-    typer.echo(summary.format_validation(tune))
-    if page is not None:
-        typer.echo(f"report: {page}")
+    content = {"validation": summary.tune_as_json(tune)["validation"], "report": page}
+    lines = [summary.format_validation(tune), page and f"report: {page}"]
+    print_result(content, *filter(None, lines), as_json=as_json)
 
 
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
