@@ -80,13 +80,12 @@ def _describe_problems(route: Route) -> JsonObject:
         errors += [problems.LargeBodyError, problems.SlowBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
         errors.append(ValueError)
-    names_by_status: defaultdict[str, list[str]] = defaultdict(list)
-    types = {problems.PROBLEMS[error].type: problems.PROBLEMS[error].status for error in errors}
-    for address, status in sorted(types.items(), key=lambda item: item[::-1]):
-        names_by_status[str(status)].append(address.rpartition("/")[2])
+    names_by_status: defaultdict[str, set[str]] = defaultdict(set)
+    for problem in map(problems.PROBLEMS.__getitem__, errors):
+        names_by_status[str(problem.status)].add(problem.type.rpartition("/")[2])
     schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
     content = {"application/problem+json": {"schema": schema}}
     return {
-        status: {"description": ", ".join(names), "content": content}
-        for status, names in names_by_status.items()
+        status: {"description": ", ".join(sorted(names)), "content": content}
+        for status, names in sorted(names_by_status.items())
     }
