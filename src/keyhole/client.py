@@ -26,7 +26,7 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
 """The class of error for each name of a problem; other names are RuntimeErrors."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds
-_PAGE: Final = 1000  # events in one answer
+_HISTORY_BATCH: Final = 1000  # events in one answer
 _MAX_IDLE: Final = 2.0  # seconds that a connection is kept; the service closes it after five
 
 
@@ -319,7 +319,7 @@ class StudyClient:
 
     def history(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the events after a number, oldest first."""
-        while events := self._request("GET", f"/history?after={after}&limit={_PAGE}"):
+        while events := self._request("GET", f"/history?after={after}&limit={_HISTORY_BATCH}"):
             yield from events
             after = events[-1]["seq"]
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-_DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
+_DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 3600.0  # a draft that was not written to for so long has no writer
 # The command that shows and raises the limit that was reached, by the number of the error.
 _LIMIT_COMMANDS: Final = {
@@ -168,7 +168,7 @@ def errors_with_path(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         name = os.path.basename(os.fspath(error.filename or ""))
-        if error.strerror and (not name or _DRAFT.fullmatch(name)):
+        if error.strerror and (not name or _DRAFT_NAME.fullmatch(name)):
             error.filename = str(path)
             error.filename2 = None
         raise
@@ -212,7 +212,7 @@ def remove_drafts(folder: Path) -> None:
     A draft to which nothing was written for an hour has no writer any more.
     """
     for path in folder.glob(".*"):
-        if _DRAFT.fullmatch(path.name):
+        if _DRAFT_NAME.fullmatch(path.name):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
                     path.unlink()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from keyhole.tune.space_tune import AnyTune
 
 _RUN: Final = "run"
-_DRY_RUNS: Final = 10
+_DRY_RUN_COUNT: Final = 10
 
 
 class _Group(TyperGroup):
@@ -209,7 +209,7 @@ def validate(
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
     from keyhole.tune.tuner import make_dry_run
 
-    trials = make_dry_run(spec, _DRY_RUNS)
+    trials = make_dry_run(spec, _DRY_RUN_COUNT)
     if as_json:
         names = ("arm", "limit", "command")
         print_json([dict(zip(names, trial, strict=True)) for trial in trials])

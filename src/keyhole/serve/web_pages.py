@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COOKIE: Final = "keyhole_key"
 """The name of the cookie with the key of a browser."""
-_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_SCRIPT_ELEMENT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class StudyList:
     template: ClassVar[str] = "serve/templates/studies.html.j2"
 
 
-_CREATE: Final = Form(
+_CREATE_FORM: Final = Form(
     "/studies",
     "Create",
     (
@@ -80,7 +80,7 @@ _CREATE: Final = Form(
         Field("timeout", "Time after which a decision expires, such as 2h; empty for never"),
     ),
 )
-_LOG_IN: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
+_LOGIN_FORM: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
 
 
 def check_origin(headers: Mapping[str, str]) -> None:
@@ -106,7 +106,7 @@ def _make_response(page: Page, status: int = 200) -> Response:
 def _script_hashes() -> str:
     """Return the hashes of the scripts of all pages, taken from a page without users' texts."""
     html = page_html(Page(title="Keyhole", answer=[Navigation(0)]))
-    digests = [sha256(script.encode()).digest() for script in _SCRIPT.findall(html)]
+    digests = [sha256(script.encode()).digest() for script in _SCRIPT_ELEMENT.findall(html)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
@@ -114,7 +114,7 @@ def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; if a key is needed, with the form to log in."""
     blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
     if document.status == 401:
-        blocks[1:] = [_LOG_IN]
+        blocks[1:] = [_LOGIN_FORM]
     return _make_response(Page(title="Keyhole", answer=blocks), document.status)
 
 
@@ -137,7 +137,7 @@ async def list_page(request: "Request") -> Response:
         blocks.append(Form("/logout", "Log out"))
     sections = []
     if request.key.may("admin"):
-        sections.append(Section("create", "Create a study", [_CREATE]))
+        sections.append(Section("create", "Create a study", [_CREATE_FORM]))
     return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
 

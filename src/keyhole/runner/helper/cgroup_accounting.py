@@ -9,7 +9,7 @@ import resource
 from contextlib import suppress
 from typing import Final
 
-_NAME: Final = "keyhole-runner-"
+_NAME_PREFIX: Final = "keyhole-runner-"
 
 
 class ControlGroup:
@@ -17,7 +17,7 @@ class ControlGroup:
 
     def __init__(self) -> None:
         self._parent = find_own_cgroup()
-        self._path = f"{self._parent}/{_NAME}{os.getpid()}"
+        self._path = f"{self._parent}/{_NAME_PREFIX}{os.getpid()}"
         self._remove_stale_groups()
         os.mkdir(self._path)
         try:
@@ -47,7 +47,7 @@ class ControlGroup:
     def _remove_stale_groups(self) -> None:
         """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
-            helper = name.removeprefix(_NAME)
+            helper = name.removeprefix(_NAME_PREFIX)
             is_stale = helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}")
             if helper != name and is_stale:
                 with suppress(OSError):

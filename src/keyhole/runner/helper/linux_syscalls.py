@@ -13,10 +13,10 @@ NEW_PIDS: Final = 0x20000000
 _DEATH_SIGNAL: Final = 1  # see prctl(2)
 _DUMPABLE: Final = 4
 _SUBREAPER: Final = 36
-_PRIVATE: Final = 0x4000 | 0x40000  # see mount(2): MS_PRIVATE | MS_REC
-_PLAIN: Final = 0x2 | 0x4 | 0x8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
-# System call numbers.
-_CLONE: Final = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
+_PRIVATE_MOUNT: Final = 0x4000 | 0x40000  # see mount(2): MS_PRIVATE | MS_REC
+_PLAIN_MOUNT: Final = 0x2 | 0x4 | 0x8  # MS_NOSUID | MS_NODEV | MS_NOEXEC
+# The number of the system call clone, by machine.
+_CLONE_NUMBERS: Final = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 # PyDLL keeps the GIL during the call. With CDLL the child would return from clone without the GIL,
@@ -29,7 +29,7 @@ def clone(flags: int) -> int:
     """Fork into new namespaces; return the PID of the child, and 0 in the child."""
     # The system call and not libc's clone(), which needs a stack and a C function for the child.
     machine = os.uname().machine
-    number = _CLONE.get(machine)
+    number = _CLONE_NUMBERS.get(machine)
     if number is None:
         raise OSError(
             0, f"namespaces on {machine} are not supported: its clone number is not known"
@@ -59,12 +59,12 @@ def set_dumpable(dumpable: bool) -> None:
 
 def make_mounts_private() -> None:
     """Keep later mounts invisible outside this mount namespace."""
-    _check_result("mount", _libc.mount(b"none", b"/", None, _PRIVATE, None))
+    _check_result("mount", _libc.mount(b"none", b"/", None, _PRIVATE_MOUNT, None))
 
 
 def mount_proc() -> bool:
     """Mount the /proc of this PID namespace; return whether that was allowed."""
-    return bool(_libc.mount(b"proc", b"/proc", b"proc", _PLAIN, None) == 0)
+    return bool(_libc.mount(b"proc", b"/proc", b"proc", _PLAIN_MOUNT, None) == 0)
 
 
 def _check_result(name: str, result: int) -> int:

@@ -12,7 +12,7 @@ TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _ENDED: Final = (b"Z", b"X")
 _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
 _WAIT_SECONDS: Final = 1.0  # seconds to wait for children that may not be signalled
-_PAUSE: Final = 0.01  # seconds between two checks of such children
+_PAUSE_SECONDS: Final = 0.01  # seconds between two checks of such children
 _HAS_CHILDREN_FILES: Final = os.path.exists("/proc/thread-self/children")
 _proc = "/proc"
 
@@ -144,4 +144,4 @@ def kill_children() -> bool:
         elif is_refused:  # after a signal there is no pause: a fork bomb would use it
             if time.monotonic() > end:
                 return False
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_SECONDS)

@@ -24,13 +24,13 @@ from .linux_syscalls import LINUX, set_dumpable
 _MIN_SLEEP: Final = 0.1  # seconds of suspension that are reported: two clocks drift by less
 _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
 _NOT_KILLED: Final = "processes of another user could not be ended"
-_CHUNK: Final = 1 << 16
+_CHUNK_BYTES: Final = 1 << 16
 _CHUNKS_PER_CALL: Final = 16  # endless output must not delay the check of the limits
 _MAXRSS_BYTES: Final = 1024 if LINUX else 1  # the unit of ru_maxrss
 _MIN_INTERVAL: Final = 0.003  # seconds from the start to the first sample, and between any two
 _MAX_INTERVAL: Final = 0.25  # seconds between two samples
-_GROWTH: Final = 1.5  # factor from one interval to the next
-_MAX_SHARE: Final = 0.05  # the part of the time that samples may take
+_INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
+_MAX_SAMPLE_SHARE: Final = 0.05  # the part of the time that samples may take
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
 _MAX_FILL_RATE: Final = 4e9  # bytes of memory that a run fills a second, at most
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
@@ -52,7 +52,7 @@ class OutputCapture:
         """Read what the pipe holds; return False at the end of the stream."""
         for _ in range(_CHUNKS_PER_CALL):
             try:
-                data = os.read(self.reading, _CHUNK)
+                data = os.read(self.reading, _CHUNK_BYTES)
             except BlockingIOError:
                 return True
             if not data:
@@ -109,12 +109,12 @@ class UsageMeter:
         self._update_cpu(processes)
         self._update_memory([process for process in processes if process.alive])
         now = time.monotonic()
-        self._interval = min(self._interval * _GROWTH, _MAX_INTERVAL)
+        self._interval = min(self._interval * _INTERVAL_GROWTH, _MAX_INTERVAL)
         # The next sample comes before the limits can be exceeded, with all processors at work.
         cpu_left = (self._cpu_limit - self.cpu) / (os.cpu_count() or 1)
         memory_left = (self._memory_limit - self.memory) / _MAX_FILL_RATE
         wait = max(min(self._interval, cpu_left, memory_left), _MIN_INTERVAL)
-        self.next_sample = now + max(wait, (now - start) / _MAX_SHARE)
+        self.next_sample = now + max(wait, (now - start) / _MAX_SAMPLE_SHARE)
 
     def _update_cpu(self, processes: list[process_tree.Process]) -> None:
         for process in processes:
