@@ -98,14 +98,13 @@ def show(study: Any, as_json: AsJson = False) -> None:
         print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
         return
     _print_state(study.policy, content, len(pending), len(expired_ids))
-    for line in mean_lines(means or {}):
-        typer.echo(line)
+    lines = mean_lines(means or {})
     if content["intervals"] is not None:
-        typer.echo(content["intervals"])
+        lines.append(content["intervals"])
     if content["best_chances"]:
-        typer.echo("chance to be best: " + chances_text(content["best_chances"], len(pending)))
+        lines.append("chance to be best: " + chances_text(content["best_chances"], len(pending)))
     if means is None:
-        typer.echo(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
+        lines.append(f"More than {MOST_EVENTS:,} events: Study.means() in Python counts them.")
     remarks = dict.fromkeys(expired_ids, ", expired: to ask again")
     now = time.time()
     overdue = sum(
@@ -113,17 +112,17 @@ def show(study: Any, as_json: AsJson = False) -> None:
         for decision in pending
     )
     if overdue:
-        typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
-    lines = [
+        lines.append(f"past their time: {overdue:,} of the pending, which expire at the next ask")
+    pending_lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         f"{remarks.get(decision.id, '')}"
         for decision in pending
     ]
-    if len(lines) > 2 * _SHOWN_AT_ENDS:
-        lines[_SHOWN_AT_ENDS:-_SHOWN_AT_ENDS] = [
-            f"... {len(lines) - 2 * _SHOWN_AT_ENDS:,} more pending (all: --json)"
-        ]
-    typer.echo("".join(f"{line}\n" for line in lines), nl=False)
+    if (hidden_count := len(pending) - 2 * _SHOWN_AT_ENDS) > 0:
+        note = f"... {hidden_count:,} more pending (all: --json)"
+        pending_lines[_SHOWN_AT_ENDS:-_SHOWN_AT_ENDS] = [note]
+    for line in lines + pending_lines:
+        typer.echo(line)
 
 
 def _study_as_json(study: Any, means: "dict[str, dict[str, ArmMean]] | None") -> dict[str, Any]:

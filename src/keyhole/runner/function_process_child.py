@@ -101,19 +101,18 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     """Call one function with the fields that its parameters name; print the answer, and exit."""
     output = os.dup(1)  # the function may replace or close sys.stdout
     sys.path[:] = request["path"]
-    function: Callable[[], object] | None = None
+    functions: list[Callable[[], object]] = []
 
     def load() -> None:
-        nonlocal function
-        imported = import_function(request["target"], request.get("cells", ()))
-        function = _bind_fields(imported, request["fields"])
+        function = import_function(request["target"], request.get("cells", ()))
+        functions.append(_bind_fields(function, request["fields"]))
 
     # Neither the limit nor the seconds include the import of the function.
     line, error = evaluate(load, to_json_types)
-    if function is None:
-        line = json.dumps(json.loads(line) | {"seconds": 0.0})
+    if functions:
+        line, error = evaluate(functions[0], _convert_reward, request["fields"]["limit"])
     else:
-        line, error = evaluate(function, _convert_reward, request["fields"]["limit"])
+        line = json.dumps(json.loads(line) | {"seconds": 0.0})
     if error is not None:
         traceback.print_exception(error)
     for stream in filter(None, (sys.stdout, sys.__stdout__, sys.stderr)):
