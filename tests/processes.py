@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 ENOUGH = 600.0  # seconds, after which somebody hangs
 PRELOADED = (
-    "keyhole.cli.command_execution", "keyhole.experiment.report", "keyhole.experiment.forecast",
+    "keyhole.cli.error_handling", "keyhole.experiment.report", "keyhole.experiment.forecast",
     "keyhole.papers", "keyhole.study", "keyhole.testing", "keyhole.tune",
     "keyhole.delayed", "keyhole.resource", "keyhole.semibandit", "keyhole.stochastic",
     "keyhole.threshold", "keyhole.thresholding", "matplotlib.backends.backend_pdf",

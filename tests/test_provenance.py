@@ -8,11 +8,11 @@ from keyhole import provenance
 
 @pytest.fixture(autouse=True)
 def _computed_anew():
-    provenance._tracked_commit.cache_clear()
-    provenance._sources_digest.cache_clear()
+    provenance._find_commit.cache_clear()
+    provenance._compute_sources_digest.cache_clear()
     yield
-    provenance._tracked_commit.cache_clear()
-    provenance._sources_digest.cache_clear()
+    provenance._find_commit.cache_clear()
+    provenance._compute_sources_digest.cache_clear()
 
 
 def _git(folder, *words):
@@ -32,11 +32,11 @@ def test_a_commit_is_named_only_where_git_tracks_the_sources(tmp_path, monkeypat
     assert "commit" not in provenance.software_text(first)
     _git(tmp_path, "add", ".")
     _git(tmp_path, "commit", "-m", "ours")
-    provenance._tracked_commit.cache_clear()
+    provenance._find_commit.cache_clear()
     assert re.fullmatch("[0-9a-f]{40}", provenance.describe_software()["commit"])
     source.write_text("x = 2\n")
-    provenance._tracked_commit.cache_clear()
-    provenance._sources_digest.cache_clear()
+    provenance._find_commit.cache_clear()
+    provenance._compute_sources_digest.cache_clear()
     second = provenance.describe_software()
     assert second["commit"].endswith("-dirty")
     assert second["sources"] != first["sources"]

@@ -23,10 +23,10 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
     "missing-right": PermissionError,
     "storage": StoreError,
 } | {errors.problem_name(error): error for error in errors.ALL}
-"""The class of the error for each name of a problem; for other names it is RuntimeError."""
+"""The class of error for each name of a problem; other names are RuntimeErrors."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds
-_PAGE: Final = 1000  # events that are asked for at once
+_HISTORY_BATCH: Final = 1000  # events in one answer
 _MAX_IDLE: Final = 2.0  # seconds that a connection is kept; the service closes it after five
 
 
@@ -34,19 +34,19 @@ class Client:
     """A client of a service of studies, which `keyhole serve` runs.
 
     Threads may share a client. While the service or its database cannot be reached, a call is
-    repeated for `retry_seconds` seconds, if that does no harm: to read, to ask (with a random key
-    where none is given) and to tell.
+    repeated, if that does no harm: any call whose connection is refused, and calls that read, `ask`
+    (with a random key if none is given), `tell` and `correct`.
 
     Parameters
     ----------
     url : str
         The address of the service, such as "http://localhost:8000".
     key : str, optional
-        The API key; none is needed on the machine of a service without keys.
+        The API key; not needed if the service runs on this machine and has no keys.
     timeout : float, default 30
-        Seconds that the service may take to answer.
+        How long the service may take to answer, in seconds.
     retry_seconds : float, default 60
-        Seconds for which a call is repeated.
+        How long a call is repeated, in seconds.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Client:
         self.close()
 
     def study(self, name: str) -> "StudyClient":
-        """Return a study by name; nothing is asked of the service yet."""
+        """Return a study by name, without a request to the service."""
         return StudyClient(self, name)
 
     def list_studies(self) -> list[str]:
@@ -164,7 +164,7 @@ class Client:
                 may_repeat = is_safe and status == 503
             if not may_repeat or time.monotonic() + wait > deadline:
                 raise error
-            # At random, so that the clients of a service that was away do not all come at once.
+            # Random, so that the clients of a service that was away do not return all at once.
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2.0 * wait, _MAX_WAIT)
 
@@ -207,8 +207,8 @@ class StudyClient:
     """A study of a service: the verbs of `keyhole.study.Study`, with its arguments and errors.
 
     Make one with `Client.study`. Decisions, records and means have the types that `Study` returns.
-    Recommendations are as in JSON: thresholds as keys are text, and a pair is a list. An API key
-    without the right for a call is refused by a `PermissionError`.
+    A recommendation has the types of JSON: keys that are thresholds are texts, and a pair is a
+    list. A call for which the API key lacks the right raises a `PermissionError`.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class StudyClient:
         return self._request("POST", f"/decisions{path}", body, key=key, is_safe=True)
 
     def tell(self, id: str | Decision, *unnamed: object, **feedback: object) -> None:
-        """Record the feedback of a decision, as `Study.tell` does; at most one value unnamed."""
+        """Record the feedback of a decision, as `Study.tell` does: named values, or one unnamed."""
         if len(unnamed) > 1 or (unnamed and feedback):
             raise TypeError("give feedback by name, or one value without a name")
         (error,) = self.tell_many([(id, unnamed[0] if unnamed else feedback)])
@@ -282,11 +282,11 @@ class StudyClient:
         return [None if problem is None else make_error(problem) for problem in answer["outcomes"]]
 
     def tell_sum(self, **feedback: object) -> None:
-        """Record a sum, as `Study.tell_sum` does; not repeated, since it would count twice."""
+        """Record a sum, as `Study.tell_sum` does; never repeated, since it would count twice."""
         self._request("POST", "/sums", feedback)
 
     def correct(self, id: str | Decision, **feedback: object) -> None:
-        """Set right what was told by mistake, as `Study.correct` does."""
+        """Replace feedback that was told by mistake, as `Study.correct` does."""
         self._request("POST", f"{_decision_path(id)}/correction", feedback, is_safe=True)
 
     def expire(self, id: str | Decision) -> None:
@@ -296,7 +296,8 @@ class StudyClient:
     def decision(self, id: str | Decision) -> DecisionRecord:
         """Return a decision and what has become of it, as `Study.decision` does."""
         answer = self._request("GET", _decision_path(id))
-        status, feedback = answer.pop("status"), answer.pop("feedback")
+        status = answer.pop("status")
+        feedback = answer.pop("feedback")
         settled_at = _parse_time(answer.pop("settled_at"))
         return DecisionRecord(_parse_decision(answer), status, feedback, settled_at)
 
@@ -318,12 +319,12 @@ class StudyClient:
 
     def history(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the events after a number, oldest first."""
-        while events := self._request("GET", f"/history?after={after}&limit={_PAGE}"):
+        while events := self._request("GET", f"/history?after={after}&limit={_HISTORY_BATCH}"):
             yield from events
             after = events[-1]["seq"]
 
     def oldest_pending(self, limit: int = 100) -> list[Decision]:
-        """Return the oldest decisions without feedback, at most 1,000."""
+        """Return the oldest pending decisions, as many as `limit`, at most 1,000."""
         answer = self._request("GET", f"/decisions?limit={limit}")
         return list(map(_parse_decision, answer["pending"]))
 
@@ -349,7 +350,7 @@ class StudyClient:
 
     @property
     def is_done(self) -> bool:
-        """Whether the policy has enough."""
+        """Whether the policy has enough: every arm is settled, and `ask` is refused."""
         return bool(self._request("GET", "")["is_done"])
 
     def add_arms(self, names: Iterable[str]) -> None:
@@ -380,9 +381,8 @@ def make_error(problem: Mapping[str, Any]) -> Exception:
 
 def _parse_decision(answer: Mapping[str, Any]) -> Decision:
     content = dict(answer)
-    asked_at = _parse_time(content.pop("at"))
+    asked_at = datetime.fromisoformat(content.pop("at"))
     until = _parse_time(content.pop("until"))
-    assert asked_at is not None
     return Decision(content.pop("id"), content, content.pop("round"), asked_at, until)
 
 

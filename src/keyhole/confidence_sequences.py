@@ -113,8 +113,8 @@ class BetaMixture:
 
     A value is kept as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
     values the interval is that of `beta_mixture_interval`. For others it is never wider, and has a
-    sixth of that width after 100 values that are nearly always .49. To compute the interval of
-    values in between takes about 10 ms.
+    sixth of that width after 100 values that are nearly always .49; it takes about 10 ms to
+    compute.
 
     Parameters
     ----------

@@ -38,12 +38,12 @@ def require_extra(extras: str, feature: str) -> None:
     extras : str
         The extras that `feature` needs, with commas between them, as pip takes them.
     feature : str
-        What needs them: the beginning of the error message.
+        The name of the feature, with which the error message begins.
 
     Raises
     ------
     ImportError
-        With the command that installs it.
+        With the command that installs the missing packages.
     """
     missing = [extra for extra in extras.split(",") if not has_extra(extra)]
     if missing:

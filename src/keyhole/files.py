@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-_DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
-_DRAFT_SECONDS: Final = 3600.0  # after which a draft without a write has no writer any more
-# The command that shows and raises the limit that was reached, by the number of the system error.
+_DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
+_DRAFT_SECONDS: Final = 3600.0  # a draft that was not written to for so long has no writer
+# The command that shows and raises the limit that was reached, by the number of the error.
 _LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",
     errno.EFBIG: " (ulimit -f)",
@@ -43,7 +43,7 @@ def read_file(path: Path, description: str) -> bytes:
 
 
 def explain_os_error(error: Exception) -> str:
-    """Return in words why a file cannot be read or written, without the system's number for it.
+    """Return in words why a file cannot be read or written, without the number of the error.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def check_no_device(path: Path) -> None:
 
 
 def read_saved_file(path: Path) -> bytes:
-    """Return the content of a file in a folder of results, which others may have put there."""
+    """Return the content of a file in a folder of results, which may come from somebody else."""
     check_no_device(path)
     return path.read_bytes()
 
@@ -101,7 +101,7 @@ def refuse_utf_16(data: bytes, name: object) -> None:
 
 
 def read_text_file(path: Path) -> str:
-    """Return the text of a user's file, in which every line end is a newline; errors name it."""
+    """Return the text of a user's file, with newlines as line ends; errors name the file."""
     try:
         return io.StringIO(decode_text(path.read_bytes(), path), newline=None).read()
     except FileNotFoundError:
@@ -111,11 +111,11 @@ def read_text_file(path: Path) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; refuse one that is not valid, by its name."""
+    """Return the content of a TOML file; errors name the file."""
     text = read_text_file(path)
     try:
         return tomllib.loads(text)
-    # tomllib parses by recursion, so that without this, deep nesting would end in a traceback.
+    # tomllib parses by recursion: a file that is nested deeply is no fault of Keyhole's.
     except RecursionError:
         raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:
@@ -146,7 +146,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
     check_no_device(user_path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{user_path} must be in an existing folder; {path.parent} is none")
-    # The folder is not flushed, so after a power loss the former file may be back, but whole.
+    # The folder is not flushed: after a power loss the former file may be back, but it is whole.
     with errors_with_path(user_path):
         draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         file = draft.open("xb")
@@ -163,12 +163,12 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Name a file in errors of the system that name none, or only the file's draft."""
+    """Name a file in system errors that name no file, or only the file's draft."""
     try:
         yield
     except OSError as error:
         name = os.path.basename(os.fspath(error.filename or ""))
-        if error.strerror and (not name or _DRAFT.fullmatch(name)):
+        if error.strerror and (not name or _DRAFT_NAME.fullmatch(name)):
             error.filename = str(path)
             error.filename2 = None
         raise
@@ -212,7 +212,7 @@ def remove_drafts(folder: Path) -> None:
     A draft to which nothing was written for an hour has no writer any more.
     """
     for path in folder.glob(".*"):
-        if _DRAFT.fullmatch(path.name):
+        if _DRAFT_NAME.fullmatch(path.name):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
                     path.unlink()
@@ -225,7 +225,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
     The system releases the lock when the process ends, also if it is killed; no file is written.
     There are no such locks on Windows and on some network drives.
     """
-    if sys.platform == "win32":  # which opens no folders
+    if sys.platform == "win32":  # where a folder cannot be opened
         yield
         return
     import fcntl

@@ -95,8 +95,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
                 f"with_regret must be False in the setting {problem.setting.name!r}, whose regret "
                 "is not that of its decisions"
             )
-        self.action_space = _action_space(problem)
-        self._feedback_spaces: dict[str, Any] = _feedback_spaces(problem)
+        self.action_space = _make_action_space(problem)
+        self._feedback_spaces: dict[str, Any] = _make_feedback_spaces(problem)
         context_spaces = {
             name: Discrete(getattr(problem, "levels"), start=1)  # noqa: B009 (of one setting)
             for name in problem.setting.context
@@ -104,8 +104,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         self.observation_space = Dict({**self._feedback_spaces, **context_spaces})
         self._seed: int | None = None
         self._episode = 0
-        self._played: InteractiveEnvironment | None = None
-        self._is_over = True
+        self._simulation: InteractiveEnvironment | None = None  # while an episode is played
         self._context: Observation = {}
 
     def reset(
@@ -128,13 +127,12 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
             new_seed = int(self.np_random.integers(2**63)) if seed is None else seed
             self._seed = check_seed(new_seed)
             self._episode = 0
-        self._played = InteractiveEnvironment(
+        self._simulation = InteractiveEnvironment(
             self._problem, seed=self._seed, replication=self._episode, horizon=self._horizon
         )
-        self._is_over = False
-        self._begin_round(self._played)
+        self._begin_round(self._simulation)
         no_feedback = dict.fromkeys(self._feedback_spaces, 0)
-        return self._observation(no_feedback), {"regret": 0.0} if self._with_regret else {}
+        return self._make_observation(no_feedback), {"regret": 0.0} if self._with_regret else {}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play a round; return observation, reward, False, whether it was the last round, and info.
@@ -146,28 +144,30 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         ValueError
             If the action is not in the action space.
         """
-        played = self._played
-        if played is None or self._is_over:
+        simulation = self._simulation
+        if simulation is None:
             raise RuntimeError("the episode has not begun or is over: call reset()")
         if not self.action_space.contains(action):
             raise ValueError(f"action must lie in {self.action_space}, got {action!r}")
-        decision = _decision(self._problem, action)
-        feedback = played.respond(decision)
-        reward = _reward(self._problem, {**decision, **self._context}, feedback)
+        decision = _read_action(self._problem, action)
+        feedback = simulation.respond(decision)
+        reward = _compute_reward(self._problem, {**decision, **self._context}, feedback)
         # Regret does not depend on a recommendation, but the kernel needs a limit that exists.
         report = {"best_limit": decision.get("limit")}
-        info = {"regret": played.score(report)["regret"]} if self._with_regret else {}
-        self._is_over = played.rounds == self._horizon
-        if not self._is_over:
-            self._begin_round(played)
+        info = {"regret": simulation.score(report)["regret"]} if self._with_regret else {}
+        is_last = simulation.rounds == self._horizon
+        if is_last:
+            self._simulation = None
+        else:
+            self._begin_round(simulation)
         if "totals" in self._feedback_spaces:
-            feedback = _sums_by_arm(feedback, self._problem.arms)
-        return self._observation(feedback), reward, False, self._is_over, info
+            feedback = _sum_by_arm(feedback, self._problem.arms)
+        return self._make_observation(feedback), reward, False, is_last, info
 
-    def _begin_round(self, played: InteractiveEnvironment) -> None:
-        self._context = {name: np.int64(view[()]) for name, view in played.observe().items()}
+    def _begin_round(self, simulation: InteractiveEnvironment) -> None:
+        self._context = {name: np.int64(view[()]) for name, view in simulation.observe().items()}
 
-    def _observation(self, feedback: Mapping[str, Any]) -> Observation:
+    def _make_observation(self, feedback: Mapping[str, Any]) -> Observation:
         """Return feedback as elements of its spaces, and the context of the next round."""
         observation = {
             name: np.full(space.shape, feedback[name], space.dtype)[()]
@@ -180,7 +180,7 @@ def _box(high: float, count: int = 1) -> Box:
     return Box(0.0, high, (count,), np.float64)
 
 
-def _action_space(problem: Any) -> Space[Any]:
+def _make_action_space(problem: Any) -> Space[Any]:
     """Return the space of actions, which the docstring of `GymnasiumEnvironment` lists."""
     if "allocation" in problem.setting.decision:
         return _box(1.0, problem.arms)
@@ -191,7 +191,7 @@ def _action_space(problem: Any) -> Space[Any]:
     return MultiDiscrete([problem.arms, len(problem.limits)])
 
 
-def _decision(problem: Any, action: Any) -> dict[str, Any]:
+def _read_action(problem: Any, action: Any) -> dict[str, Any]:
     """Return the decision for which an action stands."""
     if "allocation" in problem.setting.decision:
         amounts = np.array(action, np.float64)
@@ -205,7 +205,7 @@ def _decision(problem: Any, action: Any) -> dict[str, Any]:
     return {"arm": int(arm), "limit": float(problem.limits[limit])}
 
 
-def _feedback_spaces(problem: Any) -> dict[str, Space[Any]]:
+def _make_feedback_spaces(problem: Any) -> dict[str, Space[Any]]:
     """Return the spaces of a problem's feedback by name."""
     if getattr(problem, "named", False):
         return {name: _box(np.inf, problem.arms) for name in ("totals", "counts")}
@@ -221,7 +221,7 @@ def _feedback_spaces(problem: Any) -> dict[str, Space[Any]]:
     return {name: spaces[name] for name in problem.setting.feedback if name in spaces}
 
 
-def _sums_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
+def _sum_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
     """Return the sum and the number of the rewards that have arrived, by arm."""
     count = int(feedback["count"])
     sources = feedback["sources"][:count]
@@ -231,16 +231,16 @@ def _sums_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
     }
 
 
-def _reward(problem: Any, round_values: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
-    """Return the reward of a round; `round_values` are those of its decision and context."""
+def _compute_reward(problem: Any, values: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
+    """Return the reward of a round; `values` are those of its decision and context."""
     if "losses" in feedback:
         return -float(feedback["losses"].sum())
     if "value" in feedback:
-        return float(feedback["value"] >= round_values["threshold"])
+        return float(feedback["value"] >= values["threshold"])
     if "total" in feedback:
         return float(feedback["total"])
     if "exceeded" not in feedback:
         return float(feedback["reward"])
     if feedback["exceeded"]:
-        return -float(problem.penalty(round_values["limit"]))
+        return -float(problem.penalty(values["limit"]))
     return float(feedback["reward"] - problem.cost(feedback["consumption"]))

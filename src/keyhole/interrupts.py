@@ -1,7 +1,6 @@
-"""Ctrl-C: its delay during code that must not be interrupted, and its difference from errors."""
+"""Ctrl-C: a delay for code that must not be interrupted, and errors that are told from Ctrl-C."""
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -26,27 +25,32 @@ def delayed_interrupts() -> Iterator[None]:
         signals.append(number)
 
     handler = signal.getsignal(signal.SIGINT)
-    try:
-        if handler is None:  # it was not set from Python, so it could not be restored
-            raise ValueError
-        signal.signal(signal.SIGINT, note_signal)
-    except ValueError:  # not the main thread of the main interpreter
-        yield
-        return
+    # A handler that was not set from Python is None, and could not be restored.
+    is_delayed = handler is not None and _set_handler(note_signal)
     try:
         yield
     finally:
-        # The former handler is set first, since the signal that is raised below is for it.
-        signal.signal(signal.SIGINT, handler)
+        if is_delayed:
+            # The former handler is set first, since the signal that is raised below is for it.
+            signal.signal(signal.SIGINT, handler)
         if signals:
             signal.raise_signal(signal.SIGINT)
 
 
+def _set_handler(handler: Callable[[int, FrameType | None], None]) -> bool:
+    """Set the handler of Ctrl-C; return False outside the main thread of the main interpreter."""
+    try:
+        signal.signal(signal.SIGINT, handler)
+    except ValueError:
+        return False
+    return True
+
+
 @contextmanager
 def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
-    """Replace errors that users' code raises within the block, also an exit; not a Ctrl-C.
+    """Replace errors that users' code raises within the block, exits included, but not a Ctrl-C.
 
-    `replace` returns the error to raise instead, or the same one.
+    `replace` returns the error to raise in place of its argument, or the argument itself.
 
     Examples
     --------
@@ -64,10 +68,8 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
             handler(number, frame)
 
     # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
-    # Python. In all other cases, a KeyboardInterrupt is one that the code itself raises.
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_noted := callable(handler) and is_main:
-        signal.signal(signal.SIGINT, note_signal)
+    # Python. In all other cases the code itself has raised a KeyboardInterrupt.
+    is_noted = callable(handler) and _set_handler(note_signal)
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Metrics, such as the reward lost: name, title, unit, and which of two values is better."""
+"""Metrics, such as the regret: their names, titles, units, and which of two values is better."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,8 +30,8 @@ class Metric:
         How figures show it: as a mean; on an axis that begins at 0; as a share, with its exact
         interval, if it is 0 or 1 in every replication; or as the logarithm of the mean per arm.
     per_arm : bool, default False
-        Whether each arm has one; that of arm 1 is called ``pulls[1]``, that of an arm with the name
-        red ``pulls[red]``.
+        Whether each arm has a value of its own, which is called ``pulls[1]`` for arm 1, or
+        ``pulls[red]`` for an arm with the name red.
     detail : bool, default False
         Whether it is kept only on request.
 
@@ -53,10 +53,8 @@ class Metric:
     def __post_init__(self) -> None:
         """Check the values, and make default words from the name."""
         check_line("name", self.name)
-        name_in_words = check_line(
-            f"words of {self.name}", self.words or self.name.replace("_", " ")
-        )
-        object.__setattr__(self, "words", name_in_words)
+        name_in_words = self.words or self.name.replace("_", " ")
+        object.__setattr__(self, "words", check_line(f"words of {self.name}", name_in_words))
         check_choice(f"better of {self.name}", self.better, get_args(Better))
         check_choice(f"drawn of {self.name}", self.drawn, get_args(Drawn))
 
@@ -78,8 +76,7 @@ class Metric:
         >>> Metric("reward", better="higher").rank({"A": 1.0, "B": 2.0, "C": 1.0})
         ['B', 'A', 'C']
         """
-        sign = 1.0 if self.better == "lower" else -1.0
-        return sorted(means, key=lambda name: sign * means[name])
+        return sorted(means, key=lambda name: means[name], reverse=self.better == "higher")
 
     def of(self, arm: int | str) -> Self:
         """Return the metric of one arm, by its number or the text of its name."""

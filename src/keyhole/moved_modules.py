@@ -1,4 +1,4 @@
-"""Imports of modules by their former names, which still work, with a warning."""
+"""Former names of modules: imports by them still work, with a warning."""
 
 import sys
 from functools import partial
@@ -24,13 +24,13 @@ _NEW_NAMES: Final = {
 
 
 class _MovedModules:
-    """Finder of modules by former names, which Python asks if no file has the name."""
+    """Finder of modules by former names; Python asks it if no file has the name."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_NAMES else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to Python."""
+        """Let Python create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__

@@ -12,11 +12,11 @@ from typing import Any, Final
 _HOME: Final = Path(__file__).parent
 _SOURCE_ENDINGS: Final = (".py", ".toml")
 _DIGEST_DIGITS: Final = 16
-_GIT_SECONDS: Final = 10.0  # after which a call of Git is given up
+_GIT_SECONDS: Final = 10.0  # that a command of Git may take
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
-    """Describe what computes results here, as JSON values without names of folders and users.
+    """Describe the software that computes results here, as JSON values without private names.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
     -------
     dict
         `versions` by package; `python`; `system`; `sources`, the digest of Keyhole's sources; and
-        `commit`, which ends in ``-dirty`` where tracked files were changed since. It is None
-        where Keyhole's sources are not in a Git repository.
+        `commit`, which ends in ``-dirty`` if tracked files were changed since, and is None if no
+        Git repository tracks Keyhole's sources.
     """
     return {
         "versions": {package: version(package) for package in packages},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "commit": _tracked_commit(),
-        "sources": _sources_digest(),
+        "commit": _find_commit(),
+        "sources": _compute_sources_digest(),
     }
 
 
@@ -56,7 +56,7 @@ def software_text(software: Mapping[str, Any]) -> str:
 
 
 @cache
-def _sources_digest() -> str:
+def _compute_sources_digest() -> str:
     """Return a digest of the names and bytes of all files with code, claims and problems."""
     digest = hashlib.sha256()
     paths = {path.relative_to(_HOME).as_posix(): path for path in _HOME.rglob("*")}
@@ -68,16 +68,16 @@ def _sources_digest() -> str:
 
 
 @cache
-def _tracked_commit() -> str | None:
+def _find_commit() -> str | None:
     """Return the commit of the repository that tracks this file, or None."""
     # An environment may lie inside somebody's repository, whose commit says nothing of Keyhole.
-    if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
+    if _run_git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
-    return _git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    return _run_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
 
 
-def _git(*arguments: str) -> str | None:
-    """Return what a command of Git prints; None if it fails, or if there is no Git."""
+def _run_git(*arguments: str) -> str | None:
+    """Return the output of a command of Git; None if it fails, or if there is no Git."""
     try:
         result = subprocess.run(
             ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_GIT_SECONDS

@@ -1,4 +1,4 @@
-"""Output to standard error whose failure ends nothing: progress, and prints of users' files."""
+"""Output to standard error that never fails: progress, and prints of users' files."""
 
 import sys
 from contextlib import AbstractContextManager, redirect_stdout, suppress
@@ -16,7 +16,7 @@ def print_status(line: str) -> None:
 
 
 class _StatusStream:
-    """Standard error as a target of prints, which like `print_status` never fail."""
+    """Standard error as a stream for prints, to which writing never fails."""
 
     def write(self, text: str) -> int:
         """Write a text, unless nobody can read it."""
@@ -30,7 +30,7 @@ class _StatusStream:
             sys.stderr.flush()
 
     def close(self) -> None:
-        """Do nothing, since code that closes standard output means another stream."""
+        """Do nothing: code that closes standard output does not mean this stream."""
 
     def __getattr__(self, name: str) -> Any:
         """Return any other attribute of standard error."""

@@ -34,8 +34,9 @@ _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 _SHAPELESS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _JOINERS: Final = ("\u200c", "\u200d")
 _ESCAPED_JOINER: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(200[cd])")
-_FIRST_JOINED: Final = "\u0590"  # below are the scripts in which joiners change nothing
-_JOINED_CLASSES: Final = {"AL", "NSM", "ON"}  # Arabic letters, signs such as a virama, emoji
+_FIRST_JOINED: Final = "\u0590"  # in scripts below this character, joiners change nothing
+# Bidirectional classes of Arabic letters, of signs such as a virama, and of emoji.
+_JOINED_CLASSES: Final = {"AL", "NSM", "ON"}
 
 
 class SequenceLike(Protocol):
@@ -78,26 +79,20 @@ class Range:
 
     def __str__(self) -> str:
         """Return the range as words that follow "must"."""
-        low = (self.ge, self.gt)
-        high = (self.le, self.lt)
-        if low != (None, None) and high != (None, None):
-            if self.ge is not None:
-                lower_end = f"[{_format_end(self.ge)}"
-            else:
-                lower_end = f"({_format_end(self.gt)}"
-            if self.le is not None:
-                upper_end = f"{_format_end(self.le)}]"
-            else:
-                upper_end = f"{_format_end(self.lt)})"
-            return f"lie in {lower_end}, {upper_end}"
-        for rule, end in zip(("at least", "above", "at most", "below"), low + high, strict=True):
+        low, high = self.ends
+        if -math.inf < low and high < math.inf:
+            opening = "(" if self.ge is None else "["
+            closing = ")" if self.le is None else "]"
+            return f"lie in {opening}{_format_end(low)}, {_format_end(high)}{closing}"
+        ends = {"at least": self.ge, "above": self.gt, "at most": self.le, "below": self.lt}
+        for rule, end in ends.items():
             if end is not None:
                 return f"be {rule} {_format_end(end)}"
         return "be a finite number"
 
 
-def _format_end(value: float | None) -> str:
-    """Return an end of a range as text; a large power of two as a power."""
+def _format_end(value: float) -> str:
+    """Return an end of a range as text, a large power of two in the form 2**n."""
     if isinstance(value, int) and value >= _POWERS_SHOWN_FROM and value & (value - 1) == 0:
         return f"2**{value.bit_length() - 1}"
     return f"{value:g}"
@@ -108,8 +103,8 @@ SEEDS: Final = Range(ge=0, lt=2**63)
 """The seeds that are allowed."""
 DEFAULT_SEED: Final = 0
 _UNIT: Final = Range(ge=0, le=1)
-# Tuples, not `int | float`, since learners check a value in every round, and to make a union of
-# types takes 0.3 us (measured).
+# Tuples and not `int | float`: learners check a value in every round, and to make a union of types
+# takes 0.3 us (measured).
 _BOOL_TYPES: Final = (bool, np.bool_)
 _INTEGER_TYPES: Final = (int, np.integer)
 _NUMBER_TYPES: Final = (int, float, np.integer, np.floating)
@@ -219,7 +214,7 @@ def check_short_line(name: str, value: Any, length: int) -> str:
 
 @contextmanager
 def explain_memory_errors(field: str) -> Iterator[None]:
-    """Refuse input that needs more memory than there is."""
+    """Refuse input for which the block needs more memory than there is."""
     try:
         yield
     except (MemoryError, OverflowError) as error:
@@ -229,7 +224,7 @@ def explain_memory_errors(field: str) -> Iterator[None]:
 
 
 def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
-    """Return `value` as a float."""
+    """Return `value` as a float; refuse all but finite numbers in the range."""
     # The common case first, since a learner is told a number in every round.
     if type(value) is float and math.isfinite(value) and value in allowed:
         return value
@@ -366,7 +361,9 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
     is_data_frame = data_frame_column_names(values) is not None
     values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-    if isinstance(values, Set) and not isinstance(values, MappingView):  # a dict's views have one
+    if isinstance(values, Set) and not isinstance(
+        values, MappingView
+    ):  # a dict's views have an order
         has_order = False
     if is_data_frame or not has_order or getattr(values, "ndim", 1) != 1:
         hint = "; for a column of a data frame pass df['arm'], say" if is_data_frame else ""
@@ -375,7 +372,7 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
 
 
 def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return words as a tuple; refuse duplicates, and an empty sequence.
+    """Return words as a tuple; refuse duplicates, and a sequence without words.
 
     Examples
     --------
@@ -425,7 +422,7 @@ def warn_user(text: str) -> None:
     level = 2
     while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("keyhole."):
         frame = frame.f_back
-        level = level + 1
+        level += 1
     warnings.warn(text, stacklevel=level)
 
 
@@ -444,7 +441,7 @@ def _visible_text(name: str) -> str:
 def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:
     """Return `value` if it is one of the allowed words.
 
-    An error lists them, or the first of many and `listing`, which says where all are listed.
+    An error lists them; of many it lists the first ones, and `listing`, where all are listed.
     """
     choices = list(allowed)
     if isinstance(value, str) and value in choices:

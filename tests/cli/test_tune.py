@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from keyhole.cli.command_execution import _show_warning
+from keyhole.cli.error_handling import _show_warning
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -147,10 +147,10 @@ def test_a_warning_that_cannot_be_written_ends_no_tune(monkeypatch):
 def test_an_interrupt_during_imports_is_handled(monkeypatch, keyhole):
     class Interrupting:
         def find_spec(self, name, *_):
-            if name == "keyhole.cli.command_execution":
+            if name == "keyhole.cli.error_handling":
                 raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "keyhole.cli.command_execution")
+    monkeypatch.delitem(sys.modules, "keyhole.cli.error_handling")
     monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
     assert keyhole("doctor")[0] == 130
 

@@ -15,7 +15,7 @@ def runner():
     with Runner() as one:
         if not one._helper.has_exact_cpu:
             pytest.skip("no control group may be made here")
-        yield one, cgroup_accounting.own_cgroup_path()
+        yield one, cgroup_accounting.find_own_cgroup()
 
 
 def groups(above):

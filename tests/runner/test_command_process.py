@@ -52,4 +52,4 @@ def test_a_command_cannot_write_into_the_report_of_its_start(monkeypatch):
     monkeypatch.setattr(supervision, "_exec_command", execute)
     found = supervision.start_command({}, 0)
     os.waitpid(found.pid, 0)
-    assert (found.began, found.problem) == (1.5, "")
+    assert (found.start, found.problem) == (1.5, "")

@@ -15,18 +15,20 @@ def test_all_descendants_are_found(monkeypatch, listed):
     if listed and not process_tree._HAS_CHILDREN_FILES:
         pytest.skip("a kernel without lists of children")
     monkeypatch.setattr(process_tree, "_HAS_CHILDREN_FILES", listed)
-    before = {process.pid for process in process_tree.descendants()}
+    before = {process.pid for process in process_tree.list_descendants()}
     child = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], start_new_session=True)
     try:
 
         def new():
-            return [process for process in process_tree.descendants() if process.pid not in before]
+            return [
+                process for process in process_tree.list_descendants() if process.pid not in before
+            ]
 
         assert until(lambda: len(new()) == 2)
         first, second = new()
         assert (first.pid, first.parent, second.parent) == (child.pid, os.getpid(), child.pid)
         assert first.alive
-        assert until(lambda: 0 < process_tree.proportional_set_size(second) < 1 << 30)
+        assert until(lambda: 0 < process_tree.read_proportional_size(second) < 1 << 30)
     finally:
         os.killpg(child.pid, 9)
         child.wait()
@@ -36,7 +38,7 @@ def test_a_fork_bomb_is_read_up_to_a_maximum(monkeypatch):
     monkeypatch.setattr(process_tree, "_MAX_PROCESSES", 1)
     child = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], start_new_session=True)
     try:
-        assert until(lambda: len(process_tree.descendants()) == 1)
+        assert until(lambda: len(process_tree.list_descendants()) == 1)
     finally:
         os.killpg(child.pid, 9)
         child.wait()

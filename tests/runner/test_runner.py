@@ -393,7 +393,7 @@ def test_a_run_cannot_open_files_of_its_supervisors(runner):
 )
 def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outcome):
     """In a namespace, an init ignores such signals."""
-    boot = "from helper import server; server._GRACE_SECONDS = 0.1; server.main()"
+    boot = "from helper import server; server._ANSWER_SECONDS = 0.1; server.main()"
     monkeypatch.setattr(
         module, "_BOOTSTRAP", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
     )
@@ -407,7 +407,7 @@ def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outco
 
 @LINUX
 def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
-    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.5 - LONG)
+    monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.5 - LONG)
     monkeypatch.setattr(module, "_SHUTDOWN_SECONDS", 0.1)
     script = """if True:
         import os, signal
@@ -417,7 +417,7 @@ def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
     """
     with ThreadPoolExecutor(1) as threads, Runner("subreaper") as one:
         assert threads.submit(one.run, python(script), limit=LONG).result(LONG).outcome == "lost"
-        monkeypatch.setattr(module, "_GRACE_SECONDS", LONG)
+        monkeypatch.setattr(module, "_ANSWER_SECONDS", LONG)
         assert one.run(["true"], limit=LONG).outcome == "ok"
 
 

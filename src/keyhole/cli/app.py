@@ -1,4 +1,4 @@
-"""The commands of the command line. Exit codes and errors: see `command_execution`."""
+"""The commands of the command line. Exit codes and errors: see `error_handling`."""
 
 from importlib.metadata import version
 from pathlib import Path

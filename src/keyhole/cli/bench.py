@@ -1,4 +1,4 @@
-"""`bench`: run the benchmark, and print who is best in which situation."""
+"""Command `bench`: run the benchmark, and print the best policies of each situation."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
@@ -56,7 +56,7 @@ def run_bench(
             progress=not quiet,
         )
     except (ValueError, FileNotFoundError) as error:
-        # Options have the names of the arguments.
+        # The message begins with the name of an argument, which is that of its option.
         if str(error).startswith(("policies", "problems", "seed")):
             raise type(error)(f"--{error}") from error
         raise
@@ -71,8 +71,8 @@ def run_bench(
     if as_latex:
         _print_latex(summaries)
         return
-    # Yardsticks know what is unknown in practice, and are not ranked. Where only yardsticks have
-    # played, none is the best.
+    # Yardsticks know what is unknown in practice, and are not ranked: if only yardsticks have
+    # played, no policy is the best.
     ranked = [summary for summary in summaries if summary.ranked]
     if verbose or not ranked:
         _print_standings(summaries)
@@ -90,18 +90,17 @@ def _print_latex(summaries: "Sequence[SituationSummary]") -> None:
     note = "Bold: no other is clearly better, by a paired 95 % interval."
     for summary in summaries:
         table = situation_table(summary)
-        is_first_by_row = [
-            not standing.is_yardstick and standing.firsts == len(standing.ranks)
-            for standing in summary.standings
-        ]
-        bold = {(row, 0) for row, is_first in enumerate(is_first_by_row) if is_first}
+        bold = {
+            (row, 0)
+            for row, standing in enumerate(summary.standings)
+            if not standing.is_yardstick and standing.firsts == len(standing.ranks)
+        }
         typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
         for problem in summary.problems:
             table = policies_on_problem_table(problem)
             rank = table.head.index("rank")
             bold = {(i, 1) for i, row in enumerate(table.rows) if row[rank] == "1"}
-            typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold))
-            typer.echo()
+            typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
 
 
 def _print_standings(summaries: "Sequence[SituationSummary]") -> None:

@@ -32,13 +32,13 @@ def cite(
     name: Annotated[str | None, Argument(help="Policy, entry, data set; default Keyhole.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print BibTeX of Keyhole, or of what a name rests on."""
+    """Print BibTeX of Keyhole, or of the works behind a name."""
     works = {}
     if name is not None:
-        sources = dict(_named_sources())
+        sources = dict(_list_sources())
         text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
         works = {key: bibliography()[key] for key in cited_keys(text)}
-    works = works or {"keyhole": _own_entry()}  # also if the source of a name cites no work
+    works = works or {"keyhole": _make_own_entry()}  # also if the source of a name cites no work
     print_result(works, "\n\n".join(works.values()), as_json=as_json)
 
 
@@ -68,7 +68,7 @@ def _is_cited(key: str, plain_text: str) -> bool:
     return re.search(pattern, plain_text) is not None
 
 
-def _named_sources() -> Iterator[tuple[str, str]]:
+def _list_sources() -> Iterator[tuple[str, str]]:
     """Yield the name of every policy, entry and data set, with a text that names its works."""
     from keyhole.experiment import setting_registry
     from keyhole.papers.entry_files import FILES, PAPERS, entry_path, read_tables
@@ -86,19 +86,19 @@ def _named_sources() -> Iterator[tuple[str, str]]:
             text = notes.read_text(encoding="utf-8")
             yield folder.name, text
             for file in folder.iterdir():
-                if file.name.endswith(".csv"):
-                    yield file.name.removesuffix(".csv"), _paragraph_of(file.name, text)
+                name, _, ending = file.name.rpartition(".")
+                if ending == "csv":
+                    yield name, _find_notes(name, text)
 
 
-def _paragraph_of(file: str, notes: str) -> str:
-    """Return the item on one file in the notes on its folder; all notes if there is none."""
-    name = file.removesuffix(".csv")
+def _find_notes(name: str, notes: str) -> str:
+    """Return the item about a data set in the notes on its folder; all notes if there is none."""
     items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", notes, re.MULTILINE | re.DOTALL)
     texts = [text for names, text in items if name in names.split(", ")]
     return " ".join(texts) or notes
 
 
-def _own_entry() -> str:
-    """Return the entry of Keyhole; styles of BibTeX print its type and its fields."""
+def _make_own_entry() -> str:
+    """Return the BibTeX entry of Keyhole, whose type and fields the usual styles print."""
     template = Path(__file__).with_name("keyhole.bib.tmpl")
     return fill_template(template, version=version("keyhole"), year=RELEASED[:4]).rstrip()

@@ -1,4 +1,4 @@
-"""Commands `compile` and `cache`: compile policies ahead of time, show or empty the cache."""
+"""Commands `compile` and `cache`: compile kernels ahead; show, explain or empty the cache."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +16,8 @@ from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
-_KERNEL = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
-_MAX_SHOWN = 60  # characters of both values of a change
+_KERNEL_PARTS = ("owner", "driver", "the compiler's options")  # of a key: they name the kernel
+_MAX_SHOWN = 60  # characters of both values of a change together
 
 
 def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
@@ -35,22 +35,19 @@ def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
 
 
 def _find_jobs(target: str | None) -> list[compile_jobs.CompileJob]:
-    """Return the kernels to compile, with their names."""
+    """Return the names of the kernels to compile, with functions that compile them."""
     if target is None:
-        return [
-            job
-            for entry in setting_registry.all_settings()
-            for job in compile_jobs.setting_jobs(entry)
-        ]
-    if target in setting_registry.setting_names():
-        return compile_jobs.setting_jobs(setting_registry.find_setting(target))
-    if not target.endswith(".toml"):
-        settings_text = ", ".join(setting_registry.setting_names())
+        settings = list(setting_registry.all_settings())
+    elif target in (names := setting_registry.setting_names()):
+        settings = [setting_registry.find_setting(target)]
+    elif target.endswith(".toml"):
+        return compile_jobs.spec_jobs(Spec.from_file(Path(target)))
+    else:
         raise ValueError(
-            f"compile must be given one of the settings {settings_text}, or a file SPEC.toml; got "
-            f"{short_repr(target)}{suggestion(target, setting_registry.setting_names())}"
+            f"compile must be given one of the settings {', '.join(names)}, or a file SPEC.toml; "
+            f"got {short_repr(target)}{suggestion(target, names)}"
         )
-    return compile_jobs.spec_jobs(Spec.from_file(Path(target)))
+    return [job for setting in settings for job in compile_jobs.setting_jobs(setting)]
 
 
 def show_cache(*, as_json: bool = False) -> None:
@@ -62,29 +59,28 @@ def show_cache(*, as_json: bool = False) -> None:
 
 
 def explain_cache(name: str, *, as_json: bool = False) -> None:
-    """Print for each kernel of a policy whether its code is cached, and if not, what changed."""
+    """Print for each kernel of a policy whether its code is cached and, if not, what changed."""
     if is_interpreted():
         raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
     keys = read_cache_keys()
-    rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _policy_jobs(name)]
+    rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _find_policy_jobs(name)]
     lines = (f"{row['kernel']}: {_describe_state(row)}" for row in rows)
     print_result(rows, *lines, as_json=as_json)
 
 
-def _policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
-    """Return the kernels of a policy of Keyhole or of a file, in its settings."""
+def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
+    """Return the kernels of a policy, named or in a file, in each setting that has it."""
     if is_policy_file(name):
         policy = load_user_policy(name, Path(), field="POLICY")
         return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
     policy_names = sorted({policy for setting in settings for policy in setting.policies})
     check_choice("POLICY", name, policy_names, "keyhole catalog")
-    matches = [setting for setting in settings if name in setting.policies]
-    return [
-        job
-        for setting in matches
-        for job in compile_jobs.policy_jobs(setting.policies[name], setting)
-    ]
+    jobs = []
+    for setting in settings:
+        if name in setting.policies:
+            jobs += compile_jobs.policy_jobs(setting.policies[name], setting)
+    return jobs
 
 
 def _explain(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
@@ -95,8 +91,8 @@ def _explain(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -
     if file.path.exists():
         return {"cached": True, "changed": []}
     key = file.key()
-    versions = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL)]
-    changes = [_differences(old, key) for old in reversed(versions)]  # the last used first
+    versions = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL_PARTS)]
+    changes = [_compare_keys(old, key) for old in reversed(versions)]  # the last used first
     return {"cached": False, "changed": min(changes, key=len, default=None)}
 
 
@@ -110,7 +106,7 @@ def _describe_state(row: dict[str, Any]) -> str:
     return f"not cached; changed: {'; '.join(map(_describe_change, row['changed']))}"
 
 
-def _differences(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, str | None]]:
+def _compare_keys(cached: dict[str, str], key: dict[str, str]) -> list[dict[str, str | None]]:
     return [
         {"part": name, "cached": cached.get(name), "now": key.get(name)}
         for name in {**key, **cached}

@@ -1,4 +1,4 @@
-"""`doctor`: versions, folders and optional programs on this machine, and what is slow here."""
+"""Command `doctor`: versions, folders and optional programs here, and what is slow and why."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ def show_doctor(*, as_json: bool = False) -> None:
         "runs": _describe_runner(),
         "C++ compiler": next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), "none"),
     } | {f"keyhole[{name}]": _describe_package(extra.package) for name, extra in EXTRAS.items()}
-    slow_texts = [*_slow_compilation(), *_slow_processors()]
+    slow_texts = [*_explain_slow_compilation(), *_explain_slow_processors()]
     width = max(map(len, rows))
     lines = [*rows.items(), *(("slow", text) for text in slow_texts or ["nothing found"])]
     texts = (f"{name:{width}}  {one_line_text(value)}" for name, value in lines)
@@ -53,7 +53,7 @@ def _count_processors() -> tuple[int, int]:
 
 def _describe_cache() -> str:
     folder = cache_folder()
-    # The cache need not exist yet. Whether it can be made is then up to the nearest folder above.
+    # If the cache does not exist yet, the nearest folder above decides whether it can be made.
     parent = next(path for path in (folder, *folder.parents) if path.exists())
     remark = "" if os.access(parent, os.W_OK) else ", which may not be written to"
     return f"{folder}{remark}, at most {cache_limit() // 10**6} MB"
@@ -76,8 +76,8 @@ def _describe_package(package: str) -> str:
         return f"not there: {package}"
 
 
-def _slow_compilation() -> Iterator[str]:
-    """Yield a sentence for each thing that makes compiled code slow, or compiles it again."""
+def _explain_slow_compilation() -> Iterator[str]:
+    """Yield a sentence for each cause of slow code, or of code that is compiled again."""
     if is_interpreted():
         yield (
             "KEYHOLE_INTERPRET is set: policies run in Python, which takes some 100 times as long; "
@@ -107,13 +107,13 @@ def _slow_compilation() -> Iterator[str]:
         )
 
 
-def _slow_processors() -> Iterator[str]:
-    """Yield a sentence for each thing that keeps processors from this process."""
+def _explain_slow_processors() -> Iterator[str]:
+    """Yield a sentence for each cause for which this process lacks processors."""
     usable, total = _count_processors()
     usable_text = count_text(usable, "processor")
     if usable < total:
         yield f"this process may use {usable} of {count_text(total, 'processor')} (its affinity)"
-    if (quota := _cpu_quota()) < usable:
+    if (quota := _read_cpu_quota()) < usable:
         yield (
             f"a quota allows {quota:.3g} of {usable_text}: more threads wait for each other; "
             f"--threads {max(1, int(quota))}"
@@ -125,7 +125,7 @@ def _slow_processors() -> Iterator[str]:
         )
 
 
-def _cpu_quota() -> float:
+def _read_cpu_quota() -> float:
     """Return how many processors the control group of this container may use."""
     with suppress(OSError, ValueError):  # there is no group, or its quota is "max"
         share, period = _QUOTA.read_text().split()

@@ -4,9 +4,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and exit: see `command_execution`."""
+    """Run the command line and exit: see `error_handling`."""
     try:
-        from keyhole.cli.command_execution import main as begin
+        from keyhole.cli.error_handling import main as begin
     except KeyboardInterrupt:
         sys.exit(130)
     begin()

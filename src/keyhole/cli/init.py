@@ -1,4 +1,4 @@
-"""Command `init`: three questions, and a commented file to start from that runs as it stands."""
+"""Command `init`: ask three questions, and write a commented file that can be run at once."""
 
 import json
 import re
@@ -30,11 +30,12 @@ EXAMPLES: Final = examples_epilog(
 
 _QUESTIONS: Final = read_toml(Path(__file__).parent / "starters" / "questions.toml")
 GOALS: Final[dict[str, dict[str, Any]]] = _QUESTIONS["goals"]
-"""What each goal has: its text, options and file, and the command to type next."""
+"""The goals by name, each with its text, its options, its file, and the command to type next."""
 SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
-_LIMIT_RATIO: Final = 100  # the largest limit of a tune divided by the least
-# What the largest limit may be, in seconds. The least limit is then at least a millisecond, and
-# the largest at most 31 years.
+"""The situation of the users of each setting."""
+_LIMIT_RATIO: Final = 100  # the largest limit of a tune divided by the smallest
+# The allowed largest limits, in seconds: the smallest limit is then at least a millisecond, and the
+# largest at most 31 years.
 _LIMITS: Final = validate.Range(ge=0.1, le=10**9)
 _PACKAGE: Final = Path(__file__).parents[1]
 _Answer = TypeVar("_Answer")
@@ -68,7 +69,7 @@ def init(
     To extend Keyhole by a policy, setting, problem or entry of your own, there is keyhole new.
     """
     texts = {name: choice["text"] for name, choice in GOALS.items()}
-    goal = _choose("--goal", goal, "1. What do you want to do?", texts)
+    goal = _ask_choice("--goal", goal, "1. What do you want to do?", texts)
     options = {"setting": setting, "horizon": horizon, "arms": arms, "command": command}
     options |= {"limit": limit, "instances": instances}
     for option, value in options.items():
@@ -76,15 +77,15 @@ def init(
             text = validate.short_repr(value)
             raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {text}")
     path = _check_path(out or Path(GOALS[goal]["file"]), goal)
-    # Before the questions too, so that nobody answers them in vain.
+    # Checked before the questions, so that nobody answers them in vain.
     check_absent(path, advice="choose another --out, or overwrite it with --force", force=force)
     if goal == "study":
-        _check_study(path)
+        _check_program_path(path)
     if goal == "tune":
-        text = _make_tune_spec(command, limit, instances, path)
+        text = _ask_tune_spec(command, limit, instances, path)
     else:
-        text = _setting_text(goal, setting, arms, horizon, path)
-    next_command = GOALS[goal]["next_command"].format(file=_argument(path))
+        text = _ask_setting_file(goal, setting, arms, horizon, path)
+    next_command = GOALS[goal]["next_command"].format(file=_quote_argument(path))
     write_files({path: text}, next_command, as_json=as_json)
 
 
@@ -98,13 +99,13 @@ def _check_path(path: Path, goal: str) -> Path:
     return path
 
 
-def _check_study(path: Path) -> None:
-    """Refuse a program that hides a module from its imports, or goes on with another study."""
+def _check_program_path(path: Path) -> None:
+    """Refuse a program that would hide a module from its imports, or continue another study."""
     own_folders = {path.parent.resolve(), Path.cwd()}
     import_path = [entry for entry in sys.path if Path(entry).resolve() not in own_folders]
     module = None if "." in path.stem else PathFinder.find_spec(path.stem, import_path)
-    # A folder without code has a spec too, but no origin. It is not hidden, since a file of its
-    # name is imported in its place anyway.
+    # A folder without code has a spec, too, but no origin. It is not hidden, since Python prefers
+    # a file of the same name anyway.
     if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
             f"--out must not be called like a module of Python, Keyhole or another installed "
@@ -118,22 +119,23 @@ def _check_study(path: Path) -> None:
         )
 
 
-def _setting_text(
+def _ask_setting_file(
     goal: str, setting: str | None, arms: str | None, horizon: str | None, path: Path
 ) -> str:
-    """Return the text of an experiment, or of a study's program; ask for options not given."""
-    setting = _choose("--setting", setting, "2. What do you have?", SITUATIONS)
+    """Return the text of an experiment or of a study's program; ask for missing options."""
+    setting = _ask_choice("--setting", setting, "2. What do you have?", SITUATIONS)
     template = _PACKAGE / setting / "starters" / f"{goal}{path.suffix}.tmpl"
     if goal == "study":
         question = "3. What do you choose among? Names, with commas between"
-        return _fill(template, path, arms=_quote(_answer("--arms", arms, question, _parse_arms)))
-    # The answer is parsed to the text of the file, so that the question is asked again if the
-    # number does not suit the setting.
-    return _answer(
+        names = _ask("--arms", arms, question, _parse_arms)
+        return _fill(template, path, arms=_quote(names))
+    # The whole file is made from the answer: if the number does not suit the setting, the question
+    # is asked again.
+    return _ask(
         "--horizon",
         horizon,
         "3. How many decisions are there?",
-        lambda typed: _simulation_text(template, typed, path),
+        lambda text: _make_experiment(template, text, path),
         default=str(_QUESTIONS["horizons"][setting]),
     )
 
@@ -143,31 +145,31 @@ def _parse_arms(text: str) -> list[str]:
     return list(validate.check_distinct("--arms", names))
 
 
-def _simulation_text(template: Path, typed: str, path: Path) -> str:
+def _make_experiment(template: Path, answer: str, path: Path) -> str:
     """Return an experiment with the policies that are recommended for a setting."""
     from keyhole.experiment.spec import Spec
 
     # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
-    number = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", typed.strip())
+    number = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", answer.strip())
     horizon = 0
     if number:
         horizon = int(re.sub("[,_]", "", number[0]))
     if not 1 <= horizon <= 2**53:
         raise ValueError(
-            f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(typed)}"
+            f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(answer)}"
         )
     text = _fill(template, path, horizon=str(horizon))
     try:
         Spec.from_text(text, folder=path.parent)
-    except ValueError as error:  # it is the horizon's, since all else in the file is valid
+    except ValueError as error:  # the cause is the horizon, since all else in the file is valid
         raise ValueError(f"--horizon {horizon} does not suit the setting: {error}") from error
     return text
 
 
-def _make_tune_spec(
+def _ask_tune_spec(
     commands: list[str] | None, limit: str | None, pattern: str | None, path: Path
 ) -> str:
-    """Return the spec of a tune; ask for commands, limit and instances where not given."""
+    """Return the spec of a tune; ask for commands, limit and instances if they are missing."""
     question = "2. A command, or an empty line at the end"
     note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
 
@@ -177,43 +179,42 @@ def _make_tune_spec(
     if commands:
         commands = [_check_command(command, path.parent.resolve()) for command in commands]
     else:
-        commands = [_answer("--command", None, question, check_command, note=note)]
-        while command := _answer("--command", None, question, check_command, optional=True):
+        commands = [_ask("--command", None, question, check_command, note=note)]
+        while command := _ask("--command", None, question, check_command, optional=True):
             commands.append(command)
-    seconds = _answer(
+    seconds = _ask(
         "--limit",
         limit,
         "3. When do you give up on it today? Such as 30s or 10m",
         lambda text: validate.check_number("--limit", parse_seconds("--limit", text), _LIMITS),
     )
     if pattern is None and not any("{instance}" in command for command in commands):
-        return _tune_spec(commands, seconds, "", path)
-    return _answer(
+        return _make_tune_spec(commands, seconds, "", path)
+    return _ask(
         "--instances",
         pattern,
         "Which files is {instance}? A pattern such as cnf/*.cnf",
-        lambda typed: _tune_spec(commands, seconds, f"instances = {_quote(typed)}\n", path),
+        lambda text: _make_tune_spec(commands, seconds, f"instances = {_quote(text)}\n", path),
     )
 
 
 def _check_command(text: str, folder: Path) -> str:
-    """Return a command that can be split into words, and whose program is found from a folder."""
+    """Return a command; refuse one that needs a shell, or whose program is not found."""
     validate.check_line("--command", text)
-    # Imported here, since `init` needs them for a tune alone.
+    # Imported here, since only a tune needs them.
     from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
     argv = split_command("--command", text)
     if shell_error := explain_shell_syntax("--command", text):
         raise ValueError(shell_error)
-    # Checked here and not with the whole file, so that the question is asked again for this command
-    # alone.
+    # Checked here and not with the whole file, so that only this command is asked for again.
     example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
     Arm("command", argv).check("--command", example, folder)
     return text
 
 
-def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path) -> str:
-    """Return the checked spec of a tune of commands, with a line for its instances if any."""
+def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path) -> str:
+    """Return the spec of a tune of commands, checked; `instances` is a line of it or empty."""
     from keyhole.tune import Spec
 
     arms = []
@@ -236,14 +237,14 @@ def _tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path
 
 
 def _fill(template: Path, path: Path, **values: str) -> str:
-    file = _argument(Path(path.name))
+    file = _quote_argument(Path(path.name))
     if path.suffix == ".py":  # the name stands in a docstring there
         file = file.replace("\\", "\\\\").replace('"', '\\"')
     return fill_template(template, file=file, name=_quote(path.stem), **values)
 
 
-def _argument(path: Path) -> str:
-    """Return a path as an argument in a shell, which no command takes for an option."""
+def _quote_argument(path: Path) -> str:
+    """Return a path as an argument in a shell that no command takes for an option."""
     text = str(path)
     if text.startswith("-"):
         text = f"./{text}"
@@ -255,13 +256,13 @@ def _quote(value: str | list[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _choose(option: str, typed: str | None, question: str, choices: Mapping[str, str]) -> str:
-    """Return one of numbered choices: a word, or on the terminal also its number."""
+def _ask_choice(option: str, word: str | None, question: str, choices: Mapping[str, str]) -> str:
+    """Return a word that is one of the choices; on the terminal, its number stands for it."""
     names = list(choices)
     width = max(map(len, names))
     lines = (
-        f"  {number} {word:{width}}  {text}"
-        for number, (word, text) in enumerate(choices.items(), 1)
+        f"  {number} {name:{width}}  {text}"
+        for number, (name, text) in enumerate(choices.items(), 1)
     )
 
     def parse(text: str) -> str:
@@ -269,12 +270,12 @@ def _choose(option: str, typed: str | None, question: str, choices: Mapping[str,
             return names[int(text) - 1]
         return validate.check_choice(option, text, names)
 
-    return _answer(option, typed, f"{question} A number or a word", parse, note="\n".join(lines))
+    return _ask(option, word, f"{question} A number or a word", parse, note="\n".join(lines))
 
 
-def _answer(
+def _ask(
     option: str,
-    typed: str | None,
+    value: str | None,
     question: str,
     parse: Callable[[str], _Answer],
     *,
@@ -282,13 +283,13 @@ def _answer(
     default: str = "",
     optional: bool = False,
 ) -> _Answer:
-    """Return the answer of an option; without it, ask on the terminal until there is a valid one.
+    """Return the value of an option, parsed; without it, ask on the terminal for a valid one.
 
-    `parse` raises a ValueError that names the option; `note` is printed above the question. Where
-    an answer is optional, it is empty for an empty line.
+    `parse` raises a ValueError that names the option; `note` is printed above the question. An
+    empty line is the `default`, or an empty answer if the answer is optional.
     """
-    if typed is not None:
-        return parse(typed)
+    if value is not None:
+        return parse(value)
     if not can_ask():
         raise ValueError(f"{option} must be given where there is no terminal to ask on")
     if note:
@@ -311,5 +312,5 @@ def _answer(
 
 def can_ask() -> bool:
     """Return whether a person can read questions on standard error, and answer them."""
-    # Python has None for a stream that was closed before it began, as by `0<&-` in a shell.
+    # A stream that was closed before Python began, as by `0<&-` in a shell, is None.
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))

@@ -1,4 +1,4 @@
-"""Command `new`: stubs of a policy, setting, problem or reproduction, and the writer of files."""
+"""Command `new`: stubs of a policy, setting, problem or entry; writing of files from templates."""
 
 import inspect
 import keyword
@@ -40,19 +40,19 @@ def new(
     check_choice("KIND", stub_kind, sorted([_POLICY, *folders]))
     if setting is not None and stub_kind != _POLICY:
         raise ValueError(f"--setting must be left out for a new {stub_kind}, got {setting!r}")
-    folder = folders.get(stub_kind) or _policy_stubs(setting or _DEFAULT_SETTING)
-    snake, camel = _spellings(name)
+    folder = folders.get(stub_kind) or _find_policy_stubs(setting or _DEFAULT_SETTING)
+    snake, camel = _spell_name(name)
     texts = {}
     for template in folder.rglob(f"*{_SUFFIX}"):
         file = str(template.relative_to(folder)).removesuffix(_SUFFIX)
         texts[out / file.replace("name", snake)] = fill_template(template, name=snake, Name=camel)
-    # All are checked before the first is written, so that a refused call leaves nothing behind.
+    # All paths are checked before the first file is written: a refused call leaves nothing behind.
     for path in texts:
         check_absent(path, advice="choose another NAME or --out")
     write_files(texts, as_json=as_json)
 
 
-def _policy_stubs(setting: str) -> Path:
+def _find_policy_stubs(setting: str) -> Path:
     """Return the folder `stubs` in the package of a setting."""
     from keyhole.experiment.setting_registry import find_setting
 
@@ -69,7 +69,7 @@ def _policy_stubs(setting: str) -> Path:
     )
 
 
-def _spellings(name: str) -> tuple[str, str]:
+def _spell_name(name: str) -> tuple[str, str]:
     """Return a name in snake case, for files and functions, and in camel case, for classes."""
     camel = name.replace("-", "").replace("_", "")
     snake = name.replace("-", "_")

@@ -19,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _keep_quiet(context: typer.Context, is_quiet: bool) -> bool:
-    """Announce no compilation until the command has ended, if it is to be quiet."""
+    """Announce no compilation during a quiet command."""
     if is_quiet:
         from keyhole.kernels.compile_cache import quiet_compilation
 
@@ -33,8 +33,8 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not
 
 
 def examples_epilog(*lines: str) -> str:
-    """Return the end of a help text: examples of a command, a line each."""
-    # Without the \b the help would join the lines into a paragraph.
+    """Return the end of a help text: examples of a command, one on each line."""
+    # Without the \b the lines would be joined into a paragraph.
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 

@@ -1,4 +1,4 @@
-"""Output of commands and their exit codes: text, wrapped on a terminal, or one line of JSON."""
+"""Output of commands: text, wrapped on a terminal, or one line of JSON; and their exit codes."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import escape_controls
 
-# Exit codes: see `command_execution`.
+# Exit codes: see `error_handling`.
 CLAIM_FAILED: Final = 1
 DAMAGED: Final = 1
 BAD_INPUT: Final = 2
@@ -26,7 +26,7 @@ DONE: Final = 4
 INTERRUPTED: Final = 130
 
 _MOST_COLUMNS: Final = 100
-_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # bold, say
+_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # such as bold
 
 
 class EscapedStream:
@@ -56,15 +56,15 @@ def error_text(error: Exception) -> str:
     """Return the message of an error; of an OSError its file and reason, without the number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # An error in writing a file has the file's name. An error that says that the disk is full,
-        # without a name, is one in writing standard output.
+        # An error of a file has the file's name. Without a name, it is standard output that found
+        # the disk full.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Return the report that a function writes; only warn if it cannot, since results exist."""
+    """Write a report with a function; only warn if that fails, since the results exist."""
     try:
         return write(*arguments, **options)
     except OSError as error:
@@ -86,7 +86,7 @@ def print_paragraph(text: str, indent: int) -> None:
             text, width, initial_indent=pad, subsequent_indent=f"{pad}  ", break_long_words=False
         )
     else:
-        # Where a program reads, a sentence stays in one line, in which `grep` finds it.
+        # For programs a sentence stays on one line, where `grep` finds it.
         text = pad + text
     typer.echo(text)
 

@@ -1,4 +1,4 @@
-"""Published experiments: their list, the verdicts on their claims, and the exit code."""
+"""Output of the commands on published experiments: entries, verdicts, and the exit code."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keyhole.papers.report.judged_entry import JudgedEntry
     from keyhole.papers.verdicts import Verdict
 
-_MOST_LINES: Final = 12  # printed of a reproduction, few enough to be read at one look
+_MOST_LINES: Final = 12  # that are printed of a reproduction, to be read at one look
 
 
 def show_entries(*, as_json: bool = False) -> None:
@@ -35,7 +35,7 @@ def show_entries(*, as_json: bool = False) -> None:
 
 
 def _describe_entry(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    """Return what is listed of an entry; a claim about two problems counts twice."""
+    """Return what the list shows of an entry; a claim about two problems counts twice."""
     return {
         "name": name,
         "title": table["title"],
@@ -65,7 +65,7 @@ def _print_every_verdict(verdicts: "Iterable[Verdict]") -> None:
 
 
 def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
-    """Print what the page of each entry says first, and the claims that do not hold."""
+    """Print the answer of each entry, with which its page begins, and claims that do not hold."""
     from keyhole.papers.report.judged_entry import answer_sentence, verdicts_by_id
 
     all_verdicts = verdicts_by_id(parts)
@@ -80,7 +80,7 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
 
 
 def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
-    """Print claims that do not hold before claims that are open, in at most `lines` lines."""
+    """Print claims that do not hold, then claims that are open, in at most `lines` lines."""
     from keyhole.papers.verdicts import VERBS
 
     unmet = sorted(unmet, key=lambda verdict: verdict.status)

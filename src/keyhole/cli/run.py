@@ -97,7 +97,7 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
         )
     if not as_json:
         _print_sweep(spec)
-    startup = process_time()  # the CPU time so far; a run needs about as much to start
+    startup = process_time()  # CPU seconds so far: a run takes about as many to start
     size = forecast(spec, threads=threads)
     content = asdict(size) | {"starting": startup, "on": on}
     print_result(content, *_forecast_lines(size, startup), as_json=as_json)
@@ -148,7 +148,7 @@ def _print_means(curves: Curves) -> None:
 
 
 def _print_points(summaries: Summaries) -> None:
-    """Print the first metric at each point, if they are few, and which policy is best."""
+    """Print the first metric at each point, if there are few points, and the best policies."""
     metric = next(iter(summaries.metrics))
     if len(summaries.points) <= _SHOWN_POINTS:
         typer.echo(f"{metric} at the last checkpoint")

@@ -1,4 +1,4 @@
-"""The commands `keyhole serve`: studies over HTTP, and the keys of those who may ask them."""
+"""The commands `keyhole serve`: studies over HTTP, and the API keys of the service."""
 
 import os
 from typing import Annotated, Final
@@ -48,7 +48,7 @@ def serve(
 
     Requests need a key once the database has one (keyhole serve key add). Without any key only
     127.0.0.1 is served.
-    SIGTERM ends it: what was accepted is answered first.
+    SIGTERM ends the service, after it has answered the requests that it has accepted.
     """
     require_extra("serve", "keyhole serve")
     if context.invoked_subcommand is not None:
@@ -62,9 +62,10 @@ def serve(
     import msgspec
     import uvicorn
 
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
-    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback, load_policies
+    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback
     from keyhole.study.storage import normalize_address, open_store
 
     settings = Settings(
@@ -73,7 +74,8 @@ def serve(
         policies=policy_names or [],
         max_open=max_open,
     )
-    load_policies(settings)  # so that a wrong one is refused once, before processes start
+    # A wrong policy is refused once, before processes start.
+    load_user_policies(settings.policies)
     open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Command `catalog`: list settings (kinds of decision problems), their problems and policies."""
+"""Command `catalog`: list settings, their problems, metrics and policies."""
 
 import inspect
 from dataclasses import MISSING, asdict, fields
@@ -12,21 +12,19 @@ from keyhole.spec_values.problem_factory import find_docstring_section
 
 
 def print_catalog(name: str | None, as_json: bool) -> None:
-    """Print the catalog of one setting, of the policies of a name, or of all settings."""
-    descriptions = []
-    if name is not None and name not in setting_registry.setting_names():
-        descriptions = [
-            {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
-            for setting in setting_registry.all_settings()
-            for policy in setting.policies.values()
-            if policy.__name__.casefold() == name.casefold()
-        ]
-    if not descriptions:
-        if name is None:  # warns of broken settings
-            settings = list(setting_registry.all_settings())
-        else:
-            settings = [setting_registry.find_setting(name)]
-        descriptions = list(map(_describe_setting, settings))
+    """Print the catalog of a setting, of the policies of this name, or of all settings."""
+    if name is None:  # warns of broken settings
+        descriptions = list(map(_describe_setting, setting_registry.all_settings()))
+    else:
+        descriptions = []
+        if name not in setting_registry.setting_names():
+            descriptions = [
+                {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
+                for setting in setting_registry.all_settings()
+                for policy in setting.policies.values()
+                if policy.__name__.casefold() == name.casefold()
+            ]
+        descriptions = descriptions or [_describe_setting(setting_registry.find_setting(name))]
     if as_json:
         print_json(descriptions)
         return
@@ -34,30 +32,28 @@ def print_catalog(name: str | None, as_json: bool) -> None:
         _print_setting(description)
 
 
-def _describe_setting(registered: setting_registry.RegisteredSetting) -> dict[str, Any]:
+def _describe_setting(setting: setting_registry.RegisteredSetting) -> dict[str, Any]:
     """Return the description of a setting as JSON values."""
     return {
-        "setting": registered.name,
-        "doc": _first_paragraph(registered.module),
+        "setting": setting.name,
+        "doc": _first_paragraph(setting.module),
         "problems": {
             factory_name: {
                 "doc": factory.doc,
                 "entries": {entry: asdict(info) for entry, info in factory.entries.items()},
             }
-            for factory_name, factory in registered.problem_factories.items()
+            for factory_name, factory in setting.problem_factories.items()
         },
         "metrics": {
             metric.name: {
                 "title": metric.title,
                 "unit": metric.unit,
                 "better": metric.better,
-                "remarks": _metric_remarks(metric),
+                "remarks": _list_remarks(metric),
             }
-            for metric in registered.metrics.values()
+            for metric in setting.metrics.values()
         },
-        "policies": {
-            name: _describe_policy(policy) for name, policy in registered.policies.items()
-        },
+        "policies": {name: _describe_policy(policy) for name, policy in setting.policies.items()},
     }
 
 
@@ -110,7 +106,7 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
     print_paragraph(f"source: {policy['source']}", 4)
 
 
-def _metric_remarks(metric: Metric) -> list[str]:
+def _list_remarks(metric: Metric) -> list[str]:
     """Return the remarks on a metric: higher is better, of each arm, kept with details."""
     remarks = {
         "higher is better": metric.better == "higher",

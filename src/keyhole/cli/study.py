@@ -35,8 +35,8 @@ app = typer.Typer(
 Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 
 
-def _name_or_only_study(context: typer.Context, name: str | None) -> str | None:
-    """Return the name if it is given, else the name of the only study in the storage."""
+def _find_study_name(context: typer.Context, name: str | None) -> str | None:
+    """Return the given name, or that of the only study; refuse a choice among several."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -51,7 +51,7 @@ Name = Annotated[
         help="The study; optional if it is the only one and nothing follows.",
         default_factory=lambda: None,
         show_default=False,
-        callback=_name_or_only_study,
+        callback=_find_study_name,
     ),
 ]
 
@@ -121,9 +121,10 @@ def delete(
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
     """Open a study, whose policy may be one that `--policy` names."""
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=load_user_policies(policy_names))
+    return Study.open(storage, name, policies=load_user_policies(policy_names or []))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
@@ -170,8 +171,8 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Print a decision: its id and its fields."""
-    metadata_argument = {} if metadata is None else {"metadata": parse_json("--metadata", metadata)}
-    decision = study.ask(key=key, exclude=exclude, **metadata_argument, **parse_key_values(values))
+    content = None if metadata is None else parse_json("--metadata", metadata)
+    decision = study.ask(key=key, exclude=exclude, metadata=content, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 
@@ -193,7 +194,7 @@ def tell(
 
 @study_command("keyhole study correct items.db labels ID reward=0")
 def correct(study: Any, id: Id, values: Feedback = None) -> None:
-    """Set right what was told of a decision by mistake."""
+    """Replace feedback that was told by mistake."""
     study.correct(id, **parse_key_values(values))
 
 
@@ -251,9 +252,11 @@ def restore(
     policy_names: PolicyFiles = None,
 ) -> None:
     """Create a study from an export."""
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name, policies=load_user_policies(policy_names)).close()
+    policies = load_user_policies(policy_names or [])
+    Study.restore(storage, path, name=name, policies=policies).close()
 
 
 @add_command(app, "keyhole study backup items.db monday.db")
@@ -291,25 +294,20 @@ def import_results(
     decimal: Annotated[str, Option(help="The decimal sign.")] = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Begin a new study, just created, from past decisions and their rewards.
+    """Begin a new study with past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
-    that learn as well from decisions of others, and only rows in the order of time that were not
-    selected by their rewards. Other commands that write to the study wait meanwhile.
+    that learn as well from decisions of others. Rows must be in the order of time, and not selected
+    by their rewards. Other commands that write to the study wait meanwhile.
 
     Rows that may yet convert would count as 0: leave them out, or give --shown-at and
-    --converted-at. They are then left out for you or, with --key, are pending until they are told
-    (keyhole study tell --by-key) or expire.
+    --converted-at. Then the import leaves them out or, with --key, makes them pending until they
+    are told (keyhole study tell --by-key) or expire.
     """
-    columns = {
-        "arm": arm,
-        "reward": reward,
-        "converted_at": converted_at,
-        "shown_at": shown_at,
-        "key": key,
-    }
-    csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-    imported_count = study.import_csv(path, within=within, **columns, **csv_format)
+    imported_count = study.import_csv(
+        path, arm=arm, reward=reward, converted_at=converted_at, shown_at=shown_at, within=within,
+        key=key, delimiter=delimiter, date_format=date_format, decimal=decimal,
+    )  # fmt: skip
     pending = imported_count and len(study.pending)
     text = "imported before, nothing is changed"
     if imported_count:
@@ -338,7 +336,7 @@ def make_other_policy(
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
-    # Each argument is a parameter or a fact. The number of arms is not given, since the study knows
+    # Each argument is a parameter or a fact. The number of arms cannot be given: the study knows
     # it, and it may grow.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
@@ -349,20 +347,8 @@ def make_other_policy(
     return policy_class.from_parameters(parameters), facts
 
 
-def load_user_policies(names: list[str] | None) -> list[type["Policy"]]:
-    """Return the classes given as ``file.py:Class``; import the packages that add settings."""
-    from keyhole.experiment import setting_registry, spec_factories
-
-    # Policies of installed packages are found by name only after their import.
-    setting_registry.import_plugins()
-    for name in names or []:
-        if not spec_factories.is_policy_file(name):
-            raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
-    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names or []]
-
-
 def parse_json(name: str, text: str) -> object:
-    """Return the value of JSON; errors call it `name`."""
+    """Return the value of a JSON text; errors call it `name`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -386,7 +372,7 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
             content = tomllib.loads(f"value = {text}")
         except (tomllib.TOMLDecodeError, RecursionError):
             content = {}
-        # A text with a line break may be TOML with more keys than one.
+        # A text with a line break may be TOML with several keys.
         values[name] = content["value"] if content.keys() == {"value"} else text
     return values
 

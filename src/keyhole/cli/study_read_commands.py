@@ -1,4 +1,4 @@
-"""The commands `keyhole study` that change nothing: show, history, replay, check, plan."""
+"""The commands `keyhole study` that do not change a study: show, history, replay, check, plan."""
 
 import time
 from dataclasses import asdict
@@ -49,8 +49,8 @@ def history(study: Any, as_json: AsJson = False) -> None:
         else:
             when = datetime.fromtimestamp(event.pop("at"), UTC)
             time_text = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-            # The position of the random stream and the whole definition are left out. They are long
-            # and of use to programs alone, which have --json.
+            # The position of the random stream and the whole definition are left out: they are long
+            # and only programs use them, with --json.
             fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
                 fields["policy"] = event["head"]["policy"]
@@ -105,11 +105,11 @@ def show(study: Any, as_json: AsJson = False) -> None:
         + ", expired: to ask again" * (decision.id in expired)
         for decision in pending
     ]
-    if len(lines) > 2 * _SHOWN_AT_ENDS:
-        lines[_SHOWN_AT_ENDS:-_SHOWN_AT_ENDS] = [
-            f"... {len(lines) - 2 * _SHOWN_AT_ENDS:,} more pending (all: --json)"
-        ]
-    typer.echo("".join(f"{line}\n" for line in lines), nl=False)
+    if (hidden_count := len(lines) - 2 * _SHOWN_AT_ENDS) > 0:
+        note = f"... {hidden_count:,} more pending (all: --json)"
+        lines[_SHOWN_AT_ENDS:-_SHOWN_AT_ENDS] = [note]
+    for line in lines:
+        typer.echo(line)
 
 
 def _study_as_json(study: Any) -> dict[str, Any]:
@@ -171,13 +171,14 @@ def check(
     Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
     database as it is.
     """
+    from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.study import check_database, copy_intact_events
 
     if (repair_to is None) != (out is None):
         raise ValueError("--repair-to and --out must be given together")
     if repair_to is not None and name is None:
         raise ValueError("--repair-to must be given with the NAME of a study")
-    policies = commands.load_user_policies(policy_names)
+    policies = load_user_policies(policy_names or [])
     if repair_to is not None and out is not None and name is not None:
         copy = copy_intact_events(storage, name, repair_to, out, policies=policies)
         text = f"{name}: goes on after event {repair_to} in {out}"
@@ -216,9 +217,9 @@ def plan(
     """Simulate how many decisions a test takes until it ends.
 
     A test ends when its policy has settled each arm: BestArmStopping, the default, names the best
-    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME,
-    policy and threshold are those of the study, and means that are not given those so far. All
-    decisions count from the first one on. The same arguments print the same numbers.
+    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME, the
+    policy and the threshold are those of the study; so are the means, unless --means gives others.
+    All decisions count from the first one on. The same arguments print the same numbers.
     """
     from keyhole.contract.reward_units import UNIT
     from keyhole.experiment.spec_factories import make_policy, make_problem
@@ -269,11 +270,11 @@ def plan(
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
-    """Return the names, "" where there is none, and the numbers of a list as ``A=.04,.05``."""
+    """Return the names and the means in a list as ``A=.04,.05``; a missing name is ""."""
     pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
-    if given_names := list(filter(None, names)):
-        check_distinct("the names in --means", given_names)
+    if arm_names := list(filter(None, names)):
+        check_distinct("the names in --means", arm_names)
     try:
         return names, [float(number) for _, _, number in pairs]
     except ValueError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from keyhole.tune.space_tune import AnyTune
 
 _RUN: Final = "run"
-_DRY_RUNS: Final = 10
+_DRY_RUN_COUNT: Final = 10
 
 
 class _Group(TyperGroup):
@@ -192,29 +192,27 @@ def validate(
     """Compare the recommended parameters with the default on instances kept aside."""
     from keyhole.tune import SavedSpaceTune, Tuner, summary
 
-    path = str(Path(instances).absolute())
-    readers = {".txt": "file", ".csv": "csv"}
-    reader = readers.get(Path(path).suffix) if Path(path).is_file() else None
-    entry = {reader: path} if reader else path
+    path = Path(instances).absolute()
+    reader = {".txt": "file", ".csv": "csv"}.get(path.suffix)
+    entry: str | dict[str, str] = str(path)  # of a spec: a pattern, or a file that lists instances
+    if reader and path.is_file():
+        entry = {reader: str(path)}
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
     tuner.validate(entry, workers=workers, on=on, progress=not quiet)
     tune = SavedSpaceTune.load(folder)
     page = _write_report(tune)
-    if as_json:
-        validation = summary.tune_as_json(tune)["validation"]
-        print_json({"validation": validation, "report": page})
-        return
-    typer.echo(summary.format_validation(tune))
-    if page is not None:
-        typer.echo(f"report: {page}")
+    content = {"validation": summary.tune_as_json(tune)["validation"], "report": page}
+    lines = [summary.format_validation(tune), page and f"report: {page}"]
+    print_result(content, *filter(None, lines), as_json=as_json)
 
 
 def _print_dry_run(spec: "Spec", *, as_json: bool) -> None:
     from keyhole.tune.tuner import make_dry_run
 
-    trials = make_dry_run(spec, _DRY_RUNS)
+    trials = make_dry_run(spec, _DRY_RUN_COUNT)
     if as_json:
-        print_json([dict(zip(("arm", "limit", "command"), t, strict=True)) for t in trials])
+        names = ("arm", "limit", "command")
+        print_json([dict(zip(names, trial, strict=True)) for trial in trials])
         return
     entries = {"arm": spec.arms, "limit": spec.limits, "instance": spec.instances}
     if spec.search:

@@ -1,4 +1,4 @@
-"""Cluster: an executor of `concurrent.futures` with a capacity; its address and its workers."""
+"""Cluster: an executor of `concurrent.futures` with a capacity, and how to connect to one."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_integer, check_line, short_repr
 
-_ENDED: Final = ("closing", "closed", "failed")
+_ENDED: Final = ("closing", "closed", "failed")  # states of a Dask worker
 
 
 class ClusterLostError(RuntimeError):
@@ -32,9 +32,9 @@ class ClusterLostError(RuntimeError):
 class Cluster(Executor):
     """An executor of `concurrent.futures`, with what simulations and tunes need beside `submit`.
 
-    A task must be a function that workers can import. It may run several times, since schedulers
-    retry one whose worker has died. `shutdown` cancels tasks, and ends processes that were started
-    for this client.
+    A task must be a function that workers can import. A task may run several times, since
+    schedulers repeat it if its worker dies. `shutdown` cancels tasks, and ends processes that were
+    started for this client.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Cluster(Executor):
         return self._capacity
 
     def share(self, data: bytes) -> Any:
-        """Return bytes as an argument for many tasks, which a cluster sends to a worker once."""
+        """Return bytes as an argument of many tasks; a cluster sends them to each worker once."""
         return data
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -83,7 +83,7 @@ class Cluster(Executor):
             raise self.lost_error(error) from error
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
-        """Cancel tasks, of which those that have not begun will never begin."""
+        """Cancel tasks; those that have not begun will never begin."""
         for future in futures:
             future.cancel()
 
@@ -99,7 +99,7 @@ class Cluster(Executor):
         return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done
 
     def result(self, future: Future[Any]) -> Any:
-        """Return what a task that has ended returned, or raise its error."""
+        """Return the result of a task that has ended, or raise its error."""
         try:
             return future.result()
         except (BrokenExecutor, CancelledError) as error:
@@ -111,9 +111,17 @@ class Cluster(Executor):
             ) from error
 
     def lost_error(self, error: BaseException) -> ClusterLostError:
-        """Return the error that says that the executor has ended, given the executor's own."""
+        """Return the error of an executor that is lost; `error` is the executor's own."""
         text = f"{self.name} does not answer any more: {error}"
         return ClusterLostError(text.removesuffix(": "))
+
+
+def dead_workers_error(count: int) -> RuntimeError:
+    """Return the error of a task at which one worker after the other died."""
+    return RuntimeError(
+        f"{count} workers died at the same task: each may have run out of memory; see what they "
+        "have logged"
+    )
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
@@ -129,12 +137,11 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, and forgets the task of a client that is gone, so that
+    Dask cannot end a task that has begun, also if it is cancelled or its client is gone, so that
     the task itself must ask. Ray ends such a task.
     """
     try:
-        # The package is not imported here. In a task of Dask it is loaded already, and elsewhere it
-        # may not be installed.
+        # Not by an import: a task of Dask has the package loaded, and elsewhere it may be missing.
         worker = sys.modules["distributed"].get_worker()
     except (KeyError, ValueError):  # not in a task of Dask
         return lambda: True
@@ -158,7 +165,7 @@ def check_cluster_address(
 ) -> None:
     """Refuse an invalid address, and a number of `threads` for a cluster that is running.
 
-    Errors call the argument `threads` by `name`.
+    Errors call the argument `threads` by its name in the caller, `name`.
     """
     if threads is not None:
         check_integer(name, threads, _ALLOWED_WORKERS)
@@ -189,8 +196,8 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     Parameters
     ----------
     on : str
-        ``dask=ADDRESS`` or ``ray=ADDRESS`` for a running one; ``dask`` or ``ray`` to start one on
-        this machine, which ends when it is closed.
+        ``dask=ADDRESS`` or ``ray=ADDRESS`` for a running cluster; ``dask`` or ``ray`` to start one
+        on this machine, which ends when it is closed.
     workers : int, optional
         How many processes to start, at most 1,024; by default one for each processor.
 
@@ -222,7 +229,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
 def cluster_connection(on: str | Executor, threads: int | None) -> Iterator[Cluster | None]:
     """Yield the cluster of the arguments `on` and `threads`; None for threads of this process.
 
-    A cluster that was connected here is closed in the end.
+    At the end of the block a cluster is closed, unless `on` is an executor.
     """
     check_cluster_address(on, threads)
     if isinstance(on, Executor):

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
-from functools import partial
 from math import inf
 from multiprocessing import resource_tracker
 from time import monotonic
@@ -21,7 +20,7 @@ from distributed import Client, KilledWorker, LocalCluster
 from distributed.comm import get_address_host_port, parse_address
 from distributed.comm.registry import get_backend
 
-from keyhole.clusters.cluster import Cluster, ClusterLostError
+from keyhole.clusters.cluster import Cluster, ClusterLostError, dead_workers_error
 from keyhole.interrupts import delayed_interrupts
 from keyhole.validate import short_repr
 
@@ -40,7 +39,7 @@ _IGNORE_INTERRUPTS: Final = (
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the scheduler at an address, or start `workers` processes on this machine."""
-    for name in _LOGGERS:  # errors are raised, so that logging them would only repeat them
+    for name in _LOGGERS:  # the errors that Dask logs are raised, too
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
         with _blocked_interrupts():
@@ -55,7 +54,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 @contextmanager
 def _blocked_interrupts() -> Iterator[None]:
     """Block Ctrl-C while processes start, and in those processes, which inherit the mask."""
-    resource_tracker.ensure_running()  # its start would unblock the signal
+    resource_tracker.ensure_running()  # if it started within the block, it would unblock Ctrl-C
     with delayed_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -65,7 +64,7 @@ def _blocked_interrupts() -> Iterator[None]:
 
 
 def _start_local(workers: int) -> LocalCluster:
-    """Start worker processes, which import the main script; that must not start more of them."""
+    """Start worker processes, which import the main script."""
     try:
         # Port 0 is any free port, since several clusters may run on this machine. Other machines
         # cannot reach 127.0.0.1.
@@ -101,8 +100,8 @@ def _connect(address: str) -> Client:
         except BaseException as error:
             client_future.set_exception(error)
 
-    # The client is made in a thread, since it waits without end for a program that says nothing
-    # after a connection.
+    # The client is made in a thread, since it waits without end if a program accepts the connection
+    # and says nothing.
     threading.Thread(target=make_client, daemon=True).start()
     try:
         return client_future.result(_TIMEOUT)
@@ -115,7 +114,7 @@ def _call(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     import pickle
 
     result = pickle.loads(pickled_function)(*args, **kwargs)
-    pickle.dumps(result)  # raises an error if it cannot be pickled; Dask would ask without end
+    pickle.dumps(result)  # raises an error if it is impossible; Dask would try without end
     return result
 
 
@@ -138,12 +137,12 @@ class Dask(Cluster):
         self.capacity()
 
     def capacity(self) -> int:
-        """Return how many threads all workers had some moments ago."""
+        """Return how many threads all workers have, or had half a second ago."""
         if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
-                # Without a timeout, `sync` would wait for ever for a scheduler that is gone.
-                call_scheduler = partial(self._client.sync, callback_timeout=_TIMEOUT)
-                thread_counts = call_scheduler(self._client.scheduler.ncores)
+                # Without the timeout, `sync` would wait for ever if the scheduler is gone.
+                count_threads = self._client.scheduler.ncores
+                thread_counts = self._client.sync(count_threads, callback_timeout=_TIMEOUT)
                 self._capacity = sum(thread_counts.values())
             except Exception as error:  # any error means that there was no answer
                 raise self.lost_error(CancelledError()) from error
@@ -174,18 +173,15 @@ class Dask(Cluster):
             super().cancel(futures)
 
     def result(self, future: Future[Any]) -> Any:
-        """Return what a task returned, or raise its error."""
+        """Return the result of a task that has ended, or raise its error."""
         try:
             return super().result(future)
         except KilledWorker as error:
-            raise RuntimeError(
-                f"{error.allowed_failures + 1} workers died at the same task: each may have run "
-                "out of memory; see what they have logged"
-            ) from error
+            raise dead_workers_error(error.allowed_failures + 1) from error
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        self._count_time = -inf  # the workers that were counted just before are no more
+        self._count_time = -inf  # the last count is out of date
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):

@@ -10,7 +10,7 @@ from typing import Any, Final
 import ray
 from ray.exceptions import OutOfMemoryError, RayError, RayTaskError, WorkerCrashedError
 
-from keyhole.clusters.cluster import Cluster, ClusterLostError
+from keyhole.clusters.cluster import Cluster, ClusterLostError, dead_workers_error
 
 _RETRIES: Final = 3  # of a task whose worker has died
 _TIMEOUT: Final = 10.0  # seconds in which an address must answer
@@ -39,7 +39,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 
 
 def _check_listener(address: str) -> None:
-    """Refuse an address where nothing listens, since Ray would try for minutes."""
+    """Refuse an address where nothing listens, to which Ray would try to connect for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not (host and port.isdecimal()):
         raise ValueError(
@@ -95,16 +95,13 @@ def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _explain_error(error: BaseException) -> BaseException:
-    """Return the error that a task raised; for an error of Ray's own, one that says the cause."""
+    """Return the error that a task raised; in place of Ray's own error, one that says the cause."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
         return _explain_error(error.cause)
     if not isinstance(error, RayError):
         return error
     if isinstance(error, OutOfMemoryError | WorkerCrashedError):
-        return RuntimeError(
-            f"{_RETRIES + 1} workers died at the same task: each may have run out of memory; see "
-            "what they have logged"
-        )
+        return dead_workers_error(_RETRIES + 1)
     text = str(error).partition("\n")[0]
     if missing := re.search("No module named '(.*)'", text):
         return ModuleNotFoundError(missing[0], name=missing[1])

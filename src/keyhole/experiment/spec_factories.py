@@ -2,7 +2,7 @@
 
 import inspect
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from keyhole.play.plan_pickling import allow_sibling_imports
 from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
-from keyhole.validate import check_choice, suggestion
+from keyhole.validate import check_choice, short_repr, suggestion
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
 """Entries of a spec, and of each of its policies, that describe simulated workers."""
@@ -146,6 +146,16 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
     raise ValueError(
         f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, names)}"
     )
+
+
+def load_user_policies(names: Sequence[str]) -> list[type[Policy]]:
+    """Return the classes that `--policy` names; also import the packages that add settings."""
+    # Policies of installed packages are found by name only after their import.
+    setting_registry.import_plugins()
+    for name in names:
+        if not is_policy_file(name):
+            raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
+    return [load_user_policy(name, Path(), field="--policy") for name in names]
 
 
 def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:

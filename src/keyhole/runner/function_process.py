@@ -1,4 +1,4 @@
-"""Process with a time limit: run Python functions in a child process, and kill it at the limit."""
+"""Child process that calls Python functions, and is killed if one exceeds its time limit."""
 
 import signal
 import socket
@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from keyhole.runner import function_process_child
-from keyhole.runner.function_process_child import LENGTH, Answer, parse_answer
+from keyhole.runner.function_process_child import LENGTH_BYTES, Answer, parse_answer
 from keyhole.runner.runner import MEMORY_RANGE, CommandResult, Runner
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
@@ -29,19 +29,19 @@ class JobError(RuntimeError):
 class FunctionProcess:
     """A child process that does one job after the other, each under a time limit.
 
-    A job that exceeds its limit is killed with every process that it has started, and the next job
-    gets a new child. So does the job after one that has left processes running, which are killed.
-    Starting a child, and `prepare` in it, are not part of the time of a job.
+    The child is killed, with every process below it, if a job exceeds its limit, or leaves
+    processes running; the next job gets a new child. The time of a job includes neither the start
+    of a child nor `prepare`.
 
     Parameters
     ----------
     job : callable
-        Does a job, given its argument. A function of a module is imported by the child; one of the
-        script itself, or typed in a notebook, is sent with all that it uses. Arguments must be
-        picklable; results consist of None, bool, int, float, str, list, tuple (returned as a list),
-        and dict with str keys.
+        A function of one argument that does a job. If it is defined in a module, the child imports
+        it; if it is defined in the script itself or in a notebook, it is sent with all that it
+        uses. Its argument must be picklable; its result consists of None, bool, int, float, str,
+        list, tuple (returned as a list), and dict with str keys.
     prepare : callable, optional
-        Called without arguments in every new child; also such a function.
+        A function without arguments that every new child calls first, imported or sent as `job` is.
     prepare_limit : float, default 300
         Seconds within which a new child must be ready.
     memory : int, optional
@@ -49,9 +49,9 @@ class FunctionProcess:
 
     Notes
     -----
-    The child is one long run of a `keyhole.runner.Runner`, which has the guarantees; it needs Linux
-    or macOS. A job may do whatever its user may. Results are read as JSON and never unpickled, so
-    that a job cannot run code in this process.
+    The child is one long run of a `keyhole.runner.Runner`, with its guarantees; it needs Linux or
+    macOS. A job may do whatever its user may. Results are read as JSON and never unpickled, so that
+    a job cannot run code in this process.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class FunctionProcess:
         self._lock = threading.Lock()
 
     def run(self, argument: Any, limit: float) -> tuple[Any, float] | None:
-        """Do a job with an argument; calls from several threads are done one after the other.
+        """Do a job with an argument; calls from several threads wait for one another.
 
         Returns
         -------
@@ -96,29 +96,29 @@ class FunctionProcess:
         TypeError, ValueError
             If the argument cannot be pickled, or the limit is not allowed.
         """
-        allowed = check_number("limit", limit, _LIMITS)
+        limit = check_number("limit", limit, _LIMITS)
         frame = _pickle("argument", argument)
         with self._lock:
             try:
-                return self._run_job(frame, allowed)
+                return self._run_job(frame, limit)
             except JobError:
                 raise
-            except BaseException:  # a late answer would be read as that of the next job
+            except BaseException:  # a late answer would be taken for that of the next job
                 self.close()
                 raise
 
-    def _run_job(self, frame: bytes, allowed: float) -> tuple[Any, float] | None:
+    def _run_job(self, frame: bytes, limit: float) -> tuple[Any, float] | None:
         child = self._child or self._start_child()
-        began = time.perf_counter()
+        start = time.perf_counter()
         child.send(frame)
-        answer = child.read_answer(allowed)
+        answer = child.read_answer(limit)
         if not isinstance(answer, Answer) or answer.has_processes_left:
             self.close()
         if answer is None:
             return None
         if isinstance(answer, str):
-            raise JobError(answer, time.perf_counter() - began)
-        if answer.seconds > allowed:
+            raise JobError(answer, time.perf_counter() - start)
+        if answer.seconds > limit:
             return None
         if answer.failure:
             raise JobError(f"the job failed: {answer.failure}", answer.seconds)
@@ -174,8 +174,8 @@ class _Child:
         self._thread.start()
 
     def _run_child(self) -> None:
-        # This end is closed when the run is over and no process has a copy of it any more: the end
-        # of the stream in `read_answer` means that the result of the run is set.
+        # `read_answer` sees the end of the stream when this end is closed here and in all other
+        # processes: the result of the run is set by then.
         with self._child_end:
             self._result = self._runner.run(
                 # -P keeps the folder of the script off sys.path: its modules would hide others.
@@ -190,10 +190,10 @@ class _Child:
         """Send a frame."""
         with suppress(OSError):  # the child has ended, which `read_answer` reports
             self._channel.settimeout(None)
-            self._channel.sendall(len(frame).to_bytes(LENGTH, "big") + frame)
+            self._channel.sendall(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)
 
     def read_answer(self, seconds: float) -> Answer | str | None:
-        """Return the next answer, or how the child has ended; None after these seconds."""
+        """Return the next answer, or a text on how the child has ended; None after `seconds`."""
         deadline = time.perf_counter() + seconds
         while b"\n" not in self._received:
             seconds_left = deadline - time.perf_counter()
@@ -217,7 +217,7 @@ class _Child:
         return answer
 
     def _describe_end(self) -> str:
-        """Return how the child has ended, once it has."""
+        """Return a text on how the child has ended; wait until it has."""
         self._thread.join()
         result = self._result
         if result is None:

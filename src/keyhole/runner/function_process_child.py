@@ -1,8 +1,8 @@
 """Child process that calls Python functions: a script that imports only the standard library.
 
-With a request (JSON) as its argument it calls one function, an arm of a tune, and prints the
-answer. With none it serves a `keyhole.runner.FunctionProcess`: frames (length and pickle) come
-through a socket. An answer is one line of JSON.
+If it has an argument, a request as JSON, it calls one function, an arm of a tune, and prints the
+answer. Otherwise it serves a `keyhole.runner.FunctionProcess`, which sends frames (length and
+pickle) through a socket. An answer is one line of JSON.
 """
 
 import importlib
@@ -21,9 +21,9 @@ from types import ModuleType
 from typing import IO, Any, Final, NamedTuple, NoReturn, cast
 
 MARK: Final = "keyhole.runner.function_process_child: "
-"""Begins the line of output that has the answer of a single call."""
-LENGTH: Final = 8
-"""Bytes before a frame that hold its length."""
+"""The beginning of the output line that has the answer of a single call."""
+LENGTH_BYTES: Final = 8
+"""The size, in bytes, of the number before a frame, which is the length of the frame."""
 is_single_call = False
 """Whether this process, as a script, makes a single call."""
 # Descriptors that the parent passes.
@@ -33,9 +33,9 @@ _ERROR_LENGTH: Final = 500  # characters of an error that an answer keeps
 
 
 class Answer(NamedTuple):
-    """Answer to a call: its seconds, its result, and its error or "".
+    """Answer to a call: its seconds, its result, its error or "", and whether processes are left.
 
-    With `has_processes_left`, processes that the call has started are still running.
+    Processes are left if the call has started some that still run.
     """
 
     seconds: float
@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 
 
 def parse_answer(line: bytes | bytearray) -> Answer | None:
-    """Return the answer on a line; None if there is none, since any code may have written it."""
+    """Return the answer on a line, which any code may have written; None if it has no answer."""
     try:
         fields = json.loads(line)
         failure = str(fields.get("failure", ""))
@@ -60,32 +60,33 @@ def evaluate(
 ) -> tuple[str, BaseException | None]:
     """Call a function; return the answer as a line of JSON, and the exception if it raised one.
 
-    With a `limit`, in seconds, SIGALRM kills this process at that time.
+    `convert` makes the function's result a value of JSON. If `limit`, in seconds, is not 0, SIGALRM
+    kills this process when the function exceeds it.
     """
-    result = "null"
+    result_json = "null"
     failure = ""
     exception: BaseException | None = None
-    processes_before = _living_children()
-    began = time.perf_counter()
+    processes_before = _find_living_children()
+    start = time.perf_counter()
     seconds = 0.0
     try:
         if limit:
             _set_alarm(limit)
         try:
-            returned = function()
+            result = function()
         finally:
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - start
             if limit:
                 _set_alarm(0.0)
-        result = json.dumps(convert(returned))
+        result_json = json.dumps(convert(result))
     except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
         exception = error
         failure = traceback.format_exception_only(error)[-1].strip()
     if len(failure) > _ERROR_LENGTH:
         failure = f"{failure[:_ERROR_LENGTH]}... ({len(failure):,} characters in all)"
-    has_processes_left = bool(_living_children() - processes_before)
+    has_processes_left = bool(_find_living_children() - processes_before)
     fields = json.dumps({"seconds": seconds, "failure": failure, "left": has_processes_left})
-    return f'{{"result": {result}, {fields[1:]}', exception
+    return f'{{"result": {result_json}, {fields[1:]}', exception
 
 
 def _set_alarm(seconds: float) -> None:
@@ -97,37 +98,35 @@ def _set_alarm(seconds: float) -> None:
 
 
 def call_once(request: dict[str, Any]) -> NoReturn:
-    """Call one function with those fields that it names; print the answer, and end the process."""
-    # A copy of the descriptor: the function may replace or close sys.stdout.
-    output = os.dup(1)
+    """Call one function with the fields that its parameters name; print the answer, and exit."""
+    output = os.dup(1)  # the function may replace or close sys.stdout
     sys.path[:] = request["path"]
-    function: Callable[[], object] | None = None
+    functions: list[Callable[[], object]] = []
 
     def load() -> None:
-        nonlocal function
-        imported = import_function(request["target"], request.get("cells", ()))
-        function = _bind_fields(imported, request["fields"])
+        function = import_function(request["target"], request.get("cells", ()))
+        functions.append(_bind_fields(function, request["fields"]))
 
-    # The limit begins when the function does: importing it is not counted.
+    # Neither the limit nor the seconds include the import of the function.
     line, error = evaluate(load, to_json_types)
-    if function is None:
-        line = json.dumps(json.loads(line) | {"seconds": 0.0})
+    if functions:
+        line, error = evaluate(functions[0], _convert_reward, request["fields"]["limit"])
     else:
-        line, error = evaluate(function, _convert_reward, request["fields"]["limit"])
+        line = json.dumps(json.loads(line) | {"seconds": 0.0})
     if error is not None:
         traceback.print_exception(error)
     for stream in filter(None, (sys.stdout, sys.__stdout__, sys.stderr)):
         with suppress(Exception):
             stream.flush()
     os.write(output, f"\n{MARK}{line}\n".encode())
-    # Threads and exit handlers of the function could delay the end beyond its limit.
+    # Threads and exit handlers of the function could keep the process alive beyond the limit.
     os._exit(error is not None)
 
 
 def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., object]:
     """Import the function at ``module:name`` or ``file.py:name``.
 
-    In a tune of version 0.2.0, `cells` are the source of a function that was typed in a notebook.
+    `cells` is the source code of a function from a notebook, which tunes of version 0.2.0 kept.
     """
     module_path, _, name = target.rpartition(":")
     if cells:
@@ -149,7 +148,7 @@ def import_function(target: str, cells: Sequence[str] = ()) -> Callable[..., obj
 def _bind_fields(
     function: Callable[..., object], fields: dict[str, object]
 ) -> Callable[[], object]:
-    """Return a function without arguments: those in its signature are taken from the fields."""
+    """Return the function with its arguments, which are the fields that its signature names."""
     import inspect
 
     parameters = inspect.signature(function).parameters
@@ -158,23 +157,23 @@ def _bind_fields(
     return partial(function, **arguments)
 
 
-def _convert_reward(returned: Any) -> float | bool:
-    """Return the reward of a single call as True, False or a number; also of NumPy's types."""
-    if returned is None:
+def _convert_reward(result: Any) -> float | bool:
+    """Return the reward that a result means: a bool or a number, also of NumPy; None is True."""
+    if result is None:
         return True
-    if isinstance(returned, bool) or str(getattr(returned, "dtype", "")).endswith("bool"):
-        return bool(returned)
-    return float(returned)
+    if isinstance(result, bool) or str(getattr(result, "dtype", "")).endswith("bool"):
+        return bool(result)
+    return float(result)
 
 
 def serve() -> None:
-    """Prepare the function in the first frames, then answer calls until the channel ends."""
+    """Load the function from the first frames, then answer calls until the channel ends."""
     import pickle
     import socket
 
     channel = socket.socket(fileno=_CHANNEL)
     channel.set_inheritable(False)
-    # Output goes to the standard error stream of the parent, which passes it as a descriptor.
+    # Output goes to the parent's standard error, of which the parent has passed the descriptor.
     os.dup2(_PARENT_STDERR, 1)
     os.dup2(_PARENT_STDERR, 2)
     os.close(_PARENT_STDERR)
@@ -202,7 +201,7 @@ def serve() -> None:
 
 def _read_frame(requests: IO[bytes]) -> bytes:
     """Return the next frame, empty at the end of the stream."""
-    return requests.read(int.from_bytes(requests.read(LENGTH), "big"))
+    return requests.read(int.from_bytes(requests.read(LENGTH_BYTES), "big"))
 
 
 def to_json_types(value: object) -> object:
@@ -223,29 +222,29 @@ def to_json_types(value: object) -> object:
     )
 
 
-def _living_children() -> set[str]:
-    """Return the PIDs of living children and adopted orphans; none where there is no /proc."""
+def _find_living_children() -> set[str]:
+    """Return the PIDs of living children and orphans; none where there is no /proc."""
     try:
-        # Its PID there: `os.getpid` may be of another namespace.
+        # The PID in this /proc: `os.getpid` may be that of another namespace.
         own_pid = os.readlink("/proc/self")
         parent_pid = _read_stat(own_pid)[1].decode()
     except (OSError, IndexError):
         return set()
-    # Orphans are adopted by the parent, the init of the run, which has no other children.
-    children = {*_children(parent_pid), *_children(own_pid)} - {own_pid}
+    # The parent is the init of the run: its only other children are orphans that it has adopted.
+    children = {*_read_children(parent_pid), *_read_children(own_pid)} - {own_pid}
     return {pid for pid in children if _read_stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
 
 
-def _children(pid: str) -> list[str]:
+def _read_children(pid: str) -> list[str]:
     children: list[str] = []
-    with suppress(OSError):  # it has just ended, or the kernel has no such files
+    with suppress(OSError):  # the process has just ended, or the kernel has no such files
         for thread in os.listdir(f"/proc/{pid}/task"):
             children += Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
     return children
 
 
 def _read_stat(pid: str) -> list[bytes]:
-    """Return state, parent and further fields of a process; none if it has ended."""
+    """Return the state, the parent's PID and further fields of a process; none if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

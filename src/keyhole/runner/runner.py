@@ -1,4 +1,4 @@
-"""Runner: run commands under limits, and kill all their processes, by a helper process."""
+"""Runner: run commands under limits, by a helper process that kills all their processes."""
 
 import math
 import os
@@ -17,16 +17,17 @@ from keyhole.runner.helper.framing import encode_frame, read_frame
 from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
 
 MECHANISMS: Final = {
-    "namespace": "no process of a run outlives it, or the runner",
+    "namespace": "no process of a run outlives the run or the runner",
     "subreaper": (
-        "no process of a run outlives it, or the runner, unless it finds and kills its supervisors"
+        "no process of a run outlives the run or the runner, unless one finds and kills its "
+        "supervisors"
     ),
     "group": "a process outlives its run if it leaves the run's process group",
 }
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
-"""Allowed memory limits in bytes: the process that executes the command needs some itself."""
+"""Allowed memory limits in bytes: a command's process runs Python until it executes the command."""
 OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent
@@ -34,7 +35,7 @@ _BOOTSTRAP: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from helper.server import main; main()"
 )
 _SHUTDOWN_SECONDS: Final = 15.0  # seconds that a helper may take to kill its run and to exit
-_GRACE_SECONDS: Final = 30.0  # seconds after limit and grace when a helper counts as stopped
+_ANSWER_SECONDS: Final = 30.0  # seconds, after limit and grace, that a helper has to answer
 _LONGEST_TIMEOUT: Final = 1e6  # seconds: longer socket timeouts overflow on some systems
 
 
@@ -53,16 +54,17 @@ class CommandResult:
     memory : int
         Peak memory in bytes.
     code, signal : int or None
-        Exit code or signal of the main process, also of one that ended in its grace; None if the
-        supervisor killed it.
+        The exit code of the main process, or the signal that ended it, also within the grace. Both
+        are None if the supervisor killed it, if it did not start, or if the run was lost.
     output : bytes
         The first and the last bytes of standard output and standard error.
     left : int
         How many other processes were alive when the main process ended.
     reason : str
-        Why the run could not start, was lost, or could not be killed completely; else "".
+        Why the run could not start, why it was lost, or why not all of its processes could be
+        killed; else "".
     slept : bool
-        Whether the machine was suspended during the run: its times are then useless.
+        Whether the machine was suspended during the run: the times of the run are then useless.
     """
 
     outcome: str
@@ -82,7 +84,7 @@ class RefusedError(OSError):
 
 
 class Helper:
-    """Helper: a child process that runs commands, one at a time, and kills their processes."""
+    """A child process that runs commands, one at a time, and kills their processes."""
 
     def __init__(self, mechanism: str) -> None:
         self._owner = os.getpid()
@@ -120,8 +122,11 @@ class Helper:
                 socket.send_fds(self._channel, [b"!"], passed)
 
     def read_answer(self, limit: float = math.inf) -> tuple[dict[str, Any], bytes] | None:
-        """Wait for the answer; return None if the helper ends, or does not answer in time."""
-        timeout = limit + _GRACE_SECONDS
+        """Wait for the answer; return None if the helper ends, or does not answer in time.
+
+        `limit` is the time in seconds that the run may take, with its grace.
+        """
+        timeout = limit + _ANSWER_SECONDS
         try:
             self._channel.settimeout(timeout if timeout < _LONGEST_TIMEOUT else None)
             return read_frame(self._channel.recv)
@@ -130,8 +135,8 @@ class Helper:
 
     def stop(self) -> None:
         """Stop the helper and its run; wake any thread that waits for an answer."""
-        # A fork of this process holds a copy of the channel: shutting that down would stop the
-        # helper of the original.
+        # A fork of the runner's process has a copy of the channel: to shut that down would stop
+        # the helper of the original.
         if os.getpid() != self._owner:
             self._channel.close()
             return
@@ -180,19 +185,18 @@ class Runner:
         names = list(MECHANISMS)
         if mechanism is not None:
             names = [check_choice("mechanism", mechanism, MECHANISMS)]
-        refused = []
-        self._helper: Helper | None = None
+        refusals = []
         for name in names:
             try:
-                self._helper = helper = Helper(name)
-            except RefusedError as error:
-                refused.append(f"{name} ({error.strerror})")
-            else:
-                self.mechanism = name
+                helper = Helper(name)
                 break
+            except RefusedError as error:
+                refusals.append(f"{name} ({error.strerror})")
         else:
-            raise OSError(f"mechanism must be one that works here, got {', '.join(refused)}")
-        self.description = _describe(self.mechanism, helper.has_exact_cpu, refused)
+            raise OSError(f"mechanism must be one that works here, got {', '.join(refusals)}")
+        self.mechanism = name
+        self._helper: Helper | None = helper
+        self.description = _describe(self.mechanism, helper.has_exact_cpu, refusals)
 
     def run(
         self,
@@ -210,21 +214,21 @@ class Runner:
     ) -> CommandResult:
         """Run a command; return when it and all processes that it has started have ended.
 
-        Its standard input is empty. Calls from several threads are run one after the other.
+        The command's standard input is empty. Calls from several threads wait for one another.
 
         Parameters
         ----------
         command : sequence of str
             A program, looked up as a shell does, and its arguments.
         limit, cpu : float
-            Seconds of wall time, and of CPU time of all its processes together.
+            Limits on the wall time, and on the CPU time of all its processes together, in seconds.
         memory : int, optional
-            Bytes, of all its processes together, at least 2**25.
+            Limit on the memory of all its processes together, in bytes, at least 2**25.
         folder : path, optional
             Its working directory; by default that of this process.
         environment : mapping, optional
-            All its environment variables; by default those that this process had when the runner
-            was made.
+            All its environment variables; by default those that this process had when the helper
+            was started.
         output : int, default 65_536
             How many bytes of its output are kept: half from the start, half from the end.
         cores : iterable of int, optional
@@ -232,10 +236,11 @@ class Runner:
         passed : sequence of int, optional
             File descriptors of this process; the command has them as 3, 4, ...
         grace : float, default 0
-            Seconds between SIGTERM to the command's process group, at the limit of wall or CPU
-            time, and the end of all processes: time to print a result. The run is out of time.
+            Seconds to print a result. At the limit of wall or CPU time the command's process group
+            gets SIGTERM, and after these seconds all processes are killed; the outcome is "out of
+            time" even if they end before.
         """
-        files = [check_integer("passed", file, Range(ge=0)) for file in passed]
+        descriptors = [check_integer("passed", file, Range(ge=0)) for file in passed]
         if folder is None:
             folder = "."
         if memory is not None:
@@ -251,40 +256,40 @@ class Runner:
             "environment": _check_environment(environment),
             "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _check_cores(cores),
-            "passed": len(files),
+            "passed": len(descriptors),
             "grace": check_number("grace", grace, Range(ge=0)),
         }
         with self._lock:
             if self.closed:
                 raise ValueError("the runner must be open, got one that is closed")
-            began = time.monotonic()
-            answer, printed = self._request(request, files)
-        if "lost" in answer:
-            return CommandResult("lost", time.monotonic() - began, reason=answer["lost"])
-        return CommandResult(**answer, output=printed)
+            start = time.monotonic()
+            answer, printed = self._request(request, descriptors)
+        # The answer has no seconds if they were not measured by the init of the run.
+        fields = {"seconds": time.monotonic() - start} | answer
+        return CommandResult(**fields, output=printed)
 
     def _request(
         self, request: dict[str, Any], passed: Sequence[int]
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the answer of the helper to a request; replace a helper that gives none."""
+        """Return the fields of a result, and the output; replace a helper that does not answer."""
         try:
             helper = self._helper = self._helper or Helper(self.mechanism)
         except OSError as error:
-            return {"lost": f"no helper: {error.strerror}"}, b""
+            return {"outcome": "lost", "reason": f"no helper: {error.strerror}"}, b""
         answer = None
         try:
             if not self.closed:  # `close` does not stop a helper that is still being started
                 helper.send_request(request, passed)
                 answer = helper.read_answer(request["limit"] + request["grace"])
         finally:
-            # A late answer would be read as the answer to the next request: a helper that owes one
-            # is stopped, also after an exception such as KeyboardInterrupt.
+            # A helper that has not answered is stopped, also after a KeyboardInterrupt, say: its
+            # late answer would be taken for the answer to the next request.
             if answer is None or self.closed:
                 self._helper = None
                 helper.stop()
         if answer is None:
             reason = "the runner was closed" if self.closed else "the runner's helper was ended"
-            return {"lost": reason}, b""
+            return {"outcome": "lost", "reason": reason}, b""
         return answer
 
     def close(self) -> None:
@@ -302,12 +307,12 @@ class Runner:
         self.close()
 
 
-def _describe(mechanism: str, has_exact_cpu: bool, refused: list[str]) -> str:
+def _describe(mechanism: str, has_exact_cpu: bool, refusals: list[str]) -> str:
     """Return one sentence on what the runner guarantees on this system."""
     cpu = "exact" if has_exact_cpu else "sampled for programs that do not wait for their children"
     text = f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}"
-    if refused:
-        text += f"; not available: {', '.join(refused)}"
+    if refusals:
+        text += f"; not available: {', '.join(refusals)}"
     return text
 
 

@@ -121,7 +121,7 @@ def search_subsets(
         # The cheapest completion takes the next ranks in order. Sets as good as the best are
         # visited as well, since ties are decided by their items.
         if last < items and bound + s.sums[last] - prefix_sum(s, rank) <= best_value + TIE:
-            if not is_duplicate(s, values, spreads, depth, rank):
+            if not is_same_as_skipped(s, values, spreads, depth, rank):
                 s.chosen[depth] = rank
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
                 depth += 1
@@ -141,10 +141,10 @@ def prefix_sum(s: SubsetSearch, rank: int) -> float:
     return s.sums[rank - 1] if rank > 0 else 0.0
 
 
-def is_duplicate(
+def is_same_as_skipped(
     s: SubsetSearch, values: FloatArray, spreads: FloatArray, depth: int, rank: int
 ) -> bool:
-    """Return whether the item at a rank equals the one before it, which was left out.
+    """Return whether the item at a rank equals the item before it, which the search has skipped.
 
     Sets that differ only in equal items need to be searched once (symmetry breaking).
     """

@@ -20,7 +20,7 @@ from keyhole.study.storage import open_store
 from keyhole.validate import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
-_MAX_AGE: Final = 1.0  # seconds for which keys are kept in memory: then a revoked one is refused
+_MAX_AGE: Final = 1.0  # seconds for which keys are kept in memory, and a revoked one still works
 _LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
@@ -40,7 +40,8 @@ class ApiKey:
     studies : str
         The pattern of the studies that it sees, such as "shop-*".
     until : float
-        When it ends, in seconds since 1970; for a revoked key minus the time of that.
+        The time when it ends, in seconds since 1970; minus the time of revocation if it was
+        revoked.
     """
 
     digest: str
@@ -77,11 +78,11 @@ class ApiKey:
 _LOCAL: Final = ApiKey("", "local", "admin", "*", inf)
 """The key of all requests from this machine while the database has no keys."""
 NOBODY: Final = ApiKey("", "", "read", "", inf)
-"""The key of requests to routes that need none."""
+"""The key of requests that need none, or whose key was not accepted."""
 
 
 def _digest_key(key: str) -> str:
-    # A key has 256 random bits, which nobody can guess: a fast hash without salt is enough.
+    # Nobody can guess the 256 random bits of a key: a fast hash without salt is enough.
     return blake2b(key.encode(), digest_size=32).hexdigest()
 
 
@@ -91,11 +92,10 @@ def add_key(
     """Add a key to a database; return its text, which is not stored, and the stored key."""
     check_choice("right", right, RIGHTS)
     seconds = check_number("lifetime", to_seconds("lifetime", lifetime), _LIFETIMES)
-    key = f"kh_{secrets.token_urlsafe(32)}"
-    until = time.time() + seconds
     check_line("who", who)
     check_line("studies", studies)
-    api_key = ApiKey(_digest_key(key), who, right, studies, until)
+    key = f"kh_{secrets.token_urlsafe(32)}"
+    api_key = ApiKey(_digest_key(key), who, right, studies, until=time.time() + seconds)
     with closing(open_store(storage)) as store:
         store.add_api_key(astuple(api_key))
     return key, api_key
@@ -108,7 +108,7 @@ def read_keys(storage: str) -> dict[str, ApiKey]:
 
 
 def revoke_key(storage: str, id: str) -> ApiKey:
-    """End a key now; its row stays, since a database without any key would need none."""
+    """End a key now; keep its row, since a service asks for no key if a database has none."""
     matches = [key for key in read_keys(storage).values() if key.id == id]
     if not matches:
         raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")
@@ -118,7 +118,7 @@ def revoke_key(storage: str, id: str) -> ApiKey:
 
 
 class KeyCache:
-    """The keys of a database, read again when they are older than a second."""
+    """The keys of a database, which are read again after a second."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -141,7 +141,10 @@ class KeyCache:
             self._read_at = now
 
     async def find(self, headers: Mapping[str, str]) -> ApiKey:
-        """Return the key in the headers of a request; raise an error if there is no valid one."""
+        """Return the key in the headers of a request; raise an error if it is missing or invalid.
+
+        While the database has no keys, a request from this machine needs none.
+        """
         await self.refresh()
         if not self._keys and not self._settings.needs_key:
             _check_local(headers)

@@ -1,4 +1,4 @@
-"""What requests and answers hold, as types from which JSON is checked and OpenAPI is written."""
+"""Types of bodies and queries, by which JSON is checked, and from which OpenAPI is written."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ Count = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class AskBody(Struct, forbid_unknown_fields=True):
-    """What a decision is asked for with; all of it may be left out."""
+    """The context of a decision, arms that it must not be, and metadata; all are optional."""
 
     context: JsonObject = {}
     exclude: list[str] | None = None
@@ -19,13 +19,13 @@ class AskBody(Struct, forbid_unknown_fields=True):
 
 
 class AskManyBody(AskBody, forbid_unknown_fields=True, kw_only=True):
-    """How many decisions are asked for, and with what."""
+    """A request for several decisions with the same context, exclusions and metadata."""
 
     count: Count
 
 
 class Telling(Struct, forbid_unknown_fields=True):
-    """A decision and its feedback: by name, or the one value that may go without a name."""
+    """The id of a decision and its feedback: values by name, or one value without a name."""
 
     id: str
     feedback: Any
@@ -50,7 +50,7 @@ class ArmBody(Struct, forbid_unknown_fields=True):
 
 
 class PendingQuery(Struct, forbid_unknown_fields=True):
-    """How many pending decisions to show."""
+    """The number of pending decisions to show."""
 
     limit: Count = 100
 
@@ -63,7 +63,7 @@ class HistoryQuery(Struct, forbid_unknown_fields=True):
 
 
 class PageQuery(Struct, forbid_unknown_fields=True):
-    """The number of the last event on the page that a browser shows; -1 for none."""
+    """The number of the last event that a browser already shows; -1 for none."""
 
     seq: Annotated[int, Meta(ge=-1, le=2**53)] = -1
 
@@ -87,7 +87,7 @@ class StudyBody(Struct):
 
 
 class ArmsState(Struct):
-    """The arms in use, and what is settled of them."""
+    """The arms in use, the verdicts on settled ones, and the arms that are not settled."""
 
     arms: list[str]
     settled: dict[str, str]
@@ -95,7 +95,7 @@ class ArmsState(Struct):
 
 
 class DecisionBody(Struct):
-    """A decision; beside these it has the words of the setting, such as ``arm``."""
+    """A decision, which also has the fields of its setting, such as ``arm``."""
 
     id: str
     round: int
@@ -112,19 +112,19 @@ class RecordBody(DecisionBody):
 
 
 class DecisionsBody(Struct):
-    """For each decision asked for a `DecisionBody`, or a `ProblemDocument`."""
+    """A `DecisionBody`, or a `ProblemDocument`, for each decision that was asked for."""
 
     decisions: list[JsonObject]
 
 
 class OutcomesBody(Struct):
-    """For each telling null, or the problem."""
+    """Null, or the problem, for each telling."""
 
     outcomes: list[ProblemDocument | None]
 
 
 class PendingBody(Struct):
-    """How many decisions are pending, and the oldest."""
+    """The number of pending decisions, and the oldest ones."""
 
     pending_count: int
     pending: list[DecisionBody]
@@ -147,14 +147,14 @@ class ArmMeanBody(Struct):
 
 
 class MeansBody(Struct):
-    """Means by arm and by name of the number, and what their intervals mean."""
+    """Means by arm and by the name of the number, and an explanation of their intervals."""
 
     means: dict[str, dict[str, ArmMeanBody]]
     intervals: str | None
 
 
 class EventBody(Struct):
-    """An event; beside these it has what its kind has. Answers have one on each line."""
+    """An event, with further fields of its kind; an answer has one on each line."""
 
     seq: int
     at: str

@@ -26,12 +26,12 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
         self._check_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         super().connection_lost(exc)
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data; wait no longer once a request is complete."""
+        """Read data; wait for a request until it is complete, and again after the response."""
         super().data_received(data)
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self._waiting_since = inf

@@ -1,4 +1,4 @@
-"""Logs as lines of JSON."""
+"""The logs of a service: lines of JSON on standard error."""
 
 import logging
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ import msgspec
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a record as a line of JSON for each of its entries, or one if it has none.
+    """Formatter of a record: a line of JSON for each of its entries, or one if it has none.
 
     Examples
     --------
@@ -30,13 +30,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def make_log_config(level: str) -> dict[str, object]:
-    """Return the configuration of all logs of a service: on standard error."""
-    handler = {"class": "logging.StreamHandler", "formatter": "json"}
+    """Return the configuration of the logs, for `logging.config`."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": JsonFormatter}},
-        "handlers": {"stderr": handler},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "loggers": {
             name: {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
             for name in ("keyhole.serve", "uvicorn")

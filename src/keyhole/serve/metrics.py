@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import Final
 
-# Seconds, the upper bounds of the histogram of times.
+# The upper bounds of the histogram's buckets, in seconds.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -44,7 +44,7 @@ class Metrics:
         self._buckets[route][bisect_left(_BOUNDS, seconds)] += 1
 
     def format(self, gauges: Mapping[str, float]) -> str:
-        """Return all metrics as text, with the present values of gauges, given by their names."""
+        """Return all metrics as text; `gauges` has the present values of the gauges by name."""
         lines = []
         for name, total in self._totals.items():
             lines += [f"# TYPE keyhole_{name}_total counter", f"keyhole_{name}_total {total}"]

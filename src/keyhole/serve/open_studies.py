@@ -1,4 +1,4 @@
-"""The open studies of a service, opened when asked for and closed when others are needed."""
+"""The open studies of a service: opened when needed, closed to make room for others."""
 
 import asyncio
 import logging
@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from threading import Lock
 from typing import Final, TypeVar
 
+from keyhole.experiment.spec_factories import load_user_policies
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.settings import Settings, load_policies
+from keyhole.serve.settings import Settings
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
 from keyhole.study.log_export import EventFormatter
 from keyhole.validate import check_line
@@ -19,31 +20,32 @@ _Result = TypeVar("_Result")
 
 
 class HistoryReader:
-    """Reads the log of a study as named values, and goes on where the last call ended."""
+    """Reader of a study's log, which continues where the last call ended."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._formatter: EventFormatter | None = None  # None after an error: it may be half changed
+        # None after an error, which may leave the formatter half changed.
+        self._formatter: EventFormatter | None = None
         self._last_seq = 0  # of the last event that the formatter has read
 
     def read(self, study: Study, after: int, limit: int) -> list[JsonObject]:
-        """Return at most `limit` events after a number; events before it are read first."""
+        """Return at most `limit` events after the one with the number `after`."""
         with self._lock:
             formatter = self._formatter
             self._formatter = None
             if formatter is None or after < self._last_seq:
                 formatter = EventFormatter(study.definition)
                 self._last_seq = 0
-            # The formatter takes names of arms and decisions from the events before.
+            # The formatter must read all earlier events: from them it knows arms and decisions.
             while self._last_seq < after:
-                if not self._format(formatter, study, min(after - self._last_seq, _BATCH_SIZE)):
+                if not self._read_next(formatter, study, min(after - self._last_seq, _BATCH_SIZE)):
                     break
-            events = self._format(formatter, study, limit) if self._last_seq == after else []
+            events = self._read_next(formatter, study, limit) if self._last_seq == after else []
             self._formatter = formatter
             return events
 
-    def _format(self, formatter: EventFormatter, study: Study, limit: int) -> list[JsonObject]:
-        """Return the next events."""
+    def _read_next(self, formatter: EventFormatter, study: Study, limit: int) -> list[JsonObject]:
+        """Return at most `limit` events after the last one that was read."""
         rows = study.log(after=self._last_seq, limit=limit)
         formatter.metadata = study.metadata(self._last_seq, self._last_seq + len(rows))
         self._last_seq += len(rows)
@@ -62,21 +64,21 @@ class OpenStudy:
 
 
 class OpenStudies:
-    """Studies by name, the last used at the end; at most `max_open` are open at once."""
+    """The open studies by name, the last used at the end; at most `max_open` of them."""
 
     def __init__(self, settings: Settings) -> None:
         self._storage = settings.storage
-        self._policies = load_policies(settings)
+        self._policies = load_user_policies(settings.policies)
         self._max_open = settings.max_open
         self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
-        # No more requests than that use studies at once: one can always be closed for a new one.
+        # A request that opens a study uses one of `max_open` slots, so that of `max_open` open
+        # studies at least one is not in use, and can be closed.
         self._slots = asyncio.Semaphore(settings.max_open)
 
     @property
     def in_memory(self) -> list[Study]:
         """The studies that are open now."""
-        entries = self._entries.values()
-        return [entry.study.study for entry in entries if hasattr(entry, "study")]
+        return [entry.study.study for entry in self._entries.values() if hasattr(entry, "study")]
 
     async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
         """Return the result of a function of a study, which is open meanwhile."""
@@ -88,7 +90,7 @@ class OpenStudies:
             self._entries.move_to_end(name)
             entry.user_count += 1
             try:
-                # Shielded: other requests may wait for it when this one is cancelled.
+                # Shielded: when this request is cancelled, others may wait for the same opening.
                 entry.study = await asyncio.shield(entry.opening)
                 return await handle(entry)
             except (StoreError, UnknownStudyError):
@@ -129,7 +131,7 @@ class OpenStudies:
             return
         try:
             await entry.study.close()
-        except Exception as error:  # its events are durable: only a snapshot may be missing
+        except Exception as error:  # the events are durable: only a snapshot may be missing
             _LOG.warning("a study was closed without a snapshot", exc_info=error)
 
     async def close(self) -> None:

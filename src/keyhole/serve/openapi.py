@@ -16,7 +16,7 @@ _COMPONENTS: Final = "#/components/schemas/{name}"
 
 
 def make_openapi(version: str) -> JsonObject:
-    """Return the document: OpenAPI 3.1."""
+    """Return the document, in OpenAPI 3.1."""
     routes = [route for route in ROUTES if not route.is_page]
     types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
     types.add(problems.ProblemDocument)
@@ -42,7 +42,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     operation: JsonObject = {
         "operationId": route.name,
         "summary": route.handler.__doc__,
-        "parameters": list(_parameters(route)),
+        "parameters": list(_list_parameters(route)),
         "responses": {str(route.status): response} | _describe_problems(route),
     }
     if route.response is not None:
@@ -56,7 +56,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     return operation
 
 
-def _parameters(route: Route) -> Iterable[JsonObject]:
+def _list_parameters(route: Route) -> Iterable[JsonObject]:
     """Yield the parameters in the path and the query, and the idempotency key if one is taken."""
     for name in re.findall(r"{(\w+)}", route.path):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -70,7 +70,7 @@ def _parameters(route: Route) -> Iterable[JsonObject]:
 
 
 def _describe_problems(route: Route) -> JsonObject:
-    """Return the answers to requests that fail, by status, with the names of the problems."""
+    """Return, by status, descriptions of answers to requests that fail: names of problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]
@@ -80,13 +80,12 @@ def _describe_problems(route: Route) -> JsonObject:
         errors += [problems.LargeBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
         errors.append(ValueError)
-    names_by_status: defaultdict[str, list[str]] = defaultdict(list)
-    types = {problems.PROBLEMS[error].type: problems.PROBLEMS[error].status for error in errors}
-    for address, status in sorted(types.items(), key=lambda item: item[::-1]):
-        names_by_status[str(status)].append(address.rpartition("/")[2])
+    names_by_status: defaultdict[str, set[str]] = defaultdict(set)
+    for problem in map(problems.PROBLEMS.__getitem__, errors):
+        names_by_status[str(problem.status)].add(problem.type.rpartition("/")[2])
     schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
     content = {"application/problem+json": {"schema": schema}}
     return {
-        status: {"description": ", ".join(names), "content": content}
-        for status, names in names_by_status.items()
+        status: {"description": ", ".join(sorted(names)), "content": content}
+        for status, names in sorted(names_by_status.items())
     }

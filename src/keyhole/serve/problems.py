@@ -48,14 +48,14 @@ class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def _describe_type(status: int, name: str, title: str, detail: str = "") -> ProblemDocument:
-    """Return what all problems of a type have in common.
+    """Return the document that all problems of a type share.
 
-    A detail stands instead of the error's own text, which may name a file, another study, or code.
+    A `detail` replaces the text of the error, which may name a file, another study, or code.
     """
     return ProblemDocument(type=f"/problems/{name}", title=title, status=status, detail=detail)
 
 
-# Each of these errors is a type of problems, named after its class; its docstring is the title.
+# Each class is a type of problem, with the name of the class; its docstring is the title.
 _STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
     401: (MissingKeyError, InvalidKeyError),
     403: (MissingRightError,),
@@ -93,7 +93,7 @@ PROBLEMS: Final[dict[type[Exception], ProblemDocument]] = {
         503, "storage", "The database does not answer.", "nothing is lost: send the request again"
     ),
 }
-"""The types of problems by class of error; an error of another class is of the type of its base."""
+"""The types of problems by class of error; other classes have the type of their nearest base."""
 
 
 def make_document(error: BaseException, instance: str = "") -> ProblemDocument:

@@ -1,4 +1,4 @@
-"""The table of routes: from it the service answers, and its OpenAPI document is written."""
+"""The table of routes, from which the service answers and its OpenAPI document is written."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ class Request:
     headers : dict of str to str
         The headers, by their names in small letters.
     path : dict of str to str
-        The parts of the path that the route names.
+        The variable parts of the path, by their names in the route.
     route : Route or None
         The route; None if no route has the path and the method.
     key : ApiKey
@@ -47,7 +47,7 @@ class Request:
     body, query : object
         The body and the query, as the types that the route names.
     entry : OpenStudy
-        The study that the path names; only with routes that are about a study.
+        The study that the path names, if the route is about a study.
     """
 
     service: "Service"
@@ -77,28 +77,28 @@ class Route:
     method, path : str
         A path with ``{study}`` is about a study, which is open while the handler runs.
     right : str or None
-        The right that a key needs; None for everybody.
+        The right that a key must have; None if no key is needed.
     handler : callable
-        Does the work; its docstring is the summary of the route.
-    status : int
-        The status of the answer if nothing fails.
+        Returns the result for the answer; its docstring is the summary of the route.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
+    status : int
+        The status of the answer if nothing fails.
     problems : tuple of exception classes
-        What may go wrong beside what may go wrong everywhere.
+        The errors of the route, beside those of all routes.
     media_type : str
         The type of the answer's content.
     is_page : bool
-        Whether it is for browsers: it answers with pages, and takes forms, and a key as a cookie.
+        Whether it is for browsers: it answers with pages, takes forms, and a key in a cookie.
     """
 
     method: str
     path: str
     right: str | None
     handler: Handler
-    status: int
     response: type | None = None
     request: type | None = None
+    status: int = 200
     query: type | None = None
     problems: tuple[type[Exception], ...] = ()
     media_type: str = "application/json"
@@ -125,9 +125,12 @@ async def ask(request: Request) -> object:
 async def ask_many(request: Request) -> object:
     """Take many decisions in one transaction; decision i has the key Idempotency-Key/i."""
     outcomes = await request.study.ask_many(request.body.count, **_ask_options(request))
-    decisions = [outcome for outcome in outcomes if isinstance(outcome, Decision)]
-    request.service.metrics.count("asks", len(decisions))
+    request.service.metrics.count("asks", sum(isinstance(item, Decision) for item in outcomes))
     return {"decisions": [_outcome_as_json(outcome) for outcome in outcomes]}
+
+
+def _outcome_as_json(outcome: Decision | Exception) -> object:
+    return outcome.as_json() if isinstance(outcome, Decision) else make_document(outcome)
 
 
 def _ask_options(request: Request) -> JsonObject:
@@ -142,10 +145,6 @@ def _ask_options(request: Request) -> JsonObject:
         with suppress(UnicodeDecodeError):
             key = key.encode("latin-1").decode()
     return {"key": key, "exclude": body.exclude, "metadata": body.metadata} | body.context
-
-
-def _outcome_as_json(outcome: Decision | Exception) -> object:
-    return outcome.as_json() if isinstance(outcome, Decision) else make_document(outcome)
 
 
 async def tell(request: Request) -> None:
@@ -165,12 +164,12 @@ async def tell_many(request: Request) -> object:
 
 
 async def tell_sum(request: Request) -> None:
-    """Record a sum of rewards; told twice, it counts twice."""
+    """Record a sum of rewards; a sum that is told twice counts twice."""
     await request.study.tell_sum(**request.body)
 
 
 async def correct(request: Request) -> None:
-    """Set right what was told of a decision by mistake."""
+    """Replace feedback that was told by mistake."""
     await request.study.correct(request.path["id"], **request.body)
 
 
@@ -201,17 +200,17 @@ async def create_study(request: Request) -> object:
     """Create a study from the entries of a study file; the policy is one that is installed."""
     table: JsonObject = request.body
     name = check_line("name", table.get("name"))
-    if name.strip() in ("", ".", ".."):  # programs leave such a part of a path out
+    if name.strip() in ("", ".", ".."):  # programs leave such a part out of a path
         raise ValueError(f"name must not be '.', '..' or blank, got {short_repr(name)}")
     if not request.key.sees(name):
-        # The same answer whether there is such a study or not.
+        # The answer does not show whether there is such a study.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
     async with AsyncStudy.create_from(request.service.settings.storage, table) as opened:
         return await asyncio.to_thread(_describe_study, opened.study)
 
 
 async def show_study(request: Request) -> object:
-    """Show a study: policy, arms, and how far it is."""
+    """Show a study: its policy, its arms, and its progress."""
     return await asyncio.to_thread(_describe_study, request.study.study)
 
 
@@ -258,7 +257,7 @@ async def show_recommendation(request: Request) -> object:
 
 
 async def show_means(request: Request) -> object:
-    """Show the means of what was told, with intervals that hold at all times."""
+    """Show the means of the feedback by arm, with intervals that hold at all times."""
     means = await request.study.means(most_events=MOST_EVENTS)
     if means is None:
         raise RuntimeError(f"more than {MOST_EVENTS:,} events are yet to be read: ask for history")
@@ -328,48 +327,45 @@ _TELL_PROBLEMS: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackEr
 
 def _form_route(path: str, right: str | None, handler: Handler) -> Route:
     """Return the route of a form, which is answered with the address of a page."""
-    return Route("POST", path, right, handler, 303, request=JsonObject, is_page=True)
+    return Route("POST", path, right, handler, request=JsonObject, status=303, is_page=True)
 
 
-# The routes of most requests come first: they are compared with a path in this order.
+# The routes of most requests come first, since a path is compared with them in this order.
 ROUTES: Final = (
-    Route("POST", _DECISIONS, "decide", ask, 201, bodies.DecisionBody, bodies.AskBody,
+    Route("POST", _DECISIONS, "decide", ask, bodies.DecisionBody, bodies.AskBody, status=201,
           problems=_ASK_PROBLEMS),
-    Route("POST", f"{_DECISION}/feedback", "decide", tell, 204, None, JsonObject,
+    Route("POST", f"{_DECISION}/feedback", "decide", tell, request=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
-    Route("POST", f"{_DECISIONS}/many", "decide", ask_many, 200, bodies.DecisionsBody,
+    Route("POST", f"{_DECISIONS}/many", "decide", ask_many, bodies.DecisionsBody,
           bodies.AskManyBody),
-    Route("POST", f"{_STUDY}/feedback", "decide", tell_many, 200, bodies.OutcomesBody,
+    Route("POST", f"{_STUDY}/feedback", "decide", tell_many, bodies.OutcomesBody,
           bodies.TellManyBody),
-    Route("POST", f"{_STUDY}/sums", "decide", tell_sum, 204, None, JsonObject),
-    Route("POST", f"{_DECISION}/correction", "decide", correct, 204, None, JsonObject,
+    Route("POST", f"{_STUDY}/sums", "decide", tell_sum, request=JsonObject, status=204),
+    Route("POST", f"{_DECISION}/correction", "decide", correct, request=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
-    Route("POST", f"{_DECISION}/expire", "decide", expire, 204, None, problems=_TELL_PROBLEMS),
-    Route("GET", _DECISIONS, "read", show_pending, 200, bodies.PendingBody,
-          query=bodies.PendingQuery),
-    Route("GET", _DECISION, "read", show_decision, 200, bodies.RecordBody,
+    Route("POST", f"{_DECISION}/expire", "decide", expire, status=204, problems=_TELL_PROBLEMS),
+    Route("GET", _DECISIONS, "read", show_pending, bodies.PendingBody, query=bodies.PendingQuery),
+    Route("GET", _DECISION, "read", show_decision, bodies.RecordBody,
           problems=(errors.UnknownDecisionError,)),
-    Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, 200,
-          bodies.Recommendation),
-    Route("GET", f"{_STUDY}/means", "read", show_means, 200, bodies.MeansBody,
-          problems=(RuntimeError,)),
-    Route("GET", f"{_STUDY}/history", "read", show_history, 200, bodies.EventBody,
+    Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, bodies.Recommendation),
+    Route("GET", f"{_STUDY}/means", "read", show_means, bodies.MeansBody, problems=(RuntimeError,)),
+    Route("GET", f"{_STUDY}/history", "read", show_history, bodies.EventBody,
           query=bodies.HistoryQuery, media_type=_JSON_LINES),
-    Route("GET", f"{_STUDY}/arms", "read", show_arms, 200, bodies.ArmsState),
-    Route("POST", f"{_STUDY}/arms", "admin", add_arms, 200, bodies.ArmsState, bodies.ArmsBody),
-    Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, 200, bodies.ArmsState,
-          bodies.ArmBody, problems=(errors.UnknownArmError,)),
-    Route("GET", _STUDY, "read", show_study, 200, bodies.StudyBody),
-    Route("DELETE", _STUDY, "admin", delete_study, 204),
-    Route("GET", _STUDIES, "read", list_names, 200, bodies.StudyNames),
-    Route("POST", _STUDIES, "admin", create_study, 201, bodies.StudyBody, JsonObject,
+    Route("GET", f"{_STUDY}/arms", "read", show_arms, bodies.ArmsState),
+    Route("POST", f"{_STUDY}/arms", "admin", add_arms, bodies.ArmsState, bodies.ArmsBody),
+    Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, bodies.ArmsState, bodies.ArmBody,
+          problems=(errors.UnknownArmError,)),
+    Route("GET", _STUDY, "read", show_study, bodies.StudyBody),
+    Route("DELETE", _STUDY, "admin", delete_study, status=204),
+    Route("GET", _STUDIES, "read", list_names, bodies.StudyNames),
+    Route("POST", _STUDIES, "admin", create_study, bodies.StudyBody, JsonObject, status=201,
           problems=(errors.StudyExistsError,)),
-    Route("GET", "/v1/openapi.json", None, show_openapi, 200, JsonObject),
-    Route("GET", "/healthz", None, check_health, 200, str, media_type=_TEXT),
-    Route("GET", "/readyz", None, check_readiness, 200, str, media_type=_TEXT),
-    Route("GET", "/metrics", "read", show_metrics, 200, str, media_type=_TEXT),
-    Route("GET", "/", "read", web_pages.list_page, 200, is_page=True),
-    Route("GET", _PAGE, "read", web_pages.study_page, 200, query=bodies.PageQuery, is_page=True),
+    Route("GET", "/v1/openapi.json", None, show_openapi, JsonObject),
+    Route("GET", "/healthz", None, check_health, str, media_type=_TEXT),
+    Route("GET", "/readyz", None, check_readiness, str, media_type=_TEXT),
+    Route("GET", "/metrics", "read", show_metrics, str, media_type=_TEXT),
+    Route("GET", "/", "read", web_pages.list_page, is_page=True),
+    Route("GET", _PAGE, "read", web_pages.study_page, query=bodies.PageQuery, is_page=True),
     _form_route("/login", None, web_pages.log_in),
     _form_route("/logout", None, web_pages.log_out),
     _form_route("/studies", "admin", web_pages.create_by_form),

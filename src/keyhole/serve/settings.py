@@ -1,7 +1,6 @@
-"""Settings of a service, and the environment variable that hands them to its processes."""
+"""Settings of a service, and the environment variable that passes them to its processes."""
 
 import ipaddress
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -23,7 +22,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_open : int
         How many studies are open at once, in each process.
     max_body : int
-        The length of the longest body, in bytes.
+        The largest length of a request's body, in bytes.
     """
 
     storage: str
@@ -34,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only programs on this machine reach a host.
+    """Return whether a host is reached from this machine only.
 
     Examples
     --------
@@ -45,12 +44,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def load_policies(settings: Settings) -> list[type]:
-    """Return the operator's own policies; import the packages that add settings."""
-    from keyhole.experiment import setting_registry, spec_factories
-
-    setting_registry.import_plugins()
-    names = settings.policies
-    return [spec_factories.load_user_policy(name, Path(), field="--policy") for name in names]

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 COOKIE: Final = "keyhole_key"
 """The name of the cookie with the key of a browser."""
-_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_SCRIPT_ELEMENT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form; of several lines if it has `rows`."""
+    """A field of a form, which has one line, or several if `rows` is given."""
 
     name: str
     label: str
@@ -68,7 +68,7 @@ class StudyList:
     template: ClassVar[str] = "serve/templates/studies.html.j2"
 
 
-_CREATE: Final = Form(
+_CREATE_FORM: Final = Form(
     "/studies",
     "Create",
     (
@@ -80,18 +80,18 @@ _CREATE: Final = Form(
         Field("timeout", "Time after which a decision expires, such as 2h; empty for never"),
     ),
 )
-_LOG_IN: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
+_LOGIN_FORM: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
 
 
 def check_origin(headers: Mapping[str, str]) -> None:
-    """Refuse a form that another site sent."""
+    """Refuse a form that comes from a page of another site."""
     origin = headers.get("origin")
     if origin is None or urlsplit(origin).netloc != headers.get("host"):
         raise MissingRightError("a form must be sent from a page of this service")
 
 
 def _make_response(page: Page, status: int = 200) -> Response:
-    """Return the answer with a page; browsers run the scripts of Keyhole alone."""
+    """Return the answer with a page, on which browsers run no scripts but those of Keyhole."""
     policy = (
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
         "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -104,9 +104,9 @@ def _make_response(page: Page, status: int = 200) -> Response:
 
 @cache
 def _script_hashes() -> str:
-    """Return the hashes of the scripts of all pages, from a page without texts of users."""
+    """Return the hashes of the scripts of all pages, taken from a page without users' texts."""
     html = page_html(Page(title="Keyhole", answer=[Navigation(0)]))
-    digests = [sha256(script.encode()).digest() for script in _SCRIPT.findall(html)]
+    digests = [sha256(script.encode()).digest() for script in _SCRIPT_ELEMENT.findall(html)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
@@ -114,7 +114,7 @@ def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; if a key is needed, with the form to log in."""
     blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
     if document.status == 401:
-        blocks[1:] = [_LOG_IN]
+        blocks[1:] = [_LOGIN_FORM]
     return _make_response(Page(title="Keyhole", answer=blocks), document.status)
 
 
@@ -137,12 +137,12 @@ async def list_page(request: "Request") -> Response:
         blocks.append(Form("/logout", "Log out"))
     sections = []
     if request.key.may("admin"):
-        sections.append(Section("create", "Create a study", [_CREATE]))
+        sections.append(Section("create", "Create a study", [_CREATE_FORM]))
     return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
 
 async def study_page(request: "Request") -> Response:
-    """Show a study; send no content if the browser has its page up to date."""
+    """Show a study; answer 204 if the browser already shows its last event."""
     # Browsers ask every few seconds, mostly when there are no new events.
     seq = await request.study.event_count
     if request.query.seq == seq:
@@ -160,11 +160,11 @@ async def study_page(request: "Request") -> Response:
 
 
 async def log_in(request: "Request") -> Response:
-    """Keep a key in a cookie of the browser, for pages of this service alone."""
+    """Put a key into a cookie of the browser, which sends it to this service only."""
     key = request.body.get("key", "").strip()
     await request.service.keys.find({"authorization": f"Bearer {key}"})
     response = RedirectResponse("/", 303)
-    # Behind a proxy for TLS the browser alone knows that it uses HTTPS.
+    # Behind a proxy that ends TLS, only the browser's origin shows that it uses HTTPS.
     is_secure = request.headers.get("origin", "").startswith("https:")
     response.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=is_secure)
     return response

@@ -47,7 +47,7 @@ def check_entries(path: str, table: Iterable[str], names: Iterable[str]) -> None
 
 
 def join_errors(texts: Sequence[str]) -> str:
-    """Return several error messages on one line, numbered; one as it is.
+    """Return error messages on one line: several with numbers, a single one as it is.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def list_errors(
 ) -> list[str]:
     """Return pydantic's first error of each field: field, what is allowed, and value.
 
-    `tables` has models by the paths of tables, whose allowed entries are listed for an unknown
-    entry; `descriptions` has, by path, what such a table must be.
+    `tables` has the models of tables by path: the error of an unknown entry lists the entries of
+    the model. `descriptions` says by path what a table must be, where it is of another form.
     """
     # Only the first error of a field is kept, since a value that fits no branch of a union has an
     # error for each branch.
@@ -109,10 +109,12 @@ def _describe_error(
         return path + text if text.startswith(" ") else text
     is_of_another_form = detail["type"] in ("model_type", "list_type")
     description = descriptions.get(path) if is_of_another_form else None
-    return f"{path} must {description or _allowed(detail)}, got {short_repr(detail['input'])}"
+    return (
+        f"{path} must {description or _describe_allowed(detail)}, got {short_repr(detail['input'])}"
+    )
 
 
-def _allowed(detail: ErrorDetails) -> str:
+def _describe_allowed(detail: ErrorDetails) -> str:
     """Return pydantic's description of what is allowed, to follow "must"."""
     if detail["type"] == "model_type":
         return "be a table"

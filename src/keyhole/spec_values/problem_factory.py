@@ -1,4 +1,4 @@
-"""Problem factories: functions that make a problem from entries of a spec, an experiment's file."""
+"""Problem factories: functions that make a problem from the entries of a spec."""
 
 import inspect
 import re
@@ -15,9 +15,9 @@ from keyhole.validate import explain_memory_errors
 
 @dataclass(frozen=True)
 class Argument:
-    """An entry of ``[problem]`` beside the one that names the factory: an argument of its function.
+    """A further entry of ``[problem]``, beside the one that names the factory.
 
-    Type and description are taken from the docstring of the function.
+    It is an argument of the factory's function, whose docstring has its type and description.
     """
 
     required: bool
@@ -29,8 +29,8 @@ class Argument:
 class ProblemFactory:
     """A function that makes a problem from the entries of a spec's table ``[problem]``.
 
-    Its first argument is the entry that names the factory; the others are further entries, required
-    if they have no default, with the documentation of the function.
+    The first argument of the function is the value of the entry that names the factory. Its other
+    arguments are further entries, which are required if they have no default.
 
     Parameters
     ----------
@@ -39,10 +39,9 @@ class ProblemFactory:
     make : callable
         The function; its errors begin with the name of an argument.
     read : callable, optional
-        Converts the value of the entry that names the factory to the first argument: see
-        `ValueReader`.
+        The `ValueReader` of the entry that names the factory; it returns the first argument.
     further_readers : mapping of str to callable
-        The same for further entries, by name.
+        The readers of further entries, by name.
     excluded : tuple of str
         Arguments of the function that a spec cannot give.
     """
@@ -56,7 +55,7 @@ class ProblemFactory:
     @property
     def entries(self) -> dict[str, Argument]:
         """The further entries, by name."""
-        # The first parameter is what stands under the factory's own name, such as `means`.
+        # The first parameter is the value of the factory's own entry, such as `means`.
         _, *parameters = inspect.signature(self.make).parameters.values()
         docs = parameter_docs(self.make)
         return {
@@ -73,32 +72,25 @@ class ProblemFactory:
         Paths among the values are relative to the folder; errors begin with ``problem.`` and the
         name of an entry.
         """
-        entries = self.entries
-        check_entries("problem", values, ["setting", name, *entries])
-        for entry_name, entry in entries.items():
-            if entry.required and entry_name not in values:
-                raise ValueError(f"problem.{entry_name} must be given")
+        further_entries = self.entries
+        check_entries("problem", values, ["setting", name, *further_entries])
+        for entry, argument in further_entries.items():
+            if argument.required and entry not in values:
+                raise ValueError(f"problem.{entry} must be given")
+        readers = {**self.further_readers, name: self.read}
         arguments = {
-            entry_name: _read_value(
-                self.further_readers.get(entry_name),
-                f"problem.{entry_name}",
-                values[entry_name],
-                folder,
-            )
-            for entry_name in entries
-            if entry_name in values
+            entry: _read_value(readers.get(entry), f"problem.{entry}", values[entry], folder)
+            for entry in (*further_entries, name)
+            if entry in values
         }
-        first = _read_value(self.read, f"problem.{name}", values[name], folder)
         try:
             with explain_memory_errors(name):
-                return self.make(first, **arguments)
+                return self.make(arguments.pop(name), **arguments)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"problem.{self._rename_first(name, str(error))}") from error
-
-    def _rename_first(self, name: str, message: str) -> str:
-        """Return an error message in which the first argument has the name of the entry."""
-        first_argument = next(iter(inspect.signature(self.make).parameters))
-        return re.sub(rf"^{first_argument}\b", name, message)
+            # The first argument has another name in the function than in the file.
+            first_argument = next(iter(inspect.signature(self.make).parameters))
+            message = re.sub(rf"^{first_argument}\b", name, str(error))
+            raise ValueError(f"problem.{message}") from error
 
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
@@ -126,6 +118,6 @@ def _read_value(read: ValueReader | None, path: str, value: Any, folder: Path) -
     try:
         return read(path, value, folder)
     except (TypeError, ValueError, OSError) as error:
-        # A reader may have named a field further inside, which says more than this one.
+        # The reader may have named a field within this one, which says more.
         text = str(error)
         raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error

@@ -17,7 +17,7 @@ It returns the argument of a factory. Errors begin with the path, or name no fie
 
 
 def plain_value(field: str, value: object) -> Any:
-    """Return a value as texts, numbers, lists and tables, which a file can hold.
+    """Return a value as texts, numbers, lists and tables, as a file can hold them.
 
     Arrays and tuples become lists; any other type is refused with a TypeError that names the field.
 

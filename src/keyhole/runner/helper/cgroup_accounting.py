@@ -1,8 +1,7 @@
 """Exact CPU time of runs, from a control group (cgroup v2) that holds them and their helper.
 
-The helper, the process that starts the runs, joins it once, and its runs inherit it: moving each
-run into a group of its own takes the kernel 2 to 14 ms (docs/decisions/013). The CPU time of the
-helper itself is subtracted.
+The helper joins the group once, and its runs inherit it: to move each run into a group of its own
+takes the kernel 2 to 14 ms (docs/decisions/013). The CPU time of the helper itself is subtracted.
 """
 
 import os
@@ -10,40 +9,32 @@ import resource
 from contextlib import suppress
 from typing import Final
 
-_NAME: Final = "keyhole-runner-"
+_NAME_PREFIX: Final = "keyhole-runner-"
 
 
 class ControlGroup:
-    """A cgroup v2 that this process has joined; OSError where it may not be created."""
+    """A cgroup v2 that this process joins; raises an OSError where it may not be created."""
 
     def __init__(self) -> None:
-        self._parent = own_cgroup_path()
-        self._path = f"{self._parent}/{_NAME}{os.getpid()}"
+        self._parent = find_own_cgroup()
+        self._path = f"{self._parent}/{_NAME_PREFIX}{os.getpid()}"
         self._remove_stale_groups()
         os.mkdir(self._path)
         try:
             _write(f"{self._path}/cgroup.procs", "0")
             self._cpu_stat = os.open(f"{self._path}/cpu.stat", os.O_RDONLY)
-            self.cpu_used()
+            self.cpu_used()  # raises an OSError if the kernel does not count
         except OSError:
             self.leave()
             raise
 
-    def start(self) -> None:
-        """Start to count CPU time, in this process."""
-        self._at_start = self.cpu_used()
-
-    def cpu(self) -> float:
-        """Return CPU seconds that the other processes of the group have used since `start`."""
-        return self.cpu_used() - self._at_start
-
     def cpu_used(self) -> float:
-        """Return CPU seconds that the other processes of the group have ever used."""
+        """Return the CPU seconds that the group has ever used, without those of this process."""
         columns = os.pread(self._cpu_stat, 4096, 0).split()
         if columns[:1] != [b"usage_usec"]:
             raise OSError(0, "cpu.stat has no usage_usec")
-        # Runs follow one another, so that the account of the group is that of this run once the
-        # init's own time is subtracted; the helper sleeps meanwhile.
+        # Runs follow one another, and the helper sleeps during a run: in an init the group's time
+        # rises by that of the run and of the init itself, which is subtracted.
         own_usage = resource.getrusage(resource.RUSAGE_SELF)
         return int(columns[1]) / 1e6 - own_usage.ru_utime - own_usage.ru_stime
 
@@ -54,17 +45,16 @@ class ControlGroup:
             os.rmdir(self._path)
 
     def _remove_stale_groups(self) -> None:
-        """Remove the groups of killed helpers; the kernel keeps groups that have processes."""
+        """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
-            helper = name.removeprefix(_NAME)
-            if helper == name:
-                continue
-            if helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}"):
+            helper = name.removeprefix(_NAME_PREFIX)
+            is_stale = helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}")
+            if helper != name and is_stale:
                 with suppress(OSError):
                     os.rmdir(f"{self._parent}/{name}")
 
 
-def own_cgroup_path() -> str:
+def find_own_cgroup() -> str:
     """Return the folder of the control group that this process is in."""
     with open("/proc/self/cgroup") as file:
         paths = [line[3:].rstrip("\n") for line in file if line.startswith("0::")]
@@ -73,7 +63,7 @@ def own_cgroup_path() -> str:
     if not paths or not mounts:
         raise OSError(0, "cgroup v2 is not mounted")
     root, mount_point = mounts[0][3:5]
-    # In a container the mount may show a subtree only: paths are then relative to its root.
+    # In a container only a subtree may be mounted: the path then begins at the root of the subtree.
     if root != "/" and paths[0].startswith(root):
         paths[0] = paths[0][len(root) :]
     return f"{mount_point}{paths[0]}".rstrip("/")

@@ -1,4 +1,4 @@
-"""Message framing for sockets: two lengths, a JSON object, and raw bytes."""
+"""Framing of messages on sockets: a frame is two lengths, a JSON object, and raw bytes."""
 
 import json
 import struct
@@ -8,33 +8,32 @@ from typing import Any, Final
 _LENGTHS: Final = struct.Struct("!QQ")
 
 
-def encode_frame(fields: dict[str, object], rest: bytes = b"") -> bytes:
-    """Return a message as bytes: its fields as JSON, then `rest`."""
+def encode_frame(fields: dict[str, object], payload: bytes = b"") -> bytes:
+    """Return the frame of a message: its fields, as JSON, and its raw bytes."""
     text = json.dumps(fields).encode()
-    return _LENGTHS.pack(len(text), len(rest)) + text + rest
+    return _LENGTHS.pack(len(text), len(payload)) + text + payload
 
 
 def is_frame(data: bytes | bytearray) -> bool:
-    """Return whether bytes are exactly one complete message."""
+    """Return whether bytes are exactly one complete frame."""
     if len(data) < _LENGTHS.size:
         return False
-    size, rest_size = _LENGTHS.unpack_from(data)
-    return len(data) == _LENGTHS.size + int(size) + int(rest_size)
+    json_size, payload_size = _LENGTHS.unpack_from(data)
+    return len(data) == _LENGTHS.size + int(json_size) + int(payload_size)
 
 
 def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """Return the next message; None if the stream ends before the message does.
+    """Return the fields and the raw bytes of the next message; None if the stream ends first.
 
-    `read` takes a number of bytes and returns at most so many, as `socket.recv` does.
+    `read` is a function like `socket.recv`: it returns at most as many bytes as its argument says.
     """
     lengths = _read_exactly(read, _LENGTHS.size)
     if lengths is None:
         return None
-    size, rest_size = _LENGTHS.unpack(lengths)
-    text, rest = _read_exactly(read, size), _read_exactly(read, rest_size)
-    if text is None or rest is None:
+    text, payload = [_read_exactly(read, length) for length in _LENGTHS.unpack(lengths)]
+    if text is None or payload is None:
         return None
-    return json.loads(text), rest
+    return json.loads(text), payload
 
 
 def _read_exactly(read: Callable[[int], bytes], size: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Ways to kill all processes of a run: PID namespace, subreaper, or process group, as available."""
+"""Ways to kill all processes of a run: PID namespace, subreaper, or process group."""
 
 import os
 import signal
@@ -9,25 +9,28 @@ from . import linux_syscalls, process_tree
 
 
 class Mechanism:
-    """A way to kill all processes of a run, each of which has an init above it."""
+    """A way to kill all processes of a run, which are below the run's init.
+
+    `fork` and `reap` are called in the helper, the other methods in the init.
+    """
 
     def fork(self) -> int:
         """Fork an init."""
         return os.fork()
 
     def enter(self) -> None:
-        """Become the init."""
+        """Prepare this process, which was just forked, to be the init."""
 
     def count_left(self, main: int) -> int:
-        """Return how many processes other than the main one are alive."""
-        return sum(p.alive and p.pid != main for p in process_tree.descendants())
+        """Return how many processes of the run, other than the main one, are alive."""
+        return sum(p.alive and p.pid != main for p in process_tree.list_descendants())
 
     def kill(self, main: int) -> bool:
-        """Kill all processes; return False if some may not be signalled."""
+        """Kill all processes of the run; return False if some may not be signalled."""
         raise NotImplementedError
 
     def reap(self, init: int) -> None:
-        """Wait for the end of an init, and kill what it has left as far as that is known."""
+        """Wait for the end of an init, and kill what it has left if the mechanism can."""
         os.waitpid(init, 0)
 
 
@@ -44,8 +47,8 @@ class Namespace(Mechanism):
             raise OSError(0, "Linux before 5.3")
         self._flags = linux_syscalls.NEW_PIDS | linux_syscalls.NEW_MOUNTS
         self._user, self._group = os.geteuid(), os.getegid()
-        # Root needs no user namespace, in which `sudo` and other users would not work. In most
-        # containers root lacks CAP_SYS_ADMIN, and needs one like everybody else.
+        # In a user namespace `sudo` and other users would not work, and root needs none. In most
+        # containers, however, root lacks CAP_SYS_ADMIN, and needs one like everybody else.
         try:
             self._try_init()
         except OSError:
@@ -80,7 +83,7 @@ class Namespace(Mechanism):
         return linux_syscalls.clone(self._flags)
 
     def enter(self) -> None:
-        """Become the init: map the user to itself, and mount a /proc of the namespace alone."""
+        """Map the user to itself, and mount a /proc that shows this namespace alone."""
         if self._flags & linux_syscalls.NEW_USERS:
             for name, text in (
                 ("setgroups", "deny"),
@@ -90,18 +93,18 @@ class Namespace(Mechanism):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
         linux_syscalls.set_parent_death_signal()
-        # In the namespace around this one: the mounted /proc is still the outer one.
-        outer_pid = os.readlink("/proc/self")
-        # Without this the new /proc would replace the one of the whole machine.
+        outer_pid = os.readlink("/proc/self")  # the mounted /proc is still the outer one
+        # If mounts were shared, the new /proc would replace the one of the whole machine.
         linux_syscalls.make_mounts_private()
         linux_syscalls.mount_proc()  # some containers refuse that: the outer /proc then stays
-        # Otherwise the command has PID 2 in every run, and programs that name temporary files after
-        # their PID collide with those of parallel runs.
+        # The command gets the PID after this one. Otherwise it would be 2 in all runs, and
+        # programs that name temporary files after their PID would collide with those of
+        # parallel runs.
         with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:
             file.write(outer_pid)
 
     def kill(self, main: int) -> bool:
-        """Kill all but the init: the kernel signals all of them before any can fork."""
+        """Kill all processes but the init; the kernel signals all of them before any can fork."""
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         with suppress(ChildProcessError):
@@ -111,16 +114,16 @@ class Namespace(Mechanism):
 
 
 class Subreaper(Mechanism):
-    """Init and helper are subreapers: orphans of a run become their children (Linux)."""
+    """Init and helper are subreapers: the orphans of a run become their children (Linux)."""
 
     def __init__(self) -> None:
         if not linux_syscalls.LINUX:
             raise OSError(0, "subreapers exist on Linux only")
-        # The helper too: it adopts the processes of a run whose init was killed.
+        # This process, the helper, adopts the processes of a run whose init was killed.
         linux_syscalls.set_subreaper()
 
     def enter(self) -> None:
-        """Become the init."""
+        """Make this process a subreaper, too."""
         linux_syscalls.set_subreaper()
 
     def kill(self, main: int) -> bool:
@@ -128,8 +131,8 @@ class Subreaper(Mechanism):
         return process_tree.kill_children()
 
     def reap(self, init: int) -> None:
-        """Wait for the end of an init, and kill what it has left."""
-        # Init and orphans in one go: an init that is traced by one of them cannot be reaped first.
+        """Wait for the end of an init, and kill the processes that it has left."""
+        # All are reaped in one loop: an init cannot be reaped before an orphan that traces it.
         process_tree.kill_children()
 
 
@@ -137,7 +140,7 @@ class ProcessGroup(Mechanism):
     """The process group of the main process is killed; processes that have left it survive."""
 
     def count_left(self, main: int) -> int:
-        """Return how many processes are seen; at least 1 if any is left in the group."""
+        """Return how many processes /proc shows; at least 1 if any is left in the group."""
         count = super().count_left(main)
         if count == 0 and not _exists(main):
             return int(_exists(-main))
@@ -153,7 +156,7 @@ class ProcessGroup(Mechanism):
 
 
 def _exists(pid: int) -> bool:
-    """Return whether a process exists, or, for a negative number, any process of a group."""
+    """Return whether a process exists; for a negative number, whether the group has any."""
     try:
         os.kill(pid, 0)
     except OSError:

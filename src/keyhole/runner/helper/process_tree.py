@@ -11,30 +11,30 @@ PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _ENDED: Final = (b"Z", b"X")
 _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
-_WAIT_SECONDS: Final = 1.0  # seconds that children may take to exit that may not be signalled
-_PAUSE: Final = 0.01  # seconds between two checks of them
+_WAIT_SECONDS: Final = 1.0  # seconds to wait for children that may not be signalled
+_PAUSE_SECONDS: Final = 0.01  # seconds between two checks of such children
 _HAS_CHILDREN_FILES: Final = os.path.exists("/proc/thread-self/children")
 _proc = "/proc"
 
 
 @dataclass(frozen=True)
 class Process:
-    """A snapshot of a process; CPU time in seconds, memory in bytes."""
+    """The state of a process when it was read; CPU time in seconds, memory in bytes."""
 
     pid: int
     parent: int
     alive: bool
-    began: int
+    start_ticks: int  # since the boot: tells apart processes that have had the same PID
     cpu: float
     reaped_cpu: float  # of children that have ended and have been reaped
     resident: int
 
 
 def enter_proc() -> None:
-    """Make /proc the working folder of this process, which then reads it also after an unmount.
+    """Make /proc the working folder of this process, which can then read it after an unmount.
 
-    A run as root may unmount the /proc of its namespace. Another one may lie below it, where the
-    same numbers are other processes.
+    A run as root may unmount the /proc of its namespace. An outer /proc may appear in its place,
+    where the same PIDs are other processes.
     """
     global _proc
     with suppress(OSError):  # no /proc, as on macOS
@@ -42,12 +42,12 @@ def enter_proc() -> None:
         _proc = "."
 
 
-def descendants() -> list[Process]:
+def list_descendants() -> list[Process]:
     """Return all processes below this one, zombies included; none where there is no /proc."""
-    # /proc/self and not os.getpid(): where a new PID namespace may not mount its own /proc, the
-    # mounted one has the PIDs of the namespace around it.
+    # /proc/self and not os.getpid(): a PID namespace that may not mount its own /proc sees the
+    # outer one, with other PIDs.
     try:
-        pids = _children(os.readlink(f"{_proc}/self"))
+        pids = _list_children(os.readlink(f"{_proc}/self"))
     except OSError:
         return []
     processes = []
@@ -57,7 +57,7 @@ def descendants() -> list[Process]:
             processes.append(process)
         if len(processes) == _MAX_PROCESSES:
             break
-        pids.extend(_children(pid))
+        pids.extend(_list_children(pid))
     return processes
 
 
@@ -66,23 +66,23 @@ def _read_process(pid: str) -> Process | None:
         with open(f"{_proc}/{pid}/stat", "rb") as file:
             # The name of the program, in parentheses, may itself have spaces and parentheses.
             columns = file.read().rpartition(b")")[2].split()
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended meanwhile
         return None
     return Process(
         pid=int(pid),
         parent=int(columns[1]),
         alive=columns[0] not in _ENDED,
-        began=int(columns[19]),
+        start_ticks=int(columns[19]),
         cpu=(int(columns[11]) + int(columns[12])) / TICKS_PER_SECOND,
         reaped_cpu=(int(columns[13]) + int(columns[14])) / TICKS_PER_SECOND,
         resident=int(columns[21]) * PAGE_BYTES,
     )
 
 
-def _children(pid: str) -> list[str]:
-    """Return the children of a process: the kernel lists them for each of its threads."""
+def _list_children(pid: str) -> list[str]:
+    """Return the PIDs of a process's children, which the kernel lists for each of its threads."""
     children: list[str] = []
-    with suppress(OSError):  # it may end meanwhile
+    with suppress(OSError):  # the process may end meanwhile
         if not _HAS_CHILDREN_FILES:
             return _scan_children(int(pid))
         for thread in os.listdir(f"{_proc}/{pid}/task"):
@@ -92,42 +92,42 @@ def _children(pid: str) -> list[str]:
 
 
 def _scan_children(parent: int) -> list[str]:
-    """Return the children of a process by reading the parent of every process."""
+    """Return the PIDs of a process's children; read the parent of every process."""
     processes = (_read_process(name) for name in os.listdir(_proc) if name.isdigit())
     return [str(process.pid) for process in filter(None, processes) if process.parent == parent]
 
 
-def proportional_set_size(process: Process) -> int:
-    """Return the memory of a process in bytes, with its share of shared pages."""
+def read_proportional_size(process: Process) -> int:
+    """Return the proportional set size of a process: its memory, with its share of shared pages."""
     try:
         with open(f"{_proc}/{process.pid}/smaps_rollup", "rb") as file:
             for line in file:
                 if line.startswith(b"Pss:"):
                     return int(line.split()[1]) * 1024
-    except OSError:  # it has ended, or is of another user
+    except OSError:  # the process has ended, or is of another user
         pass
     return process.resident
 
 
 def kill_children() -> bool:
-    """Kill all processes below a subreaper; return False if those left may not be signalled.
+    """Kill all processes below a subreaper; return False if some are left.
 
-    A child may not be signalled if it has become another user, as by a setuid program.
+    Those left may not be signalled: they belong to another user, as by a setuid program.
     """
-    # Only children and their process groups are signalled: as long as this process has not reaped
-    # the child, its PID cannot be reused, so that no foreign process is hit. Grandchildren become
-    # children when their parent dies. A walk through all descendants would race with chains of
-    # short-lived processes, which outran psutil's (docs/decisions/013).
+    # Only children and their process groups are signalled: the PID of a child is not reused before
+    # this process reaps the child, so that no other process is hit. Grandchildren become children
+    # when their parent dies. A walk through all descendants, as psutil does it, was slower than
+    # chains of short-lived processes (docs/decisions/013).
     own_group = os.getpgid(0)
     end = time.monotonic() + _WAIT_SECONDS
     while True:
         has_signalled = is_refused = False
-        for pid in map(int, _children(str(os.getpid()))):
+        for pid in map(int, _list_children(str(os.getpid()))):
             with suppress(ProcessLookupError, PermissionError):
                 group = os.getpgid(pid)
                 if group != own_group:
                     os.killpg(group, signal.SIGKILL)
-            # The child alone as well: it may be in the group of this process, or change its group.
+            # The child itself, too: it may be in this process's group, or have just left its group.
             with suppress(ProcessLookupError):
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -141,7 +141,7 @@ def kill_children() -> bool:
             return True
         if has_signalled:
             end = time.monotonic() + _WAIT_SECONDS
-        elif is_refused:  # (otherwise no pause: a fork bomb makes none either)
+        elif is_refused:  # after a signal there is no pause: a fork bomb would use it
             if time.monotonic() > end:
                 return False
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_SECONDS)

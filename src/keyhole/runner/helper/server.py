@@ -1,4 +1,4 @@
-"""Main loop of the helper: fork a process (the init) for each run, and forward its answer."""
+"""Main loop of the helper: fork an init for each run, and forward its answer to the runner."""
 
 import math
 import os
@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
@@ -16,39 +17,40 @@ from .framing import encode_frame, is_frame, read_frame
 from .kill_mechanisms import MECHANISMS, Mechanism
 from .supervision import reaped_cpu_seconds, supervise
 
-_POLL_MILLISECONDS: Final = 500  # between two checks of the parent process
-_GRACE_SECONDS: Final = 10.0  # seconds after limit and grace when an init counts as stopped
-# Seconds that an init may take to kill its run before it is killed itself.
-_KILL_SECONDS: Final = 5.0
+_POLL_MILLISECONDS: Final = 500  # between two checks whether the runner is still the parent
+_ANSWER_SECONDS: Final = 10.0  # seconds, after limit and grace, that an init has to answer
+_KILL_SECONDS: Final = 5.0  # seconds that an init has to kill its run, before it is killed itself
 
 
 def main() -> None:
     """Serve the runner that has started this process.
 
-    Arguments: descriptor of the socket, PID of the runner, mechanism.
+    `sys.argv` has, from 2 on, the descriptor of the socket, the PID of the runner's process, and
+    the name of the mechanism.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, [])  # not the runner's mask
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel = socket.socket(fileno=int(sys.argv[2]))
     channel.set_inheritable(False)
     runner = _RunnerConnection(channel, int(sys.argv[3]))
-    # BrokenPipeError: the runner has ended meanwhile.
     try:
         mechanism = MECHANISMS[sys.argv[4]]()
     except OSError as error:
-        with suppress(OSError):
+        with suppress(OSError):  # the runner may have ended meanwhile
             channel.sendall(encode_frame({"refused": error.strerror or str(error)}))
         return
     group = None
+    read_cpu = reaped_cpu_seconds
     with suppress(OSError):
         group = ControlGroup()
+        read_cpu = group.cpu_used
     try:
         channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
         while runner.wait_for_request():
             request = read_frame(channel.recv)
             if request is None:
                 break
-            answer = _run_command(_receive_files(request[0], channel), runner, mechanism, group)
+            answer = _run_command(_receive_files(request[0], channel), runner, mechanism, read_cpu)
             if answer is None:
                 break
             channel.sendall(answer)
@@ -60,7 +62,7 @@ def main() -> None:
 
 
 def _receive_files(request: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
-    """Receive the descriptors of a request, and put them in the place of their count."""
+    """Receive the files that follow a request; return the request with their descriptors."""
     files: list[int] = []
     if request["passed"]:
         _, files, _, _ = socket.recv_fds(channel, 1, request["passed"])
@@ -73,49 +75,46 @@ def _run_command(
     request: dict[str, Any],
     runner: "_RunnerConnection",
     mechanism: Mechanism,
-    group: ControlGroup | None,
+    read_cpu: Callable[[], float],
 ) -> bytes | None:
-    """Run a command; return the answer as a frame, or None if the runner has ended."""
-    # A socket, since a pipe in /proc/PID/fd can be opened by any process of the same user: a run
-    # could write an answer in the place of its init.
+    """Run a command; return the answer as a frame, or None if the runner has ended.
+
+    `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
+    """
+    # A socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd, so that
+    # the run could write an answer instead of its init.
     helper_end, init_end = socket.socketpair()
-    began = time.monotonic()
-    cpu = _cpu_seconds(group)
+    cpu_before = read_cpu()
     with helper_end:
         with init_end:
             try:
                 init = mechanism.fork()
             except OSError as error:
                 _close_files(request["passed"])
-                return encode_frame(
-                    {"lost": f"no process could be forked: {os.strerror(error.errno or 0)}"}
-                )
+                reason = f"no process could be forked: {os.strerror(error.errno or 0)}"
+                return encode_frame({"outcome": "lost", "reason": reason})
             if init == 0:
-                # Otherwise the init would hold this end open, and not notice that the helper dies.
+                # If the init held this end open, it would not notice the end of the helper.
                 helper_end.close()
-                _run_init(request, init_end.fileno(), mechanism, group)
+                _run_init(request, init_end.fileno(), mechanism, read_cpu)
         _close_files(request["passed"])
-        answer = bytearray()
-        seconds = request["limit"] + request["grace"] + _GRACE_SECONDS
-        is_complete = runner.read_answer(helper_end.fileno(), answer, seconds)
+        seconds = request["limit"] + request["grace"] + _ANSWER_SECONDS
+        answer = runner.read_answer(helper_end.fileno(), seconds)
         if runner.has_runner_ended:
-            _wait_for_end(helper_end, init)
-        elif not is_complete:
+            _stop_init(helper_end, init)
+        elif answer is None:
             os.kill(init, signal.SIGKILL)
     mechanism.reap(init)
     if runner.has_runner_ended:
         return None
-    if not is_complete:
+    if answer is None:
         reason = "the supervisor of the run was stopped"
-        fields = {"outcome": "out of time", "seconds": time.monotonic() - began, "reason": reason}
-        return encode_frame(fields | {"cpu": _cpu_seconds(group) - cpu})
+        cpu = read_cpu() - cpu_before
+        return encode_frame({"outcome": "out of time", "reason": reason, "cpu": cpu})
     if not is_frame(answer):
-        return encode_frame({"lost": "the supervisor of the run was killed"})
-    return bytes(answer)
-
-
-def _cpu_seconds(group: ControlGroup | None) -> float:
-    return reaped_cpu_seconds() if group is None else group.cpu_used()
+        reason = "the supervisor of the run was killed"
+        return encode_frame({"outcome": "lost", "reason": reason})
+    return answer
 
 
 def _close_files(files: list[int]) -> None:
@@ -124,12 +123,12 @@ def _close_files(files: list[int]) -> None:
 
 
 def _run_init(
-    request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
+    request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> NoReturn:
-    # os._exit in every case: an init must never return into the loop of the helper.
+    # An init must never return into the loop of the helper: it exits whatever happens.
     status = 1
     try:
-        supervise(request, helper, mechanism, group)
+        supervise(request, helper, mechanism, read_cpu)
         status = 0
     except Exception:
         traceback.print_exc()
@@ -137,9 +136,9 @@ def _run_init(
         os._exit(status)
 
 
-def _wait_for_end(channel: socket.socket, init: int) -> None:
-    """Tell an init to kill its run, and wait for the init's end; kill an init that goes on."""
-    with suppress(OSError):  # it may have ended
+def _stop_init(channel: socket.socket, init: int) -> None:
+    """Tell an init to kill its run and to end; kill the init if it does not end in time."""
+    with suppress(OSError):  # the init may have ended
         channel.shutdown(socket.SHUT_WR)
     poll = select.poll()
     poll.register(channel, select.POLLIN)
@@ -151,7 +150,7 @@ def _wait_for_end(channel: socket.socket, init: int) -> None:
 
 
 class _RunnerConnection:
-    """Connection to the runner, which also notices when the runner's process has ended."""
+    """Connection to the runner, which notices the end of the runner's process."""
 
     def __init__(self, channel: socket.socket, pid: int) -> None:
         self.has_runner_ended = False
@@ -159,9 +158,9 @@ class _RunnerConnection:
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
         self._channel = channel.fileno()
-        # The end of the channel is not enough: a child forked by the runner's process may hold a
-        # copy of the other end, which then stays open after the runner. The pidfd shows its end at
-        # once; without one (macOS), `_wait` compares the parent PID every half second.
+        # The end of the channel is not enough: a fork of the runner's process may have a copy of
+        # the other end, which then stays open after the runner's process. A pidfd shows the end of
+        # that process at once; where there is none (macOS), `_wait` checks every half second.
         with suppress(AttributeError, OSError):
             self._poll.register(os.pidfd_open(pid), select.POLLIN)
 
@@ -169,24 +168,28 @@ class _RunnerConnection:
         """Wait for a request; return False if the runner has ended."""
         return self._wait(math.inf) == self._channel
 
-    def read_answer(self, source: int, answer: bytearray, seconds: float) -> bool:
-        """Read the answer of an init; return False if the runner or the time ends first."""
+    def read_answer(self, source: int, seconds: float) -> bytes | None:
+        """Return the answer of an init from the descriptor `source`, all up to its end.
+
+        Return None if the runner ends first, or the seconds have passed.
+        """
+        answer = bytearray()
         end = time.monotonic() + seconds
         self._poll.register(source, select.POLLIN)
         try:
             while (ready := self._wait(end)) == source:
                 data = os.read(source, 1 << 16)
                 if not data:
-                    return True
+                    return bytes(answer)
                 answer += data
-            # The runner sends nothing during a run: its channel is readable once it has ended.
+            # The runner sends nothing during a run: if its channel is readable, it has ended.
             self.has_runner_ended = ready is not None or self.has_runner_ended
-            return False
+            return None
         finally:
             self._poll.unregister(source)
 
     def _wait(self, end: float) -> int | None:
-        """Return a readable descriptor; None after `end`, or if the runner has ended."""
+        """Return a readable descriptor; None at the time `end`, or if the runner has ended."""
         while time.monotonic() < end:
             if os.getppid() != self._pid:
                 self.has_runner_ended = True

@@ -1,6 +1,6 @@
 """Supervision of one command: start it, keep its output, enforce its limits, and kill all of it.
 
-The kernel itself enforces no core dumps, and CPU time as a second line of defence.
+The kernel itself forbids core dumps, and limits CPU time as a second line of defence.
 """
 
 import fcntl
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from . import process_tree
-from .cgroup_accounting import ControlGroup
 from .framing import encode_frame
 from .kill_mechanisms import Mechanism
 from .linux_syscalls import LINUX, set_dumpable
@@ -25,15 +24,15 @@ from .linux_syscalls import LINUX, set_dumpable
 _MIN_SLEEP: Final = 0.1  # seconds of suspension that are reported: two clocks drift by less
 _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
 _NOT_KILLED: Final = "processes of another user could not be ended"
-_CHUNK: Final = 1 << 16
-_CHUNKS_PER_CALL: Final = 16  # then limits are checked: endless output must not delay that
+_CHUNK_BYTES: Final = 1 << 16
+_CHUNKS_PER_CALL: Final = 16  # endless output must not delay the check of the limits
 _MAXRSS_BYTES: Final = 1024 if LINUX else 1  # the unit of ru_maxrss
 _MIN_INTERVAL: Final = 0.003  # seconds from the start to the first sample, and between any two
 _MAX_INTERVAL: Final = 0.25  # seconds between two samples
-_GROWTH: Final = 1.5  # factor from one interval to the next
-_MAX_SHARE: Final = 0.05  # of the time may be spent on samples
+_INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
+_MAX_SAMPLE_SHARE: Final = 0.05  # the part of the time that samples may take
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
-_MAX_FILL_RATE: Final = 4e9  # bytes a second: about two processors at their fastest
+_MAX_FILL_RATE: Final = 4e9  # bytes of memory that a run fills a second, at most
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
 _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
@@ -53,7 +52,7 @@ class OutputCapture:
         """Read what the pipe holds; return False at the end of the stream."""
         for _ in range(_CHUNKS_PER_CALL):
             try:
-                data = os.read(self.reading, _CHUNK)
+                data = os.read(self.reading, _CHUNK_BYTES)
             except BlockingIOError:
                 return True
             if not data:
@@ -76,73 +75,75 @@ class OutputCapture:
 
 
 class UsageMeter:
-    """Meter of CPU seconds and peak memory in bytes of all processes below this one."""
+    """Meter of the CPU seconds and the peak memory, in bytes, of all processes below this one.
 
-    def __init__(self, cpu: float | None, memory: int | None, group: ControlGroup | None) -> None:
+    `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
+    """
+
+    def __init__(
+        self, cpu: float | None, memory: int | None, read_cpu: Callable[[], float]
+    ) -> None:
         self._cpu_limit = cpu or math.inf
         self._memory_limit = memory or math.inf
         self.cpu = 0.0
         self.memory = 0
-        self._group = group
+        self._read_cpu = read_cpu
+        self._cpu_before = read_cpu()
         self._cpu_by_process: dict[tuple[int, int], float] = {}
         self._resident = 0
         self._interval = _MIN_INTERVAL
         self.next_sample = time.monotonic() + _MIN_INTERVAL
-        if group is not None:
-            group.start()
 
     def is_over_limit(self) -> bool:
         """Return whether the CPU or memory limit is exceeded."""
         return self.cpu > self._cpu_limit or self.memory > self._memory_limit
 
     def lift_cpu_limit(self) -> None:
-        """Watch the memory limit alone from now on."""
+        """Ignore the CPU limit from now on."""
         self._cpu_limit = math.inf
 
     def sample(self) -> None:
         """Measure all processes below this one, and set the time of the next sample."""
-        began = time.monotonic()
-        processes = process_tree.descendants()
+        start = time.monotonic()
+        processes = process_tree.list_descendants()
         self._update_cpu(processes)
         self._update_memory([process for process in processes if process.alive])
         now = time.monotonic()
-        self._interval = min(self._interval * _GROWTH, _MAX_INTERVAL)
-        # The nearer a limit, the sooner: all processors may count towards it until then.
+        self._interval = min(self._interval * _INTERVAL_GROWTH, _MAX_INTERVAL)
+        # The next sample comes before the limits can be exceeded, with all processors at work.
         cpu_left = (self._cpu_limit - self.cpu) / (os.cpu_count() or 1)
         memory_left = (self._memory_limit - self.memory) / _MAX_FILL_RATE
         wait = max(min(self._interval, cpu_left, memory_left), _MIN_INTERVAL)
-        self.next_sample = now + max(wait, (now - began) / _MAX_SHARE)
+        self.next_sample = now + max(wait, (now - start) / _MAX_SAMPLE_SHARE)
 
     def _update_cpu(self, processes: list[process_tree.Process]) -> None:
         for process in processes:
-            self._cpu_by_process[process.pid, process.began] = process.cpu
-        # Both sums are lower bounds, so that the larger counts. The first lacks processes that
-        # lived between two samples. The second lacks processes that were never reaped: the kernel
-        # adds the usage of a child to its parent only when the parent waits for it.
+            self._cpu_by_process[process.pid, process.start_ticks] = process.cpu
+        # Both sums are lower bounds, so that the larger one counts. The first lacks processes that
+        # began and ended between two samples. The second lacks processes that ended and were never
+        # reaped: the kernel adds the usage of a child to its parent when the parent waits for it.
         living = sum(process.cpu + process.reaped_cpu for process in processes)
         self._raise_cpu_to(sum(self._cpu_by_process.values()), living + reaped_cpu_seconds())
 
     def _update_memory(self, processes: list[process_tree.Process]) -> None:
         total = sum(process.resident for process in processes)
         if len(processes) > 1 and total > self.memory:
-            # Resident sizes count shared pages in each process. The exact proportional size takes
-            # the kernel a walk through all page tables, so that it is read after a rise only.
+            # Resident sizes count shared pages in each process. For the exact proportional size the
+            # kernel reads all page tables, so that it is asked for after a rise only.
             if total <= self._resident * _MIN_RISE:
                 return
             self._resident = total
-            total = sum(map(process_tree.proportional_set_size, processes))
+            total = sum(map(process_tree.read_proportional_size, processes))
         self.memory = max(self.memory, total)
 
     def finish(self) -> None:
-        """Take the usage of reaped children into account, after which the totals are complete."""
+        """Complete the totals with the usage of reaped children."""
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.memory = max(self.memory, largest * _MAXRSS_BYTES)
         self._raise_cpu_to(reaped_cpu_seconds())
 
     def _raise_cpu_to(self, *sums: float) -> None:
-        if self._group is not None:
-            sums = (*sums, self._group.cpu())
-        self.cpu = max(self.cpu, *sums)
+        self.cpu = max(self.cpu, self._read_cpu() - self._cpu_before, *sums)
 
 
 def reaped_cpu_seconds() -> float:
@@ -153,34 +154,34 @@ def reaped_cpu_seconds() -> float:
 
 @dataclass(frozen=True)
 class CommandProcess:
-    """The main process of a run: its PID, when the command began, or why it did not begin."""
+    """The main process of a run, with the start of the command, or why it did not start."""
 
     pid: int
-    began: float
+    start: float  # in seconds of the monotonic clock
     problem: str
 
 
 def start_command(request: dict[str, Any], output: int) -> CommandProcess:
     """Start a command; return as soon as it runs or has failed to start."""
-    # Not a pipe: a command of root could open that in /proc/PID/fd, and write into it.
+    # A socket and not a pipe: a command of root could open a pipe in /proc/PID/fd, and write to it.
     read_end, write_end = socket.socketpair()
     pid = os.fork()
     if pid == 0:
         _exec_command(request, output, write_end.fileno())
     write_end.close()
-    # The write end is closed on exec, so that the socket ends when the command runs: exec reports
-    # no success otherwise, and an exit code 127 could be the command's own.
+    # Exec closes the write end: the stream ends when the command runs. The exit code alone would
+    # not show whether exec has failed, since the command itself may exit with 127.
     with read_end, read_end.makefile("rb") as report:
-        began, _, problem = os.fsdecode(report.read()).partition("!")
-    return CommandProcess(pid, float(began or time.monotonic()), problem)
+        start, _, problem = os.fsdecode(report.read()).partition("!")
+    return CommandProcess(pid, float(start or time.monotonic()), problem)
 
 
 def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:
-    subject = request["folder"]
+    subject = request["folder"]  # what the message of an error is about
     try:
         # A session of its own: signals to the process group of the command must not reach its init.
         os.setsid()
-        set_dumpable(True)  # the init is not; the command must be able to read its own /proc
+        set_dumpable(True)  # unlike the init: the command must be able to read its own /proc
         # Python ignores SIGPIPE and SIGXFSZ, and ignored signals are inherited through exec.
         for name in _RESET_SIGNALS:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
@@ -195,12 +196,11 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         environment = request["environment"]
         if environment is None:
             environment = os.environ
-        # The start is taken here, just before exec: on a busy machine the init may run only later,
-        # and the time until then would be missing from `seconds`.
+        # The start is measured here, just before exec, and not in the init: on a busy machine the
+        # init may run only later, and `seconds` would lack the time until then.
         os.write(write_end, b"%.9f" % time.monotonic())
         os.execvpe(subject, request["command"], environment)
-    # An error of any kind: the command has not begun, which is not a failure of it.
-    except Exception as error:
+    except Exception as error:  # whatever it is, the command could not start
         reason = str(error)
         if isinstance(error, OSError):
             reason = os.strerror(error.errno or 0)
@@ -211,9 +211,8 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
 
 def _move_descriptors(files: list[int], other_file: int) -> int:
     """Give files the descriptors 0, 1, ...; return a new descriptor of another file."""
-    # All are first copied above these numbers: dup2 could close a file that is still to be moved.
-    all_files = (*files, other_file)
-    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in all_files]
+    # All are first copied to higher numbers: dup2 could close a file that is still to be moved.
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, len(files)) for file in [*files, other_file]]
     for number, copy in enumerate(copies[:-1]):
         os.dup2(copy, number)
     return copies[-1]
@@ -222,8 +221,8 @@ def _move_descriptors(files: list[int], other_file: int) -> int:
 def _set_limits(request: dict[str, Any]) -> None:
     """Set limits that the kernel enforces: no core dumps, and CPU time of each single process.
 
-    The init enforces the limit of all processes together; this one is a second above that, and
-    above what all processors can do in the grace.
+    The init enforces the CPU limit of all processes together. The kernel's limit is above that by
+    a second, and by the CPU time that all processors can use in the grace.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if request["cpu"] is not None:
@@ -232,30 +231,31 @@ def _set_limits(request: dict[str, Any]) -> None:
         seconds = math.ceil(min(cpu_seconds, _MAX_CPU)) + 1
         if hard == resource.RLIM_INFINITY or seconds < hard:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    # If the machine runs out of memory, the kernel should kill the command and not the tuner.
+    # If the machine runs out of memory, the kernel should kill the command and not the runner.
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(_OOM_SCORE)
 
 
 def supervise(
-    request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
+    request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> None:
     """Supervise one run from start to end, as its init; send the answer to the helper.
 
-    `helper` is a socket. If it is closed, the run must be killed, or the helper has ended.
+    `helper` is the descriptor of a socket. The run is killed when the helper shuts the socket down,
+    or ends.
     """
     mechanism.enter()
     process_tree.enter_proc()
     set_dumpable(False)  # the run must not write to the memory or descriptors of its init
     asleep_before = _seconds_asleep()
     output = OutputCapture(request["output"])
-    meter = UsageMeter(request["cpu"], request["memory"], group)
+    meter = UsageMeter(request["cpu"], request["memory"], read_cpu)
     children = _Children()
     main = start_command(request, output.writing)
     for descriptor in (output.writing, *request["passed"]):
         os.close(descriptor)
     children.main = main.pid
-    end = main.began + request["limit"]
+    end = main.start + request["limit"]
     is_lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
     children.collect()
     is_cut_off = not children.has_main_ended()
@@ -265,15 +265,16 @@ def supervise(
             return children.has_main_ended() and not mechanism.count_left(main.pid)
 
         meter.lift_cpu_limit()
-        # The main process has not been reaped, so that this is still its group.
+        # The main process has not been reaped: its PID is still the number of its group.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main.pid, signal.SIGTERM)
         end = time.monotonic() + request["grace"]
         is_lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
-    # Wall time ends here, before the other processes are killed, which is no work of the command.
-    seconds = time.monotonic() - main.began
+    # The time that it takes to kill the other processes does not count.
+    seconds = time.monotonic() - main.start
     children.collect()
-    # Counted before they are killed; usage after it, when all children have been reaped.
+    # Processes are counted before they are killed. Usage is complete afterwards, when all children
+    # have been reaped.
     left_count = mechanism.count_left(main.pid)
     has_exited = children.has_main_ended()
     are_all_killed = mechanism.kill(main.pid)
@@ -336,7 +337,7 @@ def _judge_outcome(
     seconds: float,
     meter: UsageMeter,
 ) -> str:
-    """Return the outcome of a run: `ok` and `failed` imply that all limits were kept."""
+    """Return the outcome of a run; `ok` and `failed` imply that all limits were kept."""
     if main.problem:
         return "could not start"
     if request["memory"] is not None and meter.memory > request["memory"]:
@@ -352,8 +353,9 @@ class _Children:
     def __init__(self) -> None:
         self.main = 0
         self.status: int | None = None
-        # SIGCHLD writes to a pipe, so that `poll` wakes up without a race between a check for ended
-        # children and the wait. A pidfd would do for the main process, but only on Linux.
+        # SIGCHLD writes to a pipe, so that `poll` returns even if a child ends between the last
+        # check for ended children and the wait. A pidfd would do this on Linux only, and only for
+        # the main process.
         self.ready, wakeup = os.pipe()
         os.set_blocking(self.ready, False)
         os.set_blocking(wakeup, False)
@@ -361,7 +363,7 @@ class _Children:
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
 
     def has_main_ended(self) -> bool:
-        """Return whether the main process has ended, and was reaped."""
+        """Return whether the main process has ended and been reaped."""
         return self.status is not None
 
     def collect(self) -> None:
@@ -384,5 +386,5 @@ def _seconds_asleep() -> float:
         before = time.clock_gettime(time.CLOCK_MONOTONIC)
         all_time = time.clock_gettime(time.CLOCK_BOOTTIME)
         after = time.clock_gettime(time.CLOCK_MONOTONIC)
-        if after - before < _MAX_READ_TIME:  # otherwise this process was preempted in between
+        if after - before < _MAX_READ_TIME:  # otherwise the process was preempted in between
             return all_time - before

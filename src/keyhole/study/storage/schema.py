@@ -39,6 +39,6 @@ def migrate(execute: Callable[[str], object], version: int, dialect: Mapping[str
             execute(statement.format_map(dialect))
 
 
-def format_queries(dialect: Mapping[str, str]) -> dict[str, str]:
+def translate_queries(dialect: Mapping[str, str]) -> dict[str, str]:
     """Return the queries in a dialect of SQL, by their names."""
     return {name: query.format_map(dialect) for name, query in _TABLES["queries"].items()}

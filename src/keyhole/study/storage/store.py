@@ -165,7 +165,7 @@ class Store(ABC):
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._sql = schema.format_queries(self.dialect)
+        self._sql = schema.translate_queries(self.dialect)
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
         # Both by the number of the study: its name and the digest of its definition; the number
         # and the digest of its last row that was read or written.

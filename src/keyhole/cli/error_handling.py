@@ -1,10 +1,10 @@
-"""Execution of a command: its output, and how errors become one line and an exit code.
+"""Error handling of the command line: an error becomes one line and an exit code.
 
 Exit codes: 0 done; 1 a claim does not hold, or a study is damaged; 2 bad input; 3 try again later
 (a study waits for feedback, its database failed, a cluster does not answer); 4 a study is done, and
 has no further decision; 130 interrupted. Codes 2 to 4 come with one line on standard error. Results
-go to standard output, progress to standard error. A command whose reader ends early, as before
-``| head``, ends with 0.
+go to standard output, progress to standard error. A command whose reader ends early, as ``head``
+does, ends with 0.
 """
 
 import os
@@ -21,11 +21,11 @@ from keyhole.cli.output import EscapedStream, error_text, one_line_text
 from keyhole.status_output import print_status
 from keyhole.validate import short_repr
 
-# The program's name, also where it was started by `python -m keyhole`, since shells complete the
-# command of this name.
+# The program's name, also if it is started by `python -m keyhole`: shells complete this name.
 _PROGRAM: Final = "keyhole"
-# The commands that resume when they are called again.
+# The commands that resume their work when they are called again.
 _RESUMING: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
+# Our words for types of numbers in Pydantic's errors.
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 
@@ -75,7 +75,7 @@ def _interruption_text() -> str:
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; for a number, Keyhole's in place of Pydantic's."""
+    """Return the message of a usage error; about a number, ours in place of Pydantic's."""
     message: str = error.format_message()
     # Typer begins such a message with the name of the option or argument.
     argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
@@ -91,7 +91,7 @@ def _show_warning(message: Warning | str) -> None:
 
 
 def _discard_output() -> int:
-    """Discard all further output, whose reader has ended, as after ``| head``."""
+    """Discard all further output, since its reader has ended, as ``head`` does."""
     # Python flushes the buffer when the process ends, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
