@@ -53,10 +53,10 @@ def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
 
 def wrap_labels(figures: list[Figure]) -> None:
     """Break labels of axes that would be cut off."""
-    from keyhole.pages.policy_colours import wrap_label
+    from keyhole.pages.policy_colours import wrap_axis_label
 
     for axis in _each_axis(figures):
-        axis.label.set_text(wrap_label(axis.label.get_text()))
+        axis.label.set_text(wrap_axis_label(axis.label.get_text()))
 
 
 def separate_thousands(figures: list[Figure]) -> None:

@@ -47,17 +47,17 @@ def require_extra(extras: str, feature: str) -> None:
     """
     missing = [extra for extra in extras.split(",") if not has_extra(extra)]
     if missing:
-        raise missing_extra(",".join(missing), feature)
+        raise missing_extra_error(",".join(missing), feature)
 
 
-def missing_extra(extras: str, feature: str, reason: object = "") -> ImportError:
+def missing_extra_error(extras: str, feature: str, reason: object = "") -> ImportError:
     """Return the error of missing extras, with the command that installs them.
 
     Examples
     --------
-    >>> missing_extra("pandas", "Curves.to_pandas()")
+    >>> missing_extra_error("pandas", "Curves.to_pandas()")
     ImportError("Curves.to_pandas() needs pandas: pip install 'keyhole[pandas]'")
-    >>> missing_extra("files,plots", "keyhole report")
+    >>> missing_extra_error("files,plots", "keyhole report")
     ImportError("keyhole report needs pyarrow, matplotlib: pip install 'keyhole[files,plots]'")
     """
     reason_note = f" ({reason})" if reason else ""

@@ -147,7 +147,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{user_path} must be in an existing folder; {path.parent} is none")
     # The folder is not flushed: after a power loss the former file may be back, but it is whole.
-    with errors_with_path(user_path):
+    with add_path_to_errors(user_path):
         draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         file = draft.open("xb")
         try:
@@ -162,7 +162,7 @@ def open_draft(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def errors_with_path(path: Path) -> Iterator[None]:
+def add_path_to_errors(path: Path) -> Iterator[None]:
     """Name a file in system errors that name no file, or only the file's draft."""
     try:
         yield
@@ -200,7 +200,7 @@ def has_content(folder: Path) -> bool:
     return False
 
 
-def refuse_newer(folder: Path, version: object, newest: int) -> None:
+def refuse_newer_format(folder: Path, version: object, newest: int) -> None:
     """Refuse a folder of results whose format has a later version than `newest`."""
     if isinstance(version, int) and version > newest:
         raise ValueError(f"{folder} was written by a newer version of Keyhole: open it with that")

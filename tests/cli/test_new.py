@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.cli.new import _spell_name
+from keyhole.cli.new import _spell_in_both_cases
 from keyhole.experiment.setting_registry import BUILT_IN
 from tests.nested_pytest import INTERPRETED_OR_COMPILED, run_pytest
 
@@ -88,7 +88,7 @@ def test_stubs_pass_the_linter(keyhole, tmp_path):
     ],
 )
 def test_a_name_is_spelt_as_files_and_as_classes_are(name, spellings):
-    assert _spell_name(name) == spellings
+    assert _spell_in_both_cases(name) == spellings
 
 
 @pytest.mark.parametrize("name", ["7", "a b", "", "class", "../x", "ä"])

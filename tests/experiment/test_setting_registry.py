@@ -67,12 +67,12 @@ def brought(monkeypatch):
             "entry_points",
             lambda group: points if group == setting_registry.GROUP else [],
         )
-        setting_registry._plugins.cache_clear()
+        setting_registry._find_plugins.cache_clear()
         setting_registry._load_setting.cache_clear()
 
     yield bring
     monkeypatch.undo()
-    setting_registry._plugins.cache_clear()
+    setting_registry._find_plugins.cache_clear()
     setting_registry._load_setting.cache_clear()
 
 

@@ -16,7 +16,7 @@ from keyhole.experiment import (
 )
 from keyhole.experiment.report import spec_report_section, write_report
 from keyhole.experiment.run_folder import LoadedResult, RunFolder
-from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
+from keyhole.experiment.sweep_charts import best_tiles, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_points import iterate_points
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import (
@@ -440,7 +440,7 @@ def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path)
 
 def test_tiles_have_whole_rows(tmp_path):
     summaries = made_up({"seed": list(range(60)), "problem.means": [[0.1], [0.2], [0.3], [0.4]]})
-    tiles = best_table(summaries, find_sweep_leaders(summaries))
+    tiles = best_tiles(summaries, find_sweep_leaders(summaries))
     assert len(tiles.rows) == 50
     assert len(tiles.cells) == 50 * 4
 

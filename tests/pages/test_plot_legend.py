@@ -4,7 +4,7 @@ import pytest
 from matplotlib import rc_context
 
 from keyhole.pages.figure_files import blank_figure, figure_bytes
-from keyhole.pages.policy_colours import FIGURE_WIDTH, add_legend, figure_size, wrap_label
+from keyhole.pages.policy_colours import FIGURE_WIDTH, add_legend, figure_size, wrap_axis_label
 
 LONG = "AnytimeZoomingRCUCB(alpha=0.25, first=0.123456, second=0.654321, third=0.5)"
 
@@ -57,8 +57,8 @@ def test_a_figure_is_higher_with_more_rows_and_nothing_is_no_legend():
 
 
 def test_a_long_label_of_the_y_axis_is_broken():
-    assert wrap_label("regret") == "regret"
-    assert wrap_label("cumulative regret / that of ThompsonSampling(a=1)") == (
+    assert wrap_axis_label("regret") == "regret"
+    assert wrap_axis_label("cumulative regret / that of ThompsonSampling(a=1)") == (
         "cumulative regret / that of\nThompsonSampling(a=1)"
     )
 

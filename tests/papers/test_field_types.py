@@ -13,7 +13,7 @@ from keyhole.papers.field_types import (
     PolicyName,
     ProblemName,
     TableModel,
-    refuse_unknown,
+    refuse_unknown_names,
 )
 from tests.papers.made_up import BY, COMMON, kind_fields, make_claim
 
@@ -49,7 +49,7 @@ def check(**more):
     claim = make_claim_class(rivalry, kind="rivalry").model_validate(
         COMMON | {"kind": "rivalry"} | more
     )
-    refuse_unknown("claims[0]", claim, ["made-up"], lambda key: {"quick": plan})
+    refuse_unknown_names("claims[0]", claim, ["made-up"], lambda key: {"quick": plan})
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_a_key_of_a_table_may_be_a_name():
         x: dict[ProblemName, float]
 
     with pytest.raises(ValueError, match=r"keyed\.x must be one of a; got 'b'"):
-        refuse_unknown("keyed", Keyed(x={"b": 1.0}), ["a"], lambda key: {})
+        refuse_unknown_names("keyed", Keyed(x={"b": 1.0}), ["a"], lambda key: {})

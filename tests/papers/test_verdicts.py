@@ -4,7 +4,7 @@ from keyhole.papers.verdicts import (
     Verdict,
     deciding_verdict,
     deciding_verdicts,
-    one_per_statement,
+    keep_one_per_statement,
 )
 
 
@@ -27,11 +27,11 @@ def test_the_verdict_with_the_most_replications_decides():
 
 def test_a_verdict_that_is_not_known_does_not_decide():
     assert deciding_verdict(FEW, {}) is FEW
-    assert one_per_statement([FEW, OTHER]) == [FEW, OTHER]
+    assert keep_one_per_statement([FEW, OTHER]) == [FEW, OTHER]
 
 
 def test_a_statement_counts_once_in_any_order():
     equal = verdict("c/1", 100_000, ("a/1", "b/1"))
     both = verdict("b/1", 100_000, ("a/1", "c/1"))
     for order in permutations([FEW, both, equal]):
-        assert [one.id for one in one_per_statement(order)] == ["b/1"]
+        assert [one.id for one in keep_one_per_statement(order)] == ["b/1"]

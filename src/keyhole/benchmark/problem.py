@@ -71,16 +71,16 @@ def wrong_choice_loss(problem: Problem) -> float:
     return _LOSSES[problem.setting.name](problem)
 
 
-def _mean_positive(gaps: FloatArray) -> float:
+def _mean_positive_gap(gaps: FloatArray) -> float:
     positive_gaps = gaps[gaps > 0.0]
     return float(positive_gaps.mean()) if len(positive_gaps) else 0.0
 
 
 _LOSSES: Final[dict[str, Callable[[AnyProblem], float]]] = {
-    "stochastic": lambda problem: _mean_positive(problem.gaps),
-    "delayed": lambda problem: _mean_positive(problem.gaps),
-    "threshold": lambda problem: float(np.mean([*map(_mean_positive, problem.gaps.T)])),
-    "resource": lambda problem: _mean_positive(problem.gaps.min(axis=1)),
+    "stochastic": lambda problem: _mean_positive_gap(problem.gaps),
+    "delayed": lambda problem: _mean_positive_gap(problem.gaps),
+    "threshold": lambda problem: float(np.mean([*map(_mean_positive_gap, problem.gaps.T)])),
+    "resource": lambda problem: _mean_positive_gap(problem.gaps.min(axis=1)),
     "semibandit": lambda problem: float(problem.mean_losses[problem.optimal].mean()),
     "thresholding": lambda problem: float(problem.arms / 2),
 }

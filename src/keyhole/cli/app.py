@@ -177,7 +177,7 @@ def reproduce(
     elif isinstance(result, papers.Reproduction):
         reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
     else:
-        reproductions.print_all_verdicts(result, as_json=as_json, verbose=verbose)
+        reproductions.print_verdict_counts(result, as_json=as_json, verbose=verbose)
     reproductions.exit_by_status(result.verdicts)
 
 

@@ -31,7 +31,7 @@ def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
         if not as_json:
             typer.echo(f"{number} of {len(jobs)}: {name}")
     content = {"kernels": [name for name, _ in jobs], "compiled": missing_count}
-    print_result(content, _describe_size(), as_json=as_json)
+    print_result(content, _describe_cache_size(), as_json=as_json)
 
 
 def _find_jobs(target: str | None) -> list[compile_jobs.CompileJob]:
@@ -55,7 +55,7 @@ def show_cache(*, as_json: bool = False) -> None:
     files = cached_files()
     limits = {"bytes": sum(file.st_size for _, file in files), "limit_bytes": cache_limit()}
     content = {"folder": cache_folder(), "pieces": len(files), **limits}
-    print_result(content, f"folder: {cache_folder()}", _describe_size(), as_json=as_json)
+    print_result(content, f"folder: {cache_folder()}", _describe_cache_size(), as_json=as_json)
 
 
 def explain_cache(name: str, *, as_json: bool = False) -> None:
@@ -121,7 +121,7 @@ def _describe_change(change: dict[str, str | None]) -> str:
     return name + f" ({values})" * (len(values) <= _MAX_SHOWN)
 
 
-def _describe_size() -> str:
+def _describe_cache_size() -> str:
     files = cached_files()
     size = sum(file.st_size for _, file in files) / _MEGABYTE
     limit = cache_limit() / _MEGABYTE

@@ -41,7 +41,7 @@ def new(
     if setting is not None and stub_kind != _POLICY:
         raise ValueError(f"--setting must be left out for a new {stub_kind}, got {setting!r}")
     folder = folders.get(stub_kind) or _find_policy_stubs(setting or _DEFAULT_SETTING)
-    snake, camel = _spell_name(name)
+    snake, camel = _spell_in_both_cases(name)
     texts = {}
     for template in folder.rglob(f"*{_SUFFIX}"):
         file = str(template.relative_to(folder)).removesuffix(_SUFFIX)
@@ -69,7 +69,7 @@ def _find_policy_stubs(setting: str) -> Path:
     )
 
 
-def _spell_name(name: str) -> tuple[str, str]:
+def _spell_in_both_cases(name: str) -> tuple[str, str]:
     """Return a name in snake case, for files and functions, and in camel case, for classes."""
     camel = name.replace("-", "").replace("_", "")
     snake = name.replace("-", "_")

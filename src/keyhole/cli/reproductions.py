@@ -96,7 +96,7 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
         output.print_paragraph(f"and {len(unmet) - len(listed)} more", 4)
 
 
-def print_all_verdicts(result: "ReproducedEntries", *, as_json: bool, verbose: bool) -> None:
+def print_verdict_counts(result: "ReproducedEntries", *, as_json: bool, verbose: bool) -> None:
     """Print how many claims hold, and which ones do not."""
     verdicts = result.verdicts
     if as_json:

@@ -14,17 +14,17 @@ from keyhole.spec_values.problem_factory import find_docstring_section
 def print_catalog(name: str | None, as_json: bool) -> None:
     """Print the catalog of a setting, of the policies of this name, or of all settings."""
     if name is None:  # warns of broken settings
-        descriptions = list(map(_describe_setting, setting_registry.all_settings()))
+        descriptions = list(map(_setting_as_json, setting_registry.all_settings()))
     else:
         descriptions = []
         if name not in setting_registry.setting_names():
             descriptions = [
-                {"setting": setting.name, "policies": {policy.__name__: _describe_policy(policy)}}
+                {"setting": setting.name, "policies": {policy.__name__: _policy_as_json(policy)}}
                 for setting in setting_registry.all_settings()
                 for policy in setting.policies.values()
                 if policy.__name__.casefold() == name.casefold()
             ]
-        descriptions = descriptions or [_describe_setting(setting_registry.find_setting(name))]
+        descriptions = descriptions or [_setting_as_json(setting_registry.find_setting(name))]
     if as_json:
         print_json(descriptions)
         return
@@ -32,7 +32,7 @@ def print_catalog(name: str | None, as_json: bool) -> None:
         _print_setting(description)
 
 
-def _describe_setting(setting: setting_registry.RegisteredSetting) -> dict[str, Any]:
+def _setting_as_json(setting: setting_registry.RegisteredSetting) -> dict[str, Any]:
     """Return the description of a setting as JSON values."""
     return {
         "setting": setting.name,
@@ -53,11 +53,11 @@ def _describe_setting(setting: setting_registry.RegisteredSetting) -> dict[str, 
             }
             for metric in setting.metrics.values()
         },
-        "policies": {name: _describe_policy(policy) for name, policy in setting.policies.items()},
+        "policies": {name: _policy_as_json(policy) for name, policy in setting.policies.items()},
     }
 
 
-def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
+def _policy_as_json(policy: type[Policy]) -> dict[str, Any]:
     return {
         "doc": _first_paragraph(policy),
         "parameters": {

@@ -379,8 +379,8 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
 
 def format_key_values(values: Mapping[str, object]) -> str:
     """Return values on one line, in the form that `parse_key_values` reads."""
-    return " ".join(f"{name}={_text_or_json(value)}" for name, value in values.items())
+    return " ".join(f"{name}={_format_value(value)}" for name, value in values.items())
 
 
-def _text_or_json(value: object) -> str:
+def _format_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

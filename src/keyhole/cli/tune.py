@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from keyhole.cli.options import AsJson, On, Out, Quiet, add_command, examples_epilog
 from keyhole.cli.output import print_json, print_result, try_to_write
 from keyhole.durations import parse_seconds
-from keyhole.extras import has_extra, missing_extra, require_extra
+from keyhole.extras import has_extra, missing_extra_error, require_extra
 from keyhole.status_output import print_status
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_integer, escape_controls, suggestion
@@ -115,7 +115,7 @@ def run(
     if page is not None:
         typer.echo(f"report: {page}")
     elif tune.runs and not has_extra("plots"):
-        typer.echo(str(missing_extra("plots", "the report")))
+        typer.echo(str(missing_extra_error("plots", "the report")))
 
 
 @add_command(app, "keyhole tune show results")

@@ -172,13 +172,13 @@ def check_cluster_address(
     address: object = None
     if isinstance(on, Cluster):
         address = on.name
-    elif not isinstance(on, Executor) and _parse_on(on)[1]:
+    elif not isinstance(on, Executor) and _parse_cluster_address(on)[1]:
         address = on
     if address is not None and threads is not None:
         raise ValueError(f"{name} must be left out: {address} has workers of its own")
 
 
-def _parse_on(on: str) -> tuple[str, str | None]:
+def _parse_cluster_address(on: str) -> tuple[str, str | None]:
     """Return the scheduler, or "threads", and the address, if one is given."""
     if not isinstance(on, str):
         raise TypeError(
@@ -216,7 +216,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     ...
     ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
-    scheduler, address = _parse_on(on)
+    scheduler, address = _parse_cluster_address(on)
     check_cluster_address(on, workers, name="workers")
     if scheduler == THREADS:
         raise ValueError(f"on must be {_ADDRESSES} here, got {on!r}")

@@ -227,7 +227,7 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
     return np.concatenate([values for _, values in blocks], axis=2)
 
 
-def cluster_if_runs_missing(
+def connect_if_runs_missing(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> AbstractContextManager[Cluster | None]:
     """Return a context manager of the cluster, or of None if none is named or no run is missing.

@@ -178,7 +178,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
     if format_version[0] == FORMAT:
-        files.refuse_newer(folder, format_version[1], VERSION)
+        files.refuse_newer_format(folder, format_version[1], VERSION)
     if format_version != (FORMAT, VERSION):
         raise ValueError(
             f"{folder} is not a run folder that this version can read: {short_repr(format_version)}"

@@ -80,7 +80,7 @@ def run(
     folder = Path(out)
     digest = run_digest(spec)
     has_content(folder)  # refuses a file
-    with _created_folder(folder), folder_lock(folder):
+    with _create_folder(folder), folder_lock(folder):
         provenance = _read_provenance_of(folder, spec, digest)
         # Of a finished run, only texts that reports show, such as the title, are written again.
         if provenance is not None and provenance.get("finished") is not None:
@@ -115,7 +115,7 @@ def run(
 
 
 @contextmanager
-def _created_folder(folder: Path) -> Iterator[None]:
+def _create_folder(folder: Path) -> Iterator[None]:
     """Create a folder and its parents; at the end remove those that are new and still empty."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,7 @@ class RegisteredSetting:
         """Its environments in the order of their definition, including abstract ones."""
         # With the dot, a package whose name only begins like this one does not match.
         package = f"{self.module.__name__}."
-        classes = dict.fromkeys(_subclasses(Environment))  # once each: some have two bases
+        classes = dict.fromkeys(_iterate_subclasses(Environment))  # once each: some have two bases
         return [cls for cls in classes if f"{cls.__module__}.".startswith(package)]
 
     @property
@@ -82,16 +82,16 @@ class RegisteredSetting:
         return {metric.name: metric for metric in sorted(metrics_by_name.values(), key=sort_key)}
 
 
-def _subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
+def _iterate_subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
     """Yield the subclasses of a class, and theirs; one with two bases may come twice."""
     for subclass in cls.__subclasses__():
         yield subclass
-        yield from _subclasses(subclass)
+        yield from _iterate_subclasses(subclass)
 
 
 def setting_names() -> list[str]:
     """Return the names of all settings, also of broken ones, without importing them."""
-    return [*BUILT_IN, *_plugins()]
+    return [*BUILT_IN, *_find_plugins()]
 
 
 def find_setting(name: Any, field: str = "setting") -> RegisteredSetting:
@@ -113,13 +113,13 @@ def all_settings() -> Iterator[RegisteredSetting]:
 
 def import_plugins() -> None:
     """Import the packages that add settings, so that their policies are found; skip broken ones."""
-    for name in _plugins():
+    for name in _find_plugins():
         with suppress(ValueError):
             _load_setting(name)
 
 
 @cache
-def _plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
+def _find_plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points of other packages by the name of their setting.
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
@@ -149,7 +149,7 @@ def _package_name(point: EntryPoint) -> str:
 def _load_setting(name: str) -> RegisteredSetting:
     if name in BUILT_IN:
         return RegisteredSetting(name, importlib.import_module(f"{_OWN_PACKAGE}.{name}"))
-    points = _plugins()[name]
+    points = _find_plugins()[name]
     packages = " and ".join(map(_package_name, points))
 
     def replace_error(error: BaseException) -> ValueError:

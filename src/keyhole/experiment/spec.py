@@ -227,7 +227,7 @@ class Spec(BaseModel):
             return (sweep_points.Point({}, self),)
         points = []
         for values, table in sweep_points.point_tables(self.table(), self.folder):
-            with sweep_points.point_error_context(values):
+            with sweep_points.prefix_errors_with_point(values):
                 points.append(
                     sweep_points.Point(values, type(self).from_table(table, folder=self.folder))
                 )

@@ -22,7 +22,7 @@ _PANEL_HEIGHT: Final = 200  # pixels
 _CHART_HEIGHT: Final = 300  # pixels, of a single chart
 
 
-def best_table(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
+def best_tiles(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     """Return the table of the best policies: a tile for each problem on which they are compared."""
     metric = next(iter(summaries.metrics.values()))
     entries = [*leaders[0].names]

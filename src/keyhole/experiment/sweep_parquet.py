@@ -55,15 +55,15 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
     """
     types = {type(value) for value in values}
     if types == {bool}:
-        return pa.bool_(), _as_it_is
+        return pa.bool_(), _return_unchanged
     if types == {int} and all(-_INT64 <= value < _INT64 for value in values):
-        return pa.int64(), _as_it_is
+        return pa.int64(), _return_unchanged
     if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
-        return pa.float64(), _as_it_is
-    return pa.string(), _as_it_is if types == {str} else json.dumps
+        return pa.float64(), _return_unchanged
+    return pa.string(), _return_unchanged if types == {str} else json.dumps
 
 
-def _as_it_is(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
 
 

@@ -170,7 +170,7 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
     table_without_sweep = {name: entry for name, entry in table.items() if name != "sweep"}
     specs = []
     for values in points:
-        with point_error_context(values):
+        with prefix_errors_with_point(values):
             specs.append(_table_at_point(table_without_sweep, values, folder))
     # A policy has one label, and is one line, in all figures: the label may name only parameters
     # that are equal at all points.
@@ -183,7 +183,7 @@ def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
 
 
 @contextmanager
-def point_error_context(values: Table) -> Iterator[None]:
+def prefix_errors_with_point(values: Table) -> Iterator[None]:
     """Prefix errors with the values of a point."""
     try:
         yield

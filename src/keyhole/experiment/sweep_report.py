@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_folder import CURVES_FILE, VALUES_FILE, RunFolder
-from keyhole.experiment.sweep_charts import best_table, charts_by_parameter, charts_by_round
+from keyhole.experiment.sweep_charts import best_tiles, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_summary import Summaries, Summary
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
@@ -30,7 +30,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
     leaders = sweep_summary.find_sweep_leaders(summaries)
     figures: list[PageBlock] = []
     if len(leaders) > 1 and len(summaries.labels) > 1:
-        figures.append(best_table(summaries, leaders))
+        figures.append(best_tiles(summaries, leaders))
     # The first chart, which is that against an entry if a number varies, moves to the first screen.
     first, *others = sections[0].blocks
     if not isinstance(first, Table):

@@ -18,7 +18,7 @@ from keyhole.pages import figure_files
 from keyhole.pages.chart_drawing import draw_references
 from keyhole.pages.chart_plot import Plot, Scale, ScaleName
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_label
+from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_axis_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
 
         axes = plt.subplots(figsize=figure_size(chart.labels), layout="constrained")[1]
     lines = _draw_chart(chart, axes)
-    axes.yaxis.label.set_text(wrap_label(axes.get_ylabel()))
+    axes.yaxis.label.set_text(wrap_axis_label(axes.get_ylabel()))
     # A curve without points has no last value: its sum is 0.
     last_values = {curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf) for curve in chart.curves}
     labels = sorted(lines, key=lambda label: -last_values[label].sum())
@@ -258,7 +258,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
         _draw_chart(chart, axes, among=grid.labels, **_PANEL)
         axes.set_title(title, fontsize=_PANEL_TEXT, parse_math=False)
         axes.tick_params(labelsize=_PANEL_TEXT)
-        heading = "" if chart.y.heading == shared_heading else wrap_label(chart.y.heading)
+        heading = "" if chart.y.heading == shared_heading else wrap_axis_label(chart.y.heading)
         axes.set(xlabel="", ylabel=heading)
         axes.yaxis.label.set_fontsize(_PANEL_TEXT)
     for axes in all_axes[len(grid.charts) :]:

@@ -51,24 +51,24 @@ def keep_intervals_together(text: str) -> str:
     return _UNBROKEN.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
 
 
-def _print_value(value: Any) -> Any:
+def _escape_value(value: Any) -> Any:
     """Return what a template prints for a value: HTML as it is, or a text, which it escapes."""
     return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
 
 
 def render_template(template: str, **values: Any) -> str:
     """Return the text of a template, which is given by its path in the package."""
-    return _templates().get_template(template).render(values)
+    return _template_environment().get_template(template).render(values)
 
 
 @cache
-def _templates() -> Environment:
+def _template_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only reports need it
 
     # With StrictUndefined a misspelt name in a template is an error, not an empty text.
     environment = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_print_value,
+        trim_blocks=True, lstrip_blocks=True, finalize=_escape_value,
     )  # fmt: skip
     environment.filters["together"] = keep_intervals_together
     return environment

@@ -145,13 +145,13 @@ def matplotlib_styles(
 
 def figure_size(labels: Sequence[str]) -> tuple[float, float]:
     """Return width and height in inches of a figure with a legend of these labels."""
-    texts = [_wrap_in_legend(label, FIGURE_WIDTH, _FONT_SIZE) for label in labels]
+    texts = [_wrap_legend_label(label, FIGURE_WIDTH, _FONT_SIZE) for label in labels]
     rows = math.ceil(len(texts) / _count_columns(texts, FIGURE_WIDTH, _FONT_SIZE))
     lines = rows + sum(text.count("\n") for text in texts)
     return FIGURE_WIDTH, _AXES_HEIGHT + _LINE_HEIGHT * lines
 
 
-def _wrap_in_legend(label: str, inches: float, size: float) -> str:
+def _wrap_legend_label(label: str, inches: float, size: float) -> str:
     """Break a label that would be wider than a legend of this width, in a font of `size` points."""
     letters = int(inches * _POINTS_AN_INCH / size / _LETTER - _SAMPLE / _LETTER)
     if len(label) <= letters:
@@ -168,7 +168,7 @@ def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
     return math.ceil(len(labels) / math.ceil(len(labels) / columns)) if labels else 1
 
 
-def wrap_label(text: str) -> str:
+def wrap_axis_label(text: str) -> str:
     """Break the label of an axis that would be longer than the axes are high."""
     return text if len(text) <= _LABEL_LETTERS else fill(text, _LABEL_LETTERS)
 
@@ -185,7 +185,7 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     figure = axes.get_figure()
     assert figure is not None
     inches = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
-    texts = [_wrap_in_legend(escape_controls(label), inches, size) for label in labels]
+    texts = [_wrap_legend_label(escape_controls(label), inches, size) for label in labels]
     # The ticks, their labels and the label of the axis need the height of some three lines.
     below = ScaledTranslation(0, -3.6 * size / _POINTS_AN_INCH, figure.dpi_scale_trans)
     legend = axes.legend(

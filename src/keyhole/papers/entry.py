@@ -21,7 +21,7 @@ from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
-from keyhole.papers.claims.statistics import one_for_each
+from keyhole.papers.claims.statistics import repeat_value
 from keyhole.papers.entry_files import FILES, TomlTable
 from keyhole.papers.field_types import (
     Checkpoint,
@@ -30,7 +30,7 @@ from keyhole.papers.field_types import (
     ProblemName,
     Question,
     TableModel,
-    refuse_unknown,
+    refuse_unknown_names,
 )
 from keyhole.papers.verdicts import Setup
 from keyhole.play.simulation_plan import Plan
@@ -71,7 +71,7 @@ class ParameterFigure(TableModel):
             for label in self.policies or curves[points[0][1]].labels
         }
 
-    def mean_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
+    def axis_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
         """Return the scale of the axis of means: linear where a mean has no logarithm."""
         means = (estimate.value for line in points.values() for _, estimate in line)
         return self.y_scale if min(means) > 0 else "linear"
@@ -79,18 +79,18 @@ class ParameterFigure(TableModel):
     def check_bound(self, plan: Plan) -> None:
         """Refuse a bound of another setting, and a bound that is not finite at the horizon."""
         if self.bound is not None:
-            check_bound(self.bound, self._bounded_policy(plan), plan, [plan.horizon])
+            check_bound(self.bound, self._policy_of_bound(plan), plan, [plan.horizon])
 
     def bound_points(self, plans: Mapping[str, Plan]) -> list[tuple[float, float]]:
         """Return the points of the bound's curve: every x, in rising order, with the bound."""
         points = []
         for x, key in sorted((x, key) for key, x in self.x.items()):
             plan = plans[key]
-            bound = plan_bound(self.bound or "", self._bounded_policy(plan), plan, plan.horizon)
+            bound = plan_bound(self.bound or "", self._policy_of_bound(plan), plan, plan.horizon)
             points.append((x, bound))
         return points
 
-    def _bounded_policy(self, plan: Plan) -> str:
+    def _policy_of_bound(self, plan: Plan) -> str:
         """Return the label of the policy whose bound is drawn: the first."""
         return self.policies[0] if self.policies else next(iter(plan.policies))
 
@@ -126,7 +126,7 @@ class ProblemFigure(TableModel):
 
 
 Means = Annotated[
-    list[float], BeforeValidator(lambda means: one_for_each(means, 1)), Field(min_length=1)
+    list[float], BeforeValidator(lambda means: repeat_value(means, 1)), Field(min_length=1)
 ]
 """The means at some rounds; for a single round, a number may stand for the list."""
 
@@ -311,14 +311,14 @@ class Entry(TableModel):
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
             chart = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown(f"parameter_figures[{i}]", chart, self.problems, plans_of)
+            refuse_unknown_names(f"parameter_figures[{i}]", chart, self.problems, plans_of)
             for plan in (plan for key in chart.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
-            refuse_unknown(f"published[{i}]", published, self.problems, plans_of)
+            refuse_unknown_names(f"published[{i}]", published, self.problems, plans_of)
         for i, drawing in enumerate(self.problem_figures):
             where = f"problem_figures[{i}]"
-            refuse_unknown(where, drawing, self.problems, plans_of)
+            refuse_unknown_names(where, drawing, self.problems, plans_of)
             plans = {key: next(iter(plans_of(key).values())) for key in drawing.problems}
             drawing.check(where, {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
@@ -352,7 +352,7 @@ class Entry(TableModel):
             "replications": size.replications,
             "horizon": instance.horizon,
             "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-            "details": self._needs_details(instance),
+            "details": self._names_detail(instance),
             "duration": instance.duration,
             "problem": instance.problem,
             "policy": self._policies_of(problem),
@@ -362,7 +362,7 @@ class Entry(TableModel):
             folder = self._file.parent
         return Spec.from_table(table, folder=folder)
 
-    def _needs_details(self, instance: EntryProblem) -> bool:
+    def _names_detail(self, instance: EntryProblem) -> bool:
         """Return whether the entry names a metric that the problem records on request alone."""
         setting = instance.problem.get("setting")
         if setting not in setting_registry.setting_names():

@@ -58,7 +58,7 @@ Name = ProblemKey | PolicyLabel | MetricKey | Round
 _MOST_LISTED: Final = 12
 
 
-def refuse_unknown(
+def refuse_unknown_names(
     where: str, model: TableModel, problems: Collection[str], plans_of: PlansOf
 ) -> None:
     """Refuse a table that names an unknown problem, policy, metric or checkpoint.
@@ -87,7 +87,7 @@ def _check_name(path: str, name: Name, plan: Plan, where: str) -> None:
     elif isinstance(name, Round) and name not in plan.checkpoints:
         raise ValueError(
             f"{path} must be one of the checkpoints of {where}, "
-            f"{_list_rounds(plan.checkpoints)}; got {name}"
+            f"{_format_rounds(plan.checkpoints)}; got {name}"
         )
 
 
@@ -114,7 +114,7 @@ def _find_names(
             yield from _find_names(element, f"{path}.{key}", owner)
 
 
-def _list_rounds(rounds: Sequence[int]) -> str:
+def _format_rounds(rounds: Sequence[int]) -> str:
     """Return rounds as text: all of them, or of many the first two and the last."""
     if len(rounds) <= _MOST_LISTED:
         return ", ".join(map(str, rounds))
@@ -125,7 +125,7 @@ QUESTION_WORDS: Final = 14
 SHORT_WORDS: Final = 12
 
 
-def _limit_words(limit: int, ending: str = "") -> AfterValidator:
+def _text_validator(limit: int, ending: str = "") -> AfterValidator:
     """Return a validator of texts: one line of at most `limit` words with an ending, or empty."""
 
     def check(text: str) -> str:
@@ -145,8 +145,8 @@ def _limit_words(limit: int, ending: str = "") -> AfterValidator:
     return AfterValidator(check)
 
 
-Question = Annotated[str, _limit_words(QUESTION_WORDS, "?")]
+Question = Annotated[str, _text_validator(QUESTION_WORDS, "?")]
 """A question that can be answered with yes or no, in at most 14 words; or empty."""
 
-ShortText = Annotated[str, _limit_words(SHORT_WORDS)]
+ShortText = Annotated[str, _text_validator(SHORT_WORDS)]
 """A claim in at most 12 plain words that are understood alone; or empty."""

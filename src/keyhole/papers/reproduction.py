@@ -13,7 +13,7 @@ from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.forecast import list_work
-from keyhole.experiment.result_cache import ResultCache, cluster_if_runs_missing, simulate_missing
+from keyhole.experiment.result_cache import ResultCache, connect_if_runs_missing, simulate_missing
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.pages.notebook_html import notebook_html
@@ -145,21 +145,21 @@ def report_again(out: str | Path) -> Reproduction:
     outcomes = []
     for record in marker["parts"]:
         entry = Entry.find(record["entry"]).with_problems(*record["problems"])
-        outcomes.append(_open_entry(entry, record["scale"], folder))
+        outcomes.append(_judge_folder(entry, record["scale"], folder))
     return Reproduction(marker["title"], _write_report(folder, outcomes), tuple(outcomes))
 
 
-def _open_entry(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
+def _judge_folder(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
     """Return an entry with the verdicts on its claims, given the folder of its finished runs."""
     return _judge_entry(entry, scale, {key: open_run(folder / key) for key in entry.problems})
 
 
-def _open_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
+def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
     """Return by name the entries whose runs in ``folder/NAME`` are all finished, with verdicts."""
     finished = {}
     for entry in entries:
         with suppress(FileNotFoundError, ValueError):
-            finished[entry.name] = _open_entry(entry, scale, folder / entry.name)
+            finished[entry.name] = _judge_folder(entry, scale, folder / entry.name)
     return finished
 
 
@@ -208,7 +208,7 @@ def _run_entries(
     }
     # The cluster is connected before anything is written: where it does not answer, no folder is
     # left behind.
-    with cluster_if_runs_missing(specs, on, threads) as cluster:
+    with connect_if_runs_missing(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
         # The cache has all specs at once, so that runs which differ only in their checkpoints share
@@ -245,7 +245,7 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
     if (folder.parent.parent / BATCH_MARKER).is_file():
         related = {name for outcome in outcomes for name in outcome.related_entries}
         names = sorted(related - {outcome.entry.name for outcome in outcomes})
-        beside = _open_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
+        beside = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
     return write_reproduction(folder, outcomes, verdicts_by_id(beside.values()))
 
 
@@ -331,7 +331,7 @@ def _load_marker(file: Path, format_name: str) -> Marker | None:
         version = int(content["version"])
     except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return None
-    files.refuse_newer(file.parent, version, _VERSION)
+    files.refuse_newer_format(file.parent, version, _VERSION)
     return content
 
 
@@ -413,7 +413,7 @@ def reproduce_all(
         markers[entry_folder / MARKER] = marker
     # The index also shows entries that earlier calls ran into this folder.
     others = [entry for entry in entries if entry not in selection]
-    outcomes = _open_finished(others, scale, folder / "entries")
+    outcomes = _judge_finished(others, scale, folder / "entries")
     for outcome in _run_entries(runs, scale, markers, folder, threads, progress, on):
         name = outcome.entry.name
         outcomes[name] = outcome

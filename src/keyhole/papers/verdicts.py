@@ -151,9 +151,9 @@ def split_by_origin(
 ) -> tuple[list[Verdict], list[Verdict], list[Verdict]]:
     """Return verdicts in three groups: papers' claims on their set-ups and on ours, and our claims.
 
-    Each statement counts once (`one_per_statement`).
+    Each statement counts once (`keep_one_per_statement`).
     """
-    deciding = one_per_statement(verdicts)
+    deciding = keep_one_per_statement(verdicts)
     papers = split_by_setup([verdict for verdict in deciding if verdict.origin != "ours"])
     return *papers, [verdict for verdict in deciding if verdict.origin == "ours"]
 
@@ -179,7 +179,7 @@ def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     return {verdict.id: deciding_verdict(verdict, by_id) for verdict in verdicts}
 
 
-def one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def keep_one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdict that decides each statement."""
     deciding = deciding_verdicts(verdicts)
     return [verdict for verdict in verdicts if deciding[verdict.id].id == verdict.id]

@@ -256,13 +256,13 @@ class Curves:
         bold = {
             (self.labels.index(label), 1 + column)
             for column, metric in enumerate(shown_metrics)
-            for label in self._best_labels(metric)
+            for label in self._find_unbeaten_labels(metric)
         }
         title = ": ".join(filter(None, (caption, table.caption)))
         note = "Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
         return latex_table(f"{title} {note}", table.head, table.rows, bold)
 
-    def _best_labels(self, metric: str) -> set[str]:
+    def _find_unbeaten_labels(self, metric: str) -> set[str]:
         """Return the labels of the best policy and of those not significantly worse."""
         last_values = {label: self.values(label, metric)[-1] for label in self.labels}
         means = {label: float(values.mean()) for label, values in last_values.items()}

@@ -203,7 +203,7 @@ class Tail:
 
     def cells(self) -> list[str]:
         """Return both values as texts, for a table."""
-        return [_four_digits(self.quantile), _four_digits(self.worst)]
+        return [_format_four_digits(self.quantile), _format_four_digits(self.worst)]
 
 
 def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
@@ -223,7 +223,7 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     return Tail(sign * float(ordered[rank]), sign * float(ordered[-1]))
 
 
-def _four_digits(value: float) -> str:
+def _format_four_digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WHOLE_NUMBERS_FROM else f"{value + 0.0:.4g}"
 
 

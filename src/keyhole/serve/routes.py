@@ -126,10 +126,10 @@ async def ask_many(request: Request) -> object:
     """Take many decisions in one transaction; decision i has the key Idempotency-Key/i."""
     outcomes = await request.study.ask_many(request.body.count, **_ask_options(request))
     request.service.metrics.count("asks", sum(isinstance(item, Decision) for item in outcomes))
-    return {"decisions": [_outcome_as_json(outcome) for outcome in outcomes]}
+    return {"decisions": [_decision_or_problem_as_json(outcome) for outcome in outcomes]}
 
 
-def _outcome_as_json(outcome: Decision | Exception) -> object:
+def _decision_or_problem_as_json(outcome: Decision | Exception) -> object:
     return outcome.as_json() if isinstance(outcome, Decision) else make_document(outcome)
 
 
@@ -325,7 +325,7 @@ _ASK_PROBLEMS: Final = (
 _TELL_PROBLEMS: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackError)
 
 
-def _form_route(path: str, right: str | None, handler: Handler) -> Route:
+def _make_form_route(path: str, right: str | None, handler: Handler) -> Route:
     """Return the route of a form, which is answered with the address of a page."""
     return Route("POST", path, right, handler, request=JsonObject, status=303, is_page=True)
 
@@ -366,9 +366,9 @@ ROUTES: Final = (
     Route("GET", "/metrics", "read", show_metrics, str, media_type=_TEXT),
     Route("GET", "/", "read", web_pages.list_page, is_page=True),
     Route("GET", _PAGE, "read", web_pages.study_page, query=bodies.PageQuery, is_page=True),
-    _form_route("/login", None, web_pages.log_in),
-    _form_route("/logout", None, web_pages.log_out),
-    _form_route("/studies", "admin", web_pages.create_by_form),
-    _form_route(f"{_PAGE}/arms", "admin", web_pages.add_arms_by_form),
-    _form_route(f"{_PAGE}/retire", "admin", web_pages.retire_by_form),
+    _make_form_route("/login", None, web_pages.log_in),
+    _make_form_route("/logout", None, web_pages.log_out),
+    _make_form_route("/studies", "admin", web_pages.create_by_form),
+    _make_form_route(f"{_PAGE}/arms", "admin", web_pages.add_arms_by_form),
+    _make_form_route(f"{_PAGE}/retire", "admin", web_pages.retire_by_form),
 )  # fmt: skip

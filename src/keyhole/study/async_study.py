@@ -17,7 +17,7 @@ _Awaited = Coroutine[object, None, _Result]
 _Waiting = tuple["asyncio.Future[object]", Call]
 
 
-def _make_awaited(
+def _make_async_method(
     method: Callable[Concatenate[Study, _Parameters], _Result],
 ) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
     """Return a method of `AsyncStudy` for a method of `Study` that submits a call.
@@ -73,7 +73,7 @@ class AsyncStudy:
 
     def __init__(self, open_study: Callable[[], Study]) -> None:
         self._open_study = open_study
-        self._writer = SimpleNamespace(submit=self._commit)  # see `_make_awaited`
+        self._writer = SimpleNamespace(submit=self._commit)  # see `_make_async_method`
         self._waiting: list[_Waiting] = []
         self._is_closed = False
 
@@ -132,10 +132,10 @@ class AsyncStudy:
         if self._idle.is_set():
             self._idle.clear()
             # Not at once, since other tasks in this turn of the event loop may have calls as well.
-            self._loop.call_soon(self._commit_waiting)
+            self._loop.call_soon(self._run_waiting_calls)
         return await future
 
-    def _commit_waiting(self) -> None:
+    def _run_waiting_calls(self) -> None:
         """Let the thread run all calls that wait, except those that were cancelled."""
         waiting = [item for item in self._waiting if not item[0].cancelled()]
         self._waiting = []
@@ -163,17 +163,17 @@ class AsyncStudy:
                 future.set_exception(outcome)
             else:
                 future.set_result(outcome)
-        self._commit_waiting()
+        self._run_waiting_calls()
 
-    ask = _make_awaited(Study.ask)
-    ask_many = _make_awaited(Study.ask_many)
-    find_decision = _make_awaited(Study.find_decision)
-    decision = _make_awaited(Study.decision)
-    tell = _make_awaited(Study.tell)
-    tell_many = _make_awaited(Study.tell_many)
-    tell_sum = _make_awaited(Study.tell_sum)
-    expire = _make_awaited(Study.expire)
-    retire = _make_awaited(Study.retire)
+    ask = _make_async_method(Study.ask)
+    ask_many = _make_async_method(Study.ask_many)
+    find_decision = _make_async_method(Study.find_decision)
+    decision = _make_async_method(Study.decision)
+    tell = _make_async_method(Study.tell)
+    tell_many = _make_async_method(Study.tell_many)
+    tell_sum = _make_async_method(Study.tell_sum)
+    expire = _make_async_method(Study.expire)
+    retire = _make_async_method(Study.retire)
 
     def __getattr__(self, name: str) -> Any:
         """Return another method or an attribute of `Study` to be awaited; it runs in a thread."""

@@ -135,7 +135,7 @@ class Definition:
         definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
         vocabulary = definition.vocabulary(names)
         vocabulary.check_study()
-        _check_words(vocabulary)
+        _check_reserved_words(vocabulary)
         return definition
 
     def __post_init__(self) -> None:
@@ -333,7 +333,7 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
     return ", ".join(texts) or "none"
 
 
-def _check_words(vocabulary: StudyVocabulary) -> None:
+def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
     In settings without context, the words of example decisions are checked too. In other settings

@@ -334,7 +334,7 @@ def _body_words(event_words: Words) -> Words:
     return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
 
 
-class EventKind(NamedTuple):
+class EventFunctions(NamedTuple):
     """A kind of event: its name, its functions, and whether it may have an idempotency key.
 
     `LogState.apply` has the effects of all kinds.
@@ -347,18 +347,18 @@ class EventKind(NamedTuple):
     may_have_key: bool = False
 
 
-KINDS: Final[Mapping[int, EventKind]] = {
-    ASKED: EventKind("asked", _check_asked, _format_asked, _pack_asked, may_have_key=True),
-    TOLD: EventKind("told", _check_told, _format_told, _pack_told),
-    EXPIRED: EventKind("expired", _check_expired, _format_told, _pack_expired),
-    ASKED_AGAIN: EventKind("asked again", _check_asked_again, may_have_key=True),
-    TOLD_LATE: EventKind("told late", _check_told_late, _format_late, _pack_late),
-    TOLD_TOO_LATE: EventKind("told too late", _check_told_late, _format_late, _pack_late),
-    SUM_TOLD: EventKind("sum told", _check_sum, _format_sum, _pack_sum),
-    ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
-    ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
-    POLICY_CHANGED: EventKind("policy changed", _check_nothing, _format_policy, _pack_policy),
-    CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
+KINDS: Final[Mapping[int, EventFunctions]] = {
+    ASKED: EventFunctions("asked", _check_asked, _format_asked, _pack_asked, may_have_key=True),
+    TOLD: EventFunctions("told", _check_told, _format_told, _pack_told),
+    EXPIRED: EventFunctions("expired", _check_expired, _format_told, _pack_expired),
+    ASKED_AGAIN: EventFunctions("asked again", _check_asked_again, may_have_key=True),
+    TOLD_LATE: EventFunctions("told late", _check_told_late, _format_late, _pack_late),
+    TOLD_TOO_LATE: EventFunctions("told too late", _check_told_late, _format_late, _pack_late),
+    SUM_TOLD: EventFunctions("sum told", _check_sum, _format_sum, _pack_sum),
+    ARM_ADDED: EventFunctions("arm added", _check_arm_added, _format_arm, _pack_arm),
+    ARM_RETIRED: EventFunctions("arm retired", _check_arm_retired, _format_arm, _pack_arm),
+    POLICY_CHANGED: EventFunctions("policy changed", _check_nothing, _format_policy, _pack_policy),
+    CORRECTED: EventFunctions("corrected", _check_corrected, _format_late, _pack_late),
 }
 
 

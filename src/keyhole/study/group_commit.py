@@ -360,7 +360,7 @@ class GroupCommit(CachedState):
         # second, which finishes what is left. The leadership is given up last, since nobody else
         # may lead while the group is unfinished.
         if requests and self._leader.get(None) is requests[0]:
-            self._finish_group()
+            self._deliver_results()
             FORK_LOCK.release(self)
             self._leader.pop(None)
         if self._waiting and not self._leader and (next_request := self._find_oldest()):
@@ -374,19 +374,19 @@ class GroupCommit(CachedState):
                 group.requests.append(request)
                 request.result = request.operation(*request.arguments)
             else:
-                self._complete_all(group)
+                self._run_requests_and_commit(group)
             group.error = None
         except Exception as error:
             group.error = error
-        self._finish_group()
+        self._deliver_results()
         if self._state is not None and self._state.seq - self._snapshot_seq >= _SNAPSHOT_EVERY:
-            # An empty group with an error: if the snapshot is interrupted, `_finish_group`
+            # An empty group with an error: if the snapshot is interrupted, `_deliver_results`
             # discards the state, which `make_snapshot` may have left half changed.
             self._group = _Group()
             self.save_snapshot()
             self._group = None
 
-    def _finish_group(self) -> None:
+    def _deliver_results(self) -> None:
         """Hand out results (step 6), or the group's error; idempotent."""
         group = self._group
         if group is None:
@@ -403,7 +403,7 @@ class GroupCommit(CachedState):
             _wake(request)
         self._group = None
 
-    def _complete_all(self, group: _Group) -> None:
+    def _run_requests_and_commit(self, group: _Group) -> None:
         """Run the requests that wait, up to the size of a group, and commit their events."""
         transaction: Transaction | None = None
         try:
@@ -411,7 +411,7 @@ class GroupCommit(CachedState):
             transaction = self._begin_transaction()  # step 3: lock and catch up
             # Step 4: run. Operations load kernels: see `CachedState`.
             with FORK_LOCK.shared(self):
-                while not transaction.ends_group and (request := self._join_next(group)):
+                while not transaction.ends_group and (request := self._admit_next_request(group)):
                     self._complete(request, transaction)
             # Step 5: the whole group has one commit, and so one flush to the disk. This is why
             # many threads get more done than one.
@@ -419,11 +419,11 @@ class GroupCommit(CachedState):
             if transaction.ends_group:
                 self._state = None
         except Exception:
-            while transaction is None and self._join_next(group) is not None:
+            while transaction is None and self._admit_next_request(group) is not None:
                 pass  # no transaction began: all that wait get the error
             raise
 
-    def _join_next(self, group: _Group) -> _Request | None:
+    def _admit_next_request(self, group: _Group) -> _Request | None:
         """Move the next request that waits into the group and return it.
 
         Return None if no request is left, the group is full, or the next one is exclusive.
@@ -493,12 +493,12 @@ class GroupCommit(CachedState):
         self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
         """Run an operation that writes a change, even where the policy fails at the log."""
-        # Where the policy fails at the log, `_change_log` applies events without the policy.
+        # Where the policy fails at the log, `_run_change` applies events without the policy.
         with suppress(LearningError):
             return self.submit(operation, *arguments)
-        self._run_alone(self._change_log, operation, arguments)
+        self._run_alone(self._run_change, operation, arguments)
 
-    def _change_log(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    def _run_change(self, operation: Callable[..., None], arguments: tuple[object, ...]) -> None:
         self._check_open()
         transaction = self._begin_transaction(learns=False)
         with FORK_LOCK.shared(self):

@@ -132,7 +132,7 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
         study_number, definition = store.find(name)
         event_count = store.last_seq(study_number)
         snapshot = store.snapshot(study_number)
-        rows, read_error = _read_intact(store, study_number)
+        rows, read_error = _read_intact_rows(store, study_number)
         last_correction = max((row.seq for row in rows if row.kind == events.CORRECTED), default=0)
         for state in rebuild_states(Definition.from_bytes(definition, policies), rows, policies):
             whole_count = state.seq
@@ -148,7 +148,7 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
         return StudyCheck(name, event_count, whole_count, str(error))
 
 
-def _read_intact(store: Store, study: int) -> tuple[list[Row], StoreError | None]:
+def _read_intact_rows(store: Store, study: int) -> tuple[list[Row], StoreError | None]:
     """Return the rows of a study up to the first damage, and the error that names it, if any."""
     rows: list[Row] = []
     try:

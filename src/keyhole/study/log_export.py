@@ -169,7 +169,7 @@ def read_export(
     try:
         text = decode_text(read_file(path, "an exported study"), path)
         header_line, *event_lines = text.splitlines() or [""]
-        with _errors_with_line(1):
+        with _add_line_to_errors(1):
             header = json.loads(header_line)
             if header.get("format") != _FORMAT or header.get("version") not in _VERSIONS:
                 raise ValueError(f"it is not an export of version {_VERSIONS[-1]} or before")
@@ -182,7 +182,7 @@ def read_export(
         rows = []
         metadata: dict[int, str] = {}
         for number, line in enumerate(event_lines, 2):
-            with _errors_with_line(number):
+            with _add_line_to_errors(number):
                 event_words = json.loads(line)
                 values = event_words.pop("metadata", None)
                 rows.append(formatter.row(event_words))
@@ -199,7 +199,7 @@ def read_export(
 
 
 @contextmanager
-def _errors_with_line(number: int) -> Iterator[None]:
+def _add_line_to_errors(number: int) -> Iterator[None]:
     """Name the line in errors."""
     try:
         yield

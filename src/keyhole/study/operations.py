@@ -159,7 +159,7 @@ def ask(
     excluded = _parse_excluded(state, exclude)
     # This comes before anything expires, since a call that repeats a used key changes nothing.
     if key and (event := transaction.find_by_key(key)) and event.decision:
-        return _find_handed_out(transaction, event.decision, key, context, excluded)
+        return _find_decision_of_key(transaction, event.decision, key, context, excluded)
     _expire_overdue(transaction)
     if excluded and not set(state.unsettled_names()).difference(exclude):
         raise errors.StudyDoneError(
@@ -229,7 +229,7 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
     return state.arms.check_excluded("exclude", names)
 
 
-def _find_handed_out(
+def _find_decision_of_key(
     transaction: Transaction, id: str, key: str, context: Values, excluded: Sequence[int]
 ) -> Decision:
     """Return the decision of a key that was used before; refuse another context or excluded arms.
@@ -453,10 +453,10 @@ def tell_many(transaction: Transaction, tellings: object) -> list[Exception | No
     pairs = validate.check_sequence("tellings", tellings, _TELLINGS)
     if len(pairs) > _MAX_ITEMS:
         raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
-    return run_each(transaction, [_tell_call(pair) for pair in pairs])
+    return run_each(transaction, [_make_tell_call(pair) for pair in pairs])
 
 
-def _tell_call(pair: object) -> Call:
+def _make_tell_call(pair: object) -> Call:
     """Return the call that tells a decision its feedback, given by name or as a value."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise TypeError(f"tellings must be {_TELLINGS}, got {validate.short_repr(pair)}")

@@ -72,7 +72,7 @@ def import_file(
     decisions = rows = _read_rows(state, path, columns, **csv_format)
     if has_times:
         has_keys = columns["key"] is not None
-        window = _find_window(definition.rule, to_seconds("within", within), has_keys=has_keys)
+        window = _choose_window(definition.rule, to_seconds("within", within), has_keys=has_keys)
         can_wait = definition.pending != "wait"
         decisions = _outcomes_within_window(rows, window, transaction.now, keep_pending=can_wait)
     # Without times a decision is its arm and its reward, as in files that were imported before.
@@ -91,7 +91,7 @@ def import_file(
     except Exception:
         state.is_dirty = True  # so that the events written before the error are dropped too
         raise
-    doubts = _find_doubts(definition, decisions, len(rows), has_times=has_times)
+    doubts = _find_import_warnings(definition, decisions, len(rows), has_times=has_times)
     return len(decisions), list(doubts)
 
 
@@ -129,7 +129,7 @@ def _check_result(state: State, arm_name: str, reward: float) -> None:
     state.vocabulary.parse_feedback({}, {"arm": number}, reward)
 
 
-def _find_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
+def _choose_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
     """Return the seconds within which a conversion counts; refuse a window other than the study's.
 
     Past decisions and those to come must count alike.
@@ -155,7 +155,7 @@ def _find_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> 
     return check_number("within", window, Range(gt=0))
 
 
-def _find_doubts(
+def _find_import_warnings(
     definition: Definition, decisions: Sequence[PastDecision], row_count: int, *, has_times: bool
 ) -> Iterator[str]:
     """Yield what may be wrong with decisions that were imported from a file of `row_count` rows."""

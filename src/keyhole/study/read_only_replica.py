@@ -77,7 +77,7 @@ class ReadOnlyReplica(CachedState):
             self.store.check_not_replaced(self.study_number)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
-                counts = self._new_counts()
+                counts = self._make_counts()
             unread_count = self.store.last_seq(self.study_number) - counts.seq
             is_within_limit = max_events is None or unread_count <= max_events
             while is_within_limit:
@@ -87,14 +87,14 @@ class ReadOnlyReplica(CachedState):
                             counts.apply(row)
                     break
                 except RebuildError:
-                    counts = self._new_counts(self._find_changes())
+                    counts = self._make_counts(self._find_changes())
             self._counts = counts
             if not is_within_limit:
                 return None
             with FORK_LOCK.shared(self):
                 return query(counts)
 
-    def _new_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
+    def _make_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
         """Return counts that have read nothing yet, and know the corrections among the changes."""
         with FORK_LOCK.shared(self):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)

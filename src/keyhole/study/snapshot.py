@@ -55,7 +55,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
         if fields["digest"] != state.policy_state.digest:
             return None
         _check_sizes(state, fields)
-        _resume(state, fields, last_event, rows, policy_state)
+        _restore_state(state, fields, last_event, rows, policy_state)
     # A checksum proves no origin: whoever can write to the database can compute it. So every
     # value is checked, and the log is replayed if one is wrong.
     except (*DAMAGE, struct.error):
@@ -63,7 +63,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
     return state
 
 
-def _resume(
+def _restore_state(
     state: State, fields: JsonObject, last_event: Row, rows: bytes, policy_state: bytes
 ) -> None:
     """Fill a new state from a snapshot taken after an event."""

@@ -959,7 +959,7 @@ class Study:
             describe = partial(study_summary.summary_text, repr(self), learnt)
             text = self._replica.summarize(describe, study_summary.MOST_EVENTS)
             why = f"{self!r}: too many events to count here; means() counts them"
-            return text or study_summary.list_texts(why, learnt or {})
+            return text or study_summary.format_texts(why, learnt or {})
         except Exception as error:  # a notebook would show a traceback in the place of the study
             return f"{self!r}: {' '.join(str(error).split())}"
 

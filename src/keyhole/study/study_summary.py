@@ -103,13 +103,13 @@ def _shorten_list(texts: Sequence[str]) -> str:
 
 def summary_text(title: str, learnt: Mapping[str, str] | None, counts: DecisionCounts) -> str:
     """Return the summary as lines of text, with the table by arm; `learnt` as in `summarize`."""
-    lines = [list_texts(title, summarize(counts, learnt))]
+    lines = [format_texts(title, summarize(counts, learnt))]
     if counts.has_single_arm_decisions:
         lines.append(text_table(*arm_table(counts, _MAX_TEXT_ROWS)))
     return "\n".join([*lines, _explain_means(counts)]).rstrip()
 
 
-def list_texts(title: str, texts: Mapping[str, str]) -> str:
+def format_texts(title: str, texts: Mapping[str, str]) -> str:
     """Return a title and texts by name, each on a line."""
     return "\n".join([title, *(f"  {name}: {text}" for name, text in texts.items())])
 
@@ -248,7 +248,7 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
     return Page(
         title=name,
         answer=[_answer(counts, texts)],
-        figures=_count_charts(counts) if counts.times else [],
+        figures=_decision_count_charts(counts) if counts.times else [],
         beside=beside,
         sections=[
             Section("waiting", "Pending decisions and delays", _pending_blocks(counts)),
@@ -272,7 +272,7 @@ def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     return Answer(f"Recommended: {texts['recommended']}", note)
 
 
-def _count_charts(counts: DecisionCounts) -> list[PageBlock]:
+def _decision_count_charts(counts: DecisionCounts) -> list[PageBlock]:
     """Return the charts of decisions and of pending ones over time."""
     begin = min(counts.times)
     seconds = np.array(counts.times) - begin

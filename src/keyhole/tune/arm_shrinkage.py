@@ -38,7 +38,7 @@ def draw_interval_shares(
     unrelated = _log_beta(count + 1.0, totals - count + 1.0) + np.log(max(unrelated_prior, _TINY))
 
     def log_likelihood(s: float, m: FloatArray, _: FloatArray) -> FloatArray:
-        related = _log_related(count, totals, s * m, s * (1.0 - m), unrelated_prior)
+        related = _related_log_likelihood(count, totals, s * m, s * (1.0 - m), unrelated_prior)
         return np.asarray(np.logaddexp(related, unrelated))
 
     s, mean, mean_runs = _draw_similarity(
@@ -48,7 +48,7 @@ def draw_interval_shares(
     m = rng.beta(mean * mean_runs, (1.0 - mean) * mean_runs).clip(_TINY, 1.0 - _TINY)
     alpha, beta = ((s * share)[:, None] for share in (m, 1.0 - m))
     if unrelated_prior > 0.0:
-        related = _log_related(count, totals, alpha, beta, unrelated_prior)
+        related = _related_log_likelihood(count, totals, alpha, beta, unrelated_prior)
         log_odds = np.clip(related - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT)
         # These are odds of related against unrelated: P(unrelated) = 1 / (1 + exp(log_odds)).
         is_unrelated = rng.random(log_odds.shape) * (1.0 + np.exp(log_odds)) < 1.0
@@ -76,7 +76,7 @@ def _log_gamma(x: FloatArray) -> FloatArray:
     return np.asarray(log_gamma, np.float64)
 
 
-def _log_related(
+def _related_log_likelihood(
     count: FloatArray, totals: FloatArray, alpha: FloatArray, beta: FloatArray,
     unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip

@@ -23,7 +23,7 @@ from keyhole.tune.summary import (
     summarize,
 )
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.validation import is_known_from
+from keyhole.tune.validation import has_outcome_for
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
@@ -171,9 +171,9 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     if isinstance(tune, SavedTune):
         draws = HISTORY_DRAWS * tune.gains.run_counts.size
         points = min(_MOST_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
-        return [_recommend(tune, count) for count in _history_counts(run_count, points)]
+        return [_recommend(tune, count) for count in _run_counts_to_replay(run_count, points)]
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
-    counts = _history_counts(run_count, points)
+    counts = _run_counts_to_replay(run_count, points)
     history = []
     for count, decider in enumerate(replay_records(tune.folder, tune.spec, tune.runs)):
         if count in counts:
@@ -184,7 +184,7 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     return history
 
 
-def _history_counts(run_count: int, points: int) -> list[int]:
+def _run_counts_to_replay(run_count: int, points: int) -> list[int]:
     """Return at most `points` numbers of runs, from `run_count` geometrically down to 1."""
     counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
     return sorted(set(counts.tolist()))
@@ -234,7 +234,7 @@ def arm_survival_chart(tune: SavedTune) -> LineChart:
 def validation_chart(tune: SavedSpaceTune) -> LineChart:
     """Return the chart of the share of runs without success on instances kept aside."""
     runs = {
-        name: [run for run in tune.validation_runs if is_known_from(run, estimate)]
+        name: [run for run in tune.validation_runs if has_outcome_for(run, estimate)]
         for name, estimate in tune.estimates().items()
         if name != "default"  # the same runs as those with the full cut-off
     }

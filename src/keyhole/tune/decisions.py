@@ -82,7 +82,7 @@ class StudyDecisions:
             self._study.expire(trial.id)
 
 
-def plan_configuration(
+def plan_chosen_run(
     spec: Spec, round: int, instance: Instance, choice: Trial | ConfigurationEstimate
 ) -> PlannedTrial:
     """Return the run, on an instance, of the configuration and the limit of a choice."""
@@ -113,7 +113,7 @@ class SpaceDecisions:
                 return None
             self._pending[str(trial.round)] = trial
         instance = self.spec.instances[trial.instance]
-        return plan_configuration(self.spec, trial.round, instance, trial)
+        return plan_chosen_run(self.spec, trial.round, instance, trial)
 
     def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """Record an outcome, and tell the decider."""

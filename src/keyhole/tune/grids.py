@@ -24,7 +24,7 @@ Levels = dict[str, dict[str, list[int]]]
 """By parameter and value, the indices of the arms that have it."""
 
 
-def find_levels(spec: Spec) -> dict[str, Levels]:
+def varied_values(spec: Spec) -> dict[str, Levels]:
     """Return for each command the parameters in which its arms differ, with their values."""
     arms_of_commands: dict[str, list[int]] = defaultdict(list)
     parameters = [arm.parameters for arm in spec.arms]
@@ -65,7 +65,7 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
     labels = list(spec.names)
     short_labels = list(spec.names)
     explanations = []
-    for command, levels in find_levels(spec).items():
+    for command, levels in varied_values(spec).items():
         if not levels:
             continue
         explanations.append(f"Arms of {command} are named by their {', '.join(levels)}.")
@@ -90,7 +90,7 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
     A failed run counts as longer than the full cut-off. Values without runs are left out.
     """
     effects = []
-    levels_of_commands = find_levels(spec)
+    levels_of_commands = varied_values(spec)
     for command, levels in levels_of_commands.items():
         level_arms = {
             (f"{command} {name}" if len(levels_of_commands) > 1 else name, value): arms
@@ -100,7 +100,7 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
         # With a single parameter the table of arms says as much.
         if len(levels) < 2 or len(level_arms) > _MOST_LEVELS:
             continue
-        history, arms = _read_runs(spec, runs, {arm for row in level_arms.values() for arm in row})
+        history, arms = _pick_runs(spec, runs, {arm for row in level_arms.values() for arm in row})
         if arms:
             features = np.array(
                 [[float(arm in row) for row in level_arms.values()] for arm in arms]
@@ -114,7 +114,7 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
     return effects
 
 
-def _read_runs(
+def _pick_runs(
     spec: Spec, runs: Sequence[TrialRecord], members: Collection[int]
 ) -> tuple[NDArray[Any], list[int]]:
     """Return the runs of the arms in `members`, and these arms in the order of their first runs."""

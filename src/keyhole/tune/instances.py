@@ -116,7 +116,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
     if isinstance(value, str):
         instances = _find_files(value, folder)
     elif isinstance(value, Mapping):
-        instances = _read_file(value, folder)
+        instances = _read_instance_file(value, folder)
     elif isinstance(value, Sequence) and value:
         instances = [Instance(_check_name(f"instances[{i}]", name)) for i, name in enumerate(value)]
     else:
@@ -149,7 +149,7 @@ def _find_files(pattern: str, folder: Path) -> list[Instance]:
     return [Instance(_check_name("instances", name)) for name in names]
 
 
-def _read_file(table: Mapping[str, object], folder: Path) -> list[Instance]:
+def _read_instance_file(table: Mapping[str, object], folder: Path) -> list[Instance]:
     """Return the instances of a file: a name on each line, or a table."""
     check_entries("instances", table, _READERS)
     entry, name = next(iter(table.items()), ("", None))
@@ -163,7 +163,7 @@ def _read_file(table: Mapping[str, object], folder: Path) -> list[Instance]:
         ) from None
 
 
-def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
+def _parse_instance_list(path: Path, text: str, folder: Path) -> list[Instance]:
     """Return the instances of a file with a name on each line, and comments that begin with #."""
     instances = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -177,7 +177,7 @@ def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
     return instances
 
 
-def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
+def _parse_instance_csv(path: Path, text: str, folder: Path) -> list[Instance]:
     """Return the instances of a CSV file with a column `instance`; other columns are fields."""
     instances: list[Instance] = []
     rows = csv_rows.make_row_reader(text)
@@ -203,4 +203,4 @@ def _read_table(path: Path, text: str, folder: Path) -> list[Instance]:
     return instances
 
 
-_READERS: Final = {"file": _read_list, "csv": _read_table}
+_READERS: Final = {"file": _parse_instance_list, "csv": _parse_instance_csv}

@@ -233,11 +233,11 @@ class ParameterSpace:
 
     def sample(self, rng: np.random.Generator) -> dict[str, Parameter]:
         """Draw a configuration: its active parameters, and no forbidden combination."""
-        while self._find_forbidden(values := self._sample_any(rng)) is not None:
+        while self._find_forbidden(values := self._sample_unchecked(rng)) is not None:
             pass
         return values
 
-    def _sample_any(self, rng: np.random.Generator) -> dict[str, Parameter]:
+    def _sample_unchecked(self, rng: np.random.Generator) -> dict[str, Parameter]:
         shares = dict(zip(self.names, rng.random(len(self.names)).tolist(), strict=True))
         return self._drop_inactive(
             {name: self._definitions[name].value_at(share) for name, share in shares.items()}
@@ -341,7 +341,7 @@ class ParameterSpace:
         if self.count() == 1:
             raise ValueError("parameters must allow at least two configurations, got one")
         rng = np.random.default_rng(0)
-        samples = (self._sample_any(rng) for _ in range(_CHECKED_SAMPLES))
+        samples = (self._sample_unchecked(rng) for _ in range(_CHECKED_SAMPLES))
         if all(self._find_forbidden(values) is not None for values in samples):
             raise ValueError(
                 f"forbidden must allow more than one of {_CHECKED_SAMPLES:,} random configurations"

@@ -54,18 +54,18 @@ def runs_table(tune: AnyTune) -> RunsTable:
         for run in runs
     ]  # fmt: skip
     caption = "Click on a heading to sort."
-    data = _compress(rows)
+    data = _compress_rows(rows)
     # The oldest rows are left out until the others fit: how far they can be compressed is known
     # only afterwards.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
-        data = _compress(rows)
+        data = _compress_rows(rows)
     if len(rows) < len(runs):
         caption = f"The last {len(rows):,} of {len(runs):,} runs; {RUNS} has all. {caption}"
     return RunsTable(caption, data, RUNS)
 
 
-def _compress(rows: Sequence[Sequence[object]]) -> str:
+def _compress_rows(rows: Sequence[Sequence[object]]) -> str:
     cells = [[escape_controls(v) if isinstance(v, str) else v for v in row] for row in rows]
     text = json.dumps(cells, ensure_ascii=False, separators=(",", ":"))
     # Without the time in the header of gzip, equal results make equal pages.
@@ -98,12 +98,12 @@ def write_report(tune: AnyTune) -> Path:
     history_charts = [charts.history_chart(tune, history)] if len(history) > 1 else []
     notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
     if isinstance(tune, SavedTune):
-        results = _list_sections(tune)
+        results = _arms_sections(tune)
         figures = [gain_chart, *history_charts]
     else:
         results = _space_sections(tune)
         figures = [*history_charts, gain_chart]
-    answer, block_beside = _first_blocks(tune)
+    answer, block_beside = _answer_blocks(tune)
     page = Page(
         title=make_title(tune),
         answer=answer,
@@ -119,7 +119,7 @@ def write_report(tune: AnyTune) -> Path:
     return write_page(tune.folder / REPORT, page)
 
 
-def _list_sections(tune: SavedTune) -> list[Section]:
+def _arms_sections(tune: SavedTune) -> list[Section]:
     chart = charts.arm_survival_chart(tune)
     return [
         Section("arms", "Time and outcomes by arm", [_tried_block(tune)]),
@@ -137,7 +137,7 @@ def _space_sections(tune: SavedSpaceTune) -> list[Section]:
         head, cells = summary.configurations_table(tune, estimates)
         count = count_text(estimates[YARDSTICK].runs, "instance")
         title = "Instances kept aside"
-        table = Table(f"On {count} that no run of the tune has used.", head, _unbroken_rows(cells))
+        table = Table(f"On {count} that no run of the tune has used.", head, _break_cells(cells))
         chart = _write_chart(tune, charts.validation_chart(tune), "validation", title)
         sections.insert(0, Section("validation", title, [table, chart], is_open=True))
     return sections
@@ -155,7 +155,7 @@ def make_title(tune: AnyTune) -> str:
     return f"Which {' and which '.join(choices)} for {spec.name}?"
 
 
-def _first_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
+def _answer_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
     """Return the blocks of the answer, and the block beside the figures."""
     warnings = [f"{capitalize(text)}." for text in summary.format_warnings(tune)]
     progress = f"{summary.format_progress(tune)}."
@@ -188,10 +188,10 @@ def _estimates_table(result: summary.Summary, caption: str) -> Table:
     names_row, *cells = (list(row) for row in zip(*columns, strict=True))
     # The parameters are in the answer.
     cells = [row for row in cells if row[0] != "parameters"]
-    return Table(caption, names_row, _unbroken_rows(cells))
+    return Table(caption, names_row, _break_cells(cells))
 
 
-def _unbroken_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def _break_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return rows whose intervals have lines of their own, so that they fit beside a chart."""
     return [
         [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]

@@ -59,11 +59,11 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
         spec.check_new()
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
-        _check_spec(folder, spec)
+        _check_or_write_spec(folder, spec)
         yield
 
 
-def _check_spec(folder: Path, spec: Spec) -> None:
+def _check_or_write_spec(folder: Path, spec: Spec) -> None:
     """Refuse a folder that has other files, or those of another spec; write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():

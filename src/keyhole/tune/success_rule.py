@@ -211,7 +211,7 @@ def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> O
         return Outcome(run.outcome, min(seconds, limit), reason=run.reason)
     score: RunScore | None = spec.success.score_run(run)
     if arm.function:
-        seconds, score = _score_call(spec.success, limit, run)
+        seconds, score = _score_function_call(spec.success, limit, run)
     # A run may still exit in the moment between its limit and the signal that kills it.
     if score is None or seconds > limit:
         return _judge_at_limit(spec, limit, run, f"ended after {seconds:.3f} s")
@@ -231,7 +231,7 @@ def _judge_at_limit(spec: "Spec", limit: float, run: CommandResult, reason: str)
     return Outcome("ok", limit, score.reward, "judged at its limit")
 
 
-def _score_call(
+def _score_function_call(
     success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
     """Return the seconds and the score of a function; no score if its alarm killed it."""

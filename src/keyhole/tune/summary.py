@@ -316,7 +316,7 @@ def tried_table(tune: AnyTune) -> CellTable:
         results.sort(key=lambda result: -result[2].gain.value if result[2] else math.inf)
         for label, runs, best in results:
             best_cells = [f"{best.limit:g} s", str(best.gain)] if best else ["", ""]
-            rows.append([*_count_cells(label, runs), *best_cells])
+            rows.append([*_outcome_count_cells(label, runs), *best_cells])
         return [tune.noun, *_COUNTS_HEAD, "best limit", "gain with it"], rows
     by_number: dict[int | None, list[TrialRecord]] = {}
     for run in tune.runs:
@@ -324,11 +324,11 @@ def tried_table(tune: AnyTune) -> CellTable:
     by_runs = sorted(by_number.items(), key=lambda item: -len(item[1]))
     for number, runs in by_runs[:_MOST_CONFIGURATIONS]:
         parameters = format_parameters(tune, runs[0].parameters or {})
-        rows.append([*_count_cells(str(number), runs), parameters])
+        rows.append([*_outcome_count_cells(str(number), runs), parameters])
     return [tune.noun, *_COUNTS_HEAD, "parameters"], rows
 
 
-def _count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
+def _outcome_count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
     counts = [len(runs), *count_outcomes(runs).values()]
     return [label, *(f"{n:,}" for n in counts), f"{sum(run.seconds for run in runs):,.1f}"]
 

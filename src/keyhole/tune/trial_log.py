@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from keyhole.files import errors_with_path, flush_folder, read_saved_file
+from keyhole.files import add_path_to_errors, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
 from keyhole.tune.arms import Parameter
 from keyhole.tune.run_history import Trial
@@ -139,7 +139,7 @@ class TrialLog:
         """Append a record; return when it is durable (fsync)."""
         # Records of a list have no entries of a parameter space: they are those of 0.2.0.
         data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
-        with errors_with_path(self.path):
+        with add_path_to_errors(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())

@@ -29,7 +29,7 @@ from keyhole.tune.decisions import (
     PlannedTrial,
     SpaceDecisions,
     StudyDecisions,
-    plan_configuration,
+    plan_chosen_run,
 )
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.recommendation import ConfigurationEstimate
@@ -513,7 +513,7 @@ def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
         for _ in range(count):
             trial = decider.ask()
-            yield plan_configuration(spec, trial.round, spec.instances[trial.instance], trial)
+            yield plan_chosen_run(spec, trial.round, spec.instances[trial.instance], trial)
 
 
 def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import exact_interval, mean_estimate
-from keyhole.tune.decisions import PlannedTrial, plan_configuration
+from keyhole.tune.decisions import PlannedTrial, plan_chosen_run
 from keyhole.tune.instances import Instance
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.spec import CostModel, Spec
@@ -25,7 +25,7 @@ from keyhole.validate import short_repr
 VALIDATION: Final = "validation.jsonl"
 
 
-def is_known_from(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
+def has_outcome_for(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
     """Return whether a run shows how a run of this configuration with this limit would end."""
     is_long_enough = record.limit >= estimate.limit or record.outcome != "out of time"
     return is_long_enough and record.parameters == estimate.parameters
@@ -62,13 +62,13 @@ class ValidationPlan:
             for instance in self.instances
             for estimate in longest.values()
             if not any(
-                record.instance == instance.name and is_known_from(record, estimate)
+                record.instance == instance.name and has_outcome_for(record, estimate)
                 for record in self.log.by_id.values()
             )
         ]
         first_number = max((record.round for record in self.log.all), default=0) + 1
         self._waiting = deque(
-            plan_configuration(self.spec, number, instance, estimate)
+            plan_chosen_run(self.spec, number, instance, estimate)
             for number, (estimate, instance) in enumerate(missing_runs, first_number)
         )
 
@@ -114,7 +114,7 @@ def compare_configurations(
     runs: dict[str, dict[str, TrialRecord]] = {name: {} for name in estimates}
     for record in records:
         for name, estimate in estimates.items():
-            if is_known_from(record, estimate):
+            if has_outcome_for(record, estimate):
                 runs[name][record.instance] = record
     instances = set.intersection(*(set(by_instance) for by_instance in runs.values()))
     if not instances:

@@ -67,7 +67,7 @@ class Interval:
         return f"{value} [{low}, {high}]"
 
 
-# The bounds of `_prior_runs`. With at least four, 95 % intervals of arms that differ held the truth
+# The bounds of `_prior_size`. With at least four, 95 % intervals of arms that differ held the truth
 # in 34 % of cases (measured).
 _LEAST_PRIOR_RUNS: Final = 1.0
 _MOST_PRIOR_RUNS: Final = 16.0
@@ -163,15 +163,15 @@ class ValueEstimates:
         success = self._spec.success
         penalty = self._spec.objective.penalty(success.least)
         bounds = (-float(penalty(self._spec.limits[limit_index])), success.scale[1])
-        min_reach = self._least_reach(arm, limit_index) * success.span
+        min_reach = self._min_interval_reach(arm, limit_index) * success.span
         return Interval.from_draws(self.draws[:, arm, limit_index], min_reach, bounds)
 
     def success_rate(self, arm: int, limit_index: int) -> Interval:
         """Return the share of the runs of a pair that succeed."""
-        min_reach = self._least_reach(arm, limit_index)
+        min_reach = self._min_interval_reach(arm, limit_index)
         return Interval.from_draws(self.success_rates[:, arm, limit_index], min_reach, (0.0, 1.0))
 
-    def _least_reach(self, arm: int, limit_index: int) -> float:
+    def _min_interval_reach(self, arm: int, limit_index: int) -> float:
         # Two more runs change a share by at most this much.
         return _RUNS_TO_COME / (int(self.run_counts[arm, limit_index]) + _RUNS_TO_COME)
 
@@ -330,13 +330,13 @@ def _beta_parameters(
     other_arms = (totals > 0.0).sum(axis=0) - (totals > 0.0)
     # In units of the variance of one run: (1 + 1/J)/s between the arm and the mean of J others. The
     # error of that mean adds 1/runs.
-    variance = (1.0 + 1.0 / np.maximum(other_arms, 1)) / _prior_runs(count, totals)
+    variance = (1.0 + 1.0 / np.maximum(other_arms, 1)) / _prior_size(count, totals)
     weight = np.where(runs > 0.0, 1.0 / (variance + 1.0 / np.maximum(runs, 1.0)), 0.0)
     pool = (other_count + alpha_prior) / (runs + alpha_prior + beta_prior)
     return count + alpha_prior + weight * pool, totals - count + beta_prior + weight * (1.0 - pool)
 
 
-def _prior_runs(count: FloatArray, totals: FloatArray) -> float:
+def _prior_size(count: FloatArray, totals: FloatArray) -> float:
     """Return how many prior runs the pooled share counts as: more for more similar arms.
 
     Method of moments for a beta-binomial distribution, pooled over all intervals.

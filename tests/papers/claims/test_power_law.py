@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.fits import _excess_gain
+from keyhole.papers.claims.fits import _step_excess
 from tests.papers.made_up import WORDS, judge, make_claim, result, results
 
 ROUNDS = (1_000, 4_000, 64_000)
@@ -70,7 +70,7 @@ def test_the_test_of_the_true_exponent_rejects_in_5_percent():
     rng, covered, experiments = np.random.default_rng(5), 0, 2000
     x, means = np.array(ROUNDS, float), np.array([GROWTHS[0.5](t) for t in ROUNDS])
     for _ in range(experiments):
-        excess = _excess_gain(x, means[:, None] + rng.normal(size=(3, 30)).cumsum(axis=0), 0.5)
+        excess = _step_excess(x, means[:, None] + rng.normal(size=(3, 30)).cumsum(axis=0), 0.5)
         covered += excess.low < 0.0 < excess.high
     assert abs(covered / experiments - 0.95) < 5 * math.sqrt(0.95 * 0.05 / experiments)
 

@@ -4,10 +4,10 @@ import pytest
 
 from keyhole.pages.page import render_template
 from keyhole.papers.report.judged_entry import (
-    answer_mark,
+    answer_status,
     count_sentence,
     entry_answer,
-    entry_line,
+    line_below_answer,
 )
 from keyhole.papers.verdicts import Verdict
 from tests.html import parse
@@ -33,7 +33,7 @@ def answered(part, *groups, known=(), front="", question="Does it?"):
     part = replace(part, entry=entry, verdicts=tuple(v for group in groups for v in group))
     known = {v.id: v for v in (*part.verdicts, *known)}
     answer = entry_answer(part, known)
-    line = entry_line(part, known, front)
+    line = line_below_answer(part, known, front)
     return answer, parse(render_template(line.template, block=line))
 
 
@@ -50,7 +50,7 @@ def answered(part, *groups, known=(), front="", question="Does it?"):
     ],
 )
 def test_the_first_word_says_no_more_than_the_counts(letters, mark, status):
-    assert answer_mark(verdicts(letters)) == (status, mark)
+    assert answer_status(verdicts(letters)) == (status, mark)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def made_part(entry, **found):
 
 @pytest.fixture
 def no_bounds(monkeypatch):
-    monkeypatch.setattr(entry_charts, "bounds_of", lambda *_: {})
+    monkeypatch.setattr(entry_charts, "bounds_by_name", lambda *_: {})
 
 
 def test_the_policies_of_the_papers_claims_are_named_first_and_then_the_best():
@@ -43,7 +43,7 @@ def test_bounds_are_curves_or_lines_unless_they_lie_far_above(tiny, monkeypatch)
         "flat": ([10, 20], [5.0, 5.0]),
         "high": ([10, 20], [900.0, 900.0]),
     }
-    monkeypatch.setattr(entry_charts, "bounds_of", lambda *_: bounds)
+    monkeypatch.setattr(entry_charts, "bounds_by_name", lambda *_: bounds)
     part = made_part(tiny, easy=result({"u": [3, 4], "v": [1, 2]}))
     chart = problem_chart(part, "easy", METRIC)
     assert chart.labels == ["u", "v", "rises"]

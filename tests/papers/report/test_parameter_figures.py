@@ -36,9 +36,9 @@ def test_a_parameter_figure_has_its_policies():
 def test_a_parameter_figure_has_logarithmic_axes_where_there_are_logarithms(curves):
     declared = ParameterFigure(title="O", x_label="x", x={"a": 1.0, "b": 2.0}, y_scale="log")
     points = declared.estimates(curves, METRIC)
-    assert declared.mean_scale(points) == "log"
+    assert declared.axis_scale(points) == "log"
     with_zero = {"them": [(1.0, mean_estimate(np.zeros(2)))]}
-    assert declared.mean_scale(points | with_zero) == "linear"
+    assert declared.axis_scale(points | with_zero) == "linear"
     with pytest.raises(ValueError, match="x must be above 0 on a logarithmic axis, got 0"):
         ParameterFigure(title="O", x_label="x", x={"a": 0.0, "b": 2.0}, x_scale="log")
 

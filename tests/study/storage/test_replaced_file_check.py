@@ -17,7 +17,7 @@ from keyhole.study.storage import (
     sqlite_connection,
 )
 
-pytestmark = pytest.mark.skipif(not sqlite.has_queues(), reason="SQLite decides it there")
+pytestmark = pytest.mark.skipif(not sqlite.has_flock(), reason="SQLite decides it there")
 PAGE = 4120
 
 
@@ -134,7 +134,7 @@ def test_a_copy_that_one_has_taken_is_not_mixed_with_what_another_remembers(path
 def test_a_log_that_was_made_anew_may_grow_as_far_as_the_first(path):
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT)
     path.touch()
-    file, long = replaced_file_check.OpenFile(path), 40 * PAGE
+    file, long = replaced_file_check.FileWatch(path), 40 * PAGE
     assert file.is_checkpoint_due(10 * long, queue)  # where somebody has read for long
     assert not file.is_checkpoint_due(10 * long, queue)
     assert not file.is_checkpoint_due(PAGE, queue)

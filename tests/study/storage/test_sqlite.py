@@ -232,7 +232,7 @@ def files_of_at_most(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such limits")
+@pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such limits")
 @pytest.mark.parametrize("is_changed", [False, True], ids=["as it was", "as after a checkpoint"])
 def test_a_full_disk_leaks_nothing_and_holds_nobody_up_when_there_is_room(path, is_changed):
     """Closing a file writes a part of its log into it there, and mending that fails as well."""
@@ -356,7 +356,7 @@ def test_an_interrupt_releases_the_lock(path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite.OpenFile.check", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite.FileWatch.check", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)
@@ -408,7 +408,7 @@ keyhole.validate.kept = [store]
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such queues")
 @pytest.mark.parametrize("others_have_the_lock", [True, False])
 def test_a_file_that_is_not_as_it_was_left_is_closed(path, others_have_the_lock):
     """A fork must not inherit a connection; an intact file is rewritten and closed."""
@@ -427,7 +427,7 @@ def test_a_file_that_is_not_as_it_was_left_is_closed(path, others_have_the_lock)
         store.rollback()
 
 
-@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such queues")
 def test_a_file_that_another_program_holds_is_closed_at_once_and_left_alone(path):
     """A fork does not wait for it, and its children are not refused the file."""
     with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
@@ -447,7 +447,7 @@ def test_a_file_that_another_program_holds_is_closed_at_once_and_left_alone(path
         write(store, study, 1)
 
 
-@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such queues")
 @pytest.mark.parametrize("how", ["as it was left", "changed", "on a full disk"])
 def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_harm(
     path, monkeypatch, how
@@ -468,8 +468,8 @@ def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_ha
     assert read_all(path, 1) == "1"
 
 
-@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
-@pytest.mark.parametrize("step", ["sqlite.OpenFile.fits_log", "sqlite_connection._is_emptied"])
+@pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such queues")
+@pytest.mark.parametrize("step", ["sqlite.FileWatch.fits_log", "sqlite_connection._is_emptied"])
 def test_a_closing_that_is_interrupted_releases_the_lock(path, monkeypatch, step):
     """A fork ignores what is raised before it, and nobody else would release the lock."""
     with closing(open_store(path)) as store:
@@ -508,7 +508,7 @@ def test_a_closing_that_is_interrupted_when_it_is_done_leaves_nothing_closed_beh
         store.rollback()
 
 
-@pytest.mark.skipif(not sqlite.has_queues(), reason="the system has no such queues")
+@pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such queues")
 @pytest.mark.parametrize("is_changed", [False, True])
 def test_a_fork_takes_no_lock_from_a_thread_that_has_just_got_it(path, is_changed):
     with closing(open_store(path)) as store, open(f"{path}-queue", "rb") as queue:

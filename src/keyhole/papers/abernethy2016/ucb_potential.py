@@ -45,7 +45,7 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
         raise ValueError(f"pulls must be one number for each arm, got {pulls!r}")
     flat = check_vector("pulls", counts.ravel(), Range(ge=0)).astype(np.int64)
     # Entry n is the sum of the first n widths.
-    width_sums = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
+    width_sums = np.concatenate([[0.0], np.cumsum(_ucb_widths(policy, int(flat.max()), horizon))])
     return np.asarray(2.0 * width_sums[flat].reshape(counts.shape).sum(axis=-1))
 
 
@@ -134,7 +134,7 @@ def check_potential_lemma(claim: AnyClaim, plan: Plan) -> None:
         raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is of eq. (2)")
 
 
-def _widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:
+def _ucb_widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:
     """Return the widths V(0), ..., V(pulls - 1)."""
     t = check_integer("horizon", horizon, Range(ge=1))
     p = SimpleNamespace(**policy.parameters(), horizon=t)

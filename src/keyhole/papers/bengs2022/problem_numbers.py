@@ -97,7 +97,7 @@ def mean_rewards(problem: Problem) -> FloatArray:
     >>> mean_rewards(three_models("soft")).round(2)
     array([0.84, 0.55, 0.31])
     """
-    return _without_prices(problem, [_FAR * problem.limits[-1]]).gains[:, 0]
+    return _without_costs(problem, [_FAR * problem.limits[-1]]).gains[:, 0]
 
 
 def mean_consumptions(problem: Problem) -> FloatArray:
@@ -128,7 +128,7 @@ def reward_rises(problem: Problem) -> FloatArray:
     """
     means = mean_consumptions(problem)
     limits = np.unique([*means, _FAR * problem.limits[-1]])
-    unpriced = _without_prices(problem, limits)
+    unpriced = _without_costs(problem, limits)
     at_mean = np.arange(problem.arms), np.searchsorted(limits, means)
     reward_below = unpriced.gains[at_mean]  # E[R 1{C <= m}]
     share_above = unpriced.censoring[at_mean]
@@ -145,7 +145,7 @@ def best_arm_shares(problem: Problem) -> FloatArray:
     >>> best_arm_shares(three_models("strict")).round(2)
     array([0.  , 0.03, 0.97])
     """
-    return np.asarray(_is_leading(problem).mean(axis=1))
+    return np.asarray(_has_top_gain(problem).mean(axis=1))
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
@@ -160,7 +160,7 @@ def first_leading_limits(problem: Problem) -> FloatArray:
     >>> first_leading_limits(three_models("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
-    is_leading = _is_leading(problem)
+    is_leading = _has_top_gain(problem)
     first_shares = (1 + is_leading.argmax(axis=1)) / _STEPS
     return np.where(is_leading.any(axis=1), first_shares, np.inf)
 
@@ -174,7 +174,7 @@ def largest_gains(problem: Problem) -> FloatArray:
     >>> largest_gains(three_models("soft")).round(2)
     array([0.76, 0.51, 0.3 ])
     """
-    return np.asarray(_gains(problem).max(axis=1))
+    return np.asarray(_gain_grid(problem).max(axis=1))
 
 
 def half_limit_exceedance(problem: Problem) -> FloatArray:
@@ -186,23 +186,23 @@ def half_limit_exceedance(problem: Problem) -> FloatArray:
     >>> half_limit_exceedance(three_models("soft")).round(2)
     array([0.9 , 0.16, 0.  ])
     """
-    return _without_prices(problem, problem.limits[-1] * np.array([0.5, 1.0])).censoring[:, 0]
+    return _without_costs(problem, problem.limits[-1] * np.array([0.5, 1.0])).censoring[:, 0]
 
 
-def _without_prices(problem: Problem, limits: Sequence[float] | FloatArray) -> Problem:
+def _without_costs(problem: Problem, limits: Sequence[float] | FloatArray) -> Problem:
     """Return the problem with these limits, without cost and penalty: gains are mean rewards."""
     return Problem(problem.distributions, limits, Power(), Power())
 
 
-def _gains(problem: Problem) -> FloatArray:
+def _gain_grid(problem: Problem) -> FloatArray:
     """Return the gain of each arm at limits in equal steps up to the largest one."""
     limits = problem.limits[-1] * np.arange(1, _STEPS + 1) / _STEPS
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
-def _is_leading(problem: Problem) -> NDArray[np.bool_]:
+def _has_top_gain(problem: Problem) -> NDArray[np.bool_]:
     """Return for each arm and each step whether the arm has the largest gain."""
-    return np.asarray(_gains(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
+    return np.asarray(_gain_grid(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
 
 
 NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
@@ -235,10 +235,10 @@ def numbers_in_range(
     that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
     such problem.
     """
-    ends = statistics.ends_or_infinite(low, high)
+    ends = statistics.fill_open_ends(low, high)
     numbers = _arm_numbers(results[problem], number, arms, *ends)
     is_inside = _are_in_range(numbers)
-    detail = statistics.format_numbers(numbers) + statistics.format_claimed(*ends)
+    detail = statistics.format_numbers(numbers) + statistics.bracket_range(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     is_evidence = True
@@ -269,7 +269,7 @@ def falling_numbers(
 def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
     """Refuse an empty range, and an open one without a control or the reason why there is none."""
     _check_number_and_arms(claim, plan)
-    statistics.check_ends("low", claim.low, "high", claim.high)
+    statistics.check_range_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
         raise ValueError(f"unlike must be another problem than {claim.problem!r}")
     if claim.unlike is not None and claim.no_negative_control:
@@ -304,9 +304,9 @@ def _arm_numbers(
     """Return the numbers of some arms, by default all, or that of the problem, with a range."""
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
-        return (statistics.known_number(number, values[0], low, high),)
+        return (statistics.exact_number(number, values[0], low, high),)
     return tuple(
-        statistics.known_number(f"{number} of arm {arm}", values[arm], low, high)
+        statistics.exact_number(f"{number} of arm {arm}", values[arm], low, high)
         for arm in arms or range(len(values))
     )
 

@@ -30,8 +30,8 @@ def ordering(
         curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
     wins = sum(case.is_better for case in cases)
-    losses = sum(case.is_lost for case in cases)
-    needed = statistics.share_count(at_least, len(cases))
+    losses = sum(case.has_lost for case in cases)
+    needed = statistics.least_count(at_least, len(cases))
     status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
     if len(cases) == 1:
         return Finding(status, str(cases[0]), (cases[0].number(is_policy_better=True),))
@@ -42,9 +42,9 @@ def ordering(
         f"The least favourable: {'; '.join(map(str, least_favourable))}"
     )
     numbers = (
-        statistics.known_number("significantly better in", wins, at_least=needed),
-        statistics.known_number("worse or equal in", losses, at_most=len(cases) - needed),
-        *_limited_numbers(cases, least_favourable, is_policy_better=True),
+        statistics.exact_number("significantly better in", wins, at_least=needed),
+        statistics.exact_number("worse or equal in", losses, at_most=len(cases) - needed),
+        *_list_numbers(cases, least_favourable, is_policy_better=True),
     )
     return Finding(status, detail, numbers)
 
@@ -95,17 +95,17 @@ def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> F
     if played < runs and not wins:
         detail += f" ({runs:,} are needed before finding nothing means something)"
     numbers = (
-        *_limited_numbers(cases, most_favourable, is_policy_better=False),
-        statistics.known_number("runs", played, at_least=runs),
+        *_list_numbers(cases, most_favourable, is_policy_better=False),
+        statistics.exact_number("runs", played, at_least=runs),
     )
     status = statistics.decide(supported=played >= runs and not wins, contradicted=wins > 0)
     return Finding(status, detail, numbers)
 
 
-def _limited_numbers(
+def _list_numbers(
     cases: Sequence[Comparison], shown: Sequence[Comparison], *, is_policy_better: bool
 ) -> tuple[Number, ...]:
     """Return the numbers of all cases, or of very many only those that the text shows."""
     numbers = [case.number(is_policy_better=is_policy_better) for case in cases]
     shown_numbers = [case.number(is_policy_better=is_policy_better) for case in shown]
-    return statistics.limit_numbers(numbers, shown_numbers)
+    return statistics.trim_numbers(numbers, shown_numbers)

@@ -100,7 +100,7 @@ def plan_bound(name: str, policy: str, plan: Plan, round: int) -> float:
     return BOUNDS[name](plan.problem, plan.policies[policy], round, plan.horizon)
 
 
-def bound_of(name: str, policy: str, result: Result, round: int) -> float:
+def result_bound(name: str, policy: str, result: Result, round: int) -> float:
     """Return the value of a policy's bound at a checkpoint, given the result on the problem."""
     horizon = result.curves.checkpoints[-1]
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
@@ -119,7 +119,7 @@ def below_bound(
     """
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
-    ranges = {t: (-math.inf, bound_of(bound, claimed_policy, result, t)) for t in rounds}
+    ranges = {t: (-math.inf, result_bound(bound, claimed_policy, result, t)) for t in rounds}
     return _compare_with_bound(result, metric, policy, ranges)
 
 
@@ -133,7 +133,7 @@ def above_bound(
     """
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
-    ranges = {t: (bound_of(bound, claimed_policy, result, t), math.inf) for t in rounds}
+    ranges = {t: (result_bound(bound, claimed_policy, result, t), math.inf) for t in rounds}
     return _compare_with_bound(result, metric, policy, ranges)
 
 
@@ -164,5 +164,5 @@ def _compare_with_bound(
     detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {bound_text}"
     if len(ranges) > 1:
         detail = f"{len(ranges)} rounds compared; nearest to the bound {detail}"
-    reported_numbers = statistics.limit_numbers(list(numbers.values()), [numbers[t]])
+    reported_numbers = statistics.trim_numbers(list(numbers.values()), [numbers[t]])
     return Finding(statistics.judge_ranges(list(tests.values())), detail, reported_numbers)

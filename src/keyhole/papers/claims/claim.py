@@ -56,7 +56,7 @@ class Claim(TableModel):
     @property
     def named_cells(self) -> list[Cell]:
         """The cells in its fields, both single cells and those in lists."""
-        values = [value for _, field in self for value in statistics.one_for_each(field, 1)]
+        values = [value for _, field in self for value in statistics.repeat_value(field, 1)]
         return [value for value in values if isinstance(value, Cell)]
 
     @property
@@ -88,7 +88,7 @@ class Claim(TableModel):
     def check(self, plan: Plan) -> None:
         """Refuse a claim that the experiment cannot decide, by a ValueError that names a field.
 
-        That its problems, policies, metrics and rounds exist is checked by `refuse_unknown`.
+        That its problems, policies, metrics and rounds exist is checked by `refuse_unknown_names`.
         """
         type(self).refuse(self, plan)
 
@@ -132,10 +132,10 @@ class Claim(TableModel):
     def _check_ranges_and_rounds(self) -> Self:
         """Refuse an empty range, other than one end for each round, and `late` before `early`."""
         values = dict(self)
-        count = len(statistics.one_for_each(values.get("rounds") or None, 1))
+        count = len(statistics.repeat_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:
             if {low, high} <= values.keys():
-                statistics.check_ends(low, values[low], high, values[high], count)
+                statistics.check_range_ends(low, values[low], high, values[high], count)
         early = values.get("early")
         late = values.get("late")
         if isinstance(early, int) and isinstance(late, int) and late <= early:

@@ -23,7 +23,7 @@ _ROUNDING: Final = 1e-12  # relative rounding error of a mean
 _LINE_ROUNDING: Final = 1e-11  # that of a point on a line, whose slope and intercept are sums
 
 
-def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
+def _require_three_x(x: dict[str, float]) -> dict[str, float]:
     if len(set(x.values())) < _POINTS:
         raise ValueError(f"x must have at least three different numbers, got {x}")
     return x
@@ -31,7 +31,7 @@ def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
 
 def linear_fit(
     results: Results, metric: str, policy: PolicyName,
-    x: Annotated[dict[ProblemName, float], AfterValidator(_check_three_numbers)],
+    x: Annotated[dict[ProblemName, float], AfterValidator(_require_three_x)],
     r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
     """Judge whether over several problems the mean of a metric is a rising line in a number x.
@@ -58,7 +58,7 @@ def linear_fit(
     claimed = "a rising slope alone"
     if r_squared is not None:
         claimed = f"at least {r_squared:g}"
-    least_share, _ = statistics.ends_or_infinite(r_squared, None)
+    least_share, _ = statistics.fill_open_ends(r_squared, None)
     is_bent = line.r_squared.high < least_share and min(p_values) < LEVEL
     share = statistics.number_of("R squared", line.r_squared, least_share)
     share = replace(share, high=min(1.0, share.high))
@@ -72,7 +72,7 @@ def linear_fit(
         ),
         f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "
         f"{off_line[furthest]}",
-        (slope, share, *statistics.limit_numbers(off_line, [off_line[furthest]])),
+        (slope, share, *statistics.trim_numbers(off_line, [off_line[furthest]])),
     )
 
 
@@ -109,11 +109,11 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     return Line(
         mean_estimate(slopes),
         _r_squared_estimate(x, values, is_weighted=is_weighted),
-        [_line_gap(row, intercepts, rise) for row, rise in zip(values, rises, strict=True)],
+        [_gap_to_line(row, intercepts, rise) for row, rise in zip(values, rises, strict=True)],
     )
 
 
-def _line_gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
+def _gap_to_line(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
     """Compare values with those on a line; differences within rounding error count as 0."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
@@ -200,7 +200,7 @@ def power(
     for a short horizon are easy for a long one. That it is chosen by its mean is not counted as a
     source of error.
     """
-    points = _sorted_points(rounds, x)
+    points = _distinct_x(rounds, x)
     if problem is not None:
         y = np.array([results[problem].values(policy, metric, int(t)) for t in points])
     else:
@@ -211,16 +211,16 @@ def power(
         where = f"from {points[0]:,g} to {points[1]:,g}"
         detail = f"{where} the mean may not rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
-    low, high = statistics.ends_or_infinite(at_least, at_most)
+    low, high = statistics.fill_open_ends(at_least, at_most)
     # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
     # may be cut off at the ends of the search.
     tests = [
-        (_excess_gain(points, y, end), floor, ceiling)
+        (_step_excess(points, y, end), floor, ceiling)
         for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
         if math.isfinite(end)
     ]
     exponent, lowest, highest = (
-        _exponent_at_zero(points, y, end) for end in ("value", "low", "high")
+        _solve_exponent(points, y, end) for end in ("value", "low", "high")
     )
     exponents = [_format_exponent(number) for number in (exponent, lowest, highest)]
     means = [mean_estimate(row) for row in y]
@@ -244,13 +244,13 @@ def check_power(claim: AnyClaim, plan: Plan) -> None:
     """Require either three rounds of a problem, or problems with three different numbers."""
     if len({claim.problem is None, claim.rounds is None, claim.x is not None}) > 1:
         raise ValueError("either problem and rounds must be given, or x")
-    points = _sorted_points(claim.rounds, claim.x)
+    points = _distinct_x(claim.rounds, claim.x)
     if len(points) != _POINTS or points[0] <= 0:
         name = "rounds" if claim.x is None else "x"
         raise ValueError(f"{name} must have three different numbers above 0, got {points}")
 
 
-def _sorted_points(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
+def _distinct_x(rounds: Sequence[int] | None, x: Mapping[str, float] | None) -> list[float]:
     """Return the distinct rounds, or the distinct numbers of the problems, in rising order."""
     return sorted(map(float, set(rounds or (x or {}).values())))
 
@@ -266,7 +266,7 @@ def _values_of_worst_problem(
     return np.array([choose(alike, key=np.mean) for alike in rows.values()])
 
 
-def _excess_gain(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
+def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
     """Return by how much the second step of y exceeds that of the power of x with the same first.
 
     A step is the rise from one x to the next.
@@ -281,21 +281,21 @@ def _excess_gain(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate
     return mean_estimate(y[2] - y[1] - expected * (y[1] - y[0]))
 
 
-def _exponent_at_zero(x: Sequence[float], y: FloatArray, end: str) -> float:
+def _solve_exponent(x: Sequence[float], y: FloatArray, end: str) -> float:
     """Return the exponent at which the excess gain, or an end of its interval, is 0.
 
     `end` is "value", "low" or "high". The exponent is found by bisection, and infinite if it lies
     beyond the range of the search.
     """
     low, high = _EXPONENTS
-    if getattr(_excess_gain(x, y, low), end) < 0.0:
+    if getattr(_step_excess(x, y, low), end) < 0.0:
         return -math.inf
-    if getattr(_excess_gain(x, y, high), end) > 0.0:
+    if getattr(_step_excess(x, y, high), end) > 0.0:
         return math.inf
     # The excess falls as the exponent rises, so that bisection finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if getattr(_excess_gain(x, y, middle), end) > 0.0:
+        if getattr(_step_excess(x, y, middle), end) > 0.0:
             low = middle
         else:
             high = middle

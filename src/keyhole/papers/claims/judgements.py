@@ -45,7 +45,7 @@ def trend(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
-    factors = statistics.one_for_each(factors, steps)
+    factors = statistics.repeat_value(factors, steps)
     gaps = [
         compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
@@ -70,7 +70,7 @@ def trend(
         f"{statistics.format_round(round)}: {statistics.format_numbers(means)}; "
         f"{rises} of {steps} steps significant; "
         f"the least clear: {'; '.join(f'{numbers[i].name}: {gaps[i]}' for i in least_clear)}",
-        (*means, *statistics.limit_numbers(numbers, [numbers[i] for i in least_clear])),
+        (*means, *statistics.trim_numbers(numbers, [numbers[i] for i in least_clear])),
     )
 
 
@@ -108,11 +108,11 @@ def equivalence(
         for (a, b), gap in zip(permutations(names, 2), gaps, strict=True)
     ]
     signs = statistics.significant_signs([(gap.difference, gap.p_value) for gap in gaps])
-    status = statistics.decide(supported=all(map(_is_below, gaps)), contradicted=1 in signs)
-    return Finding(status, detail, means + statistics.limit_numbers(numbers, []))
+    status = statistics.decide(supported=all(map(_is_negative, gaps)), contradicted=1 in signs)
+    return Finding(status, detail, means + statistics.trim_numbers(numbers, []))
 
 
-def _is_below(gap: PairedDifference) -> bool:
+def _is_negative(gap: PairedDifference) -> bool:
     """Return whether a difference is below zero, by a one-sided test at 5 %."""
     return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)
 
@@ -137,9 +137,9 @@ def identical_results(
                 return Finding("undecided", f"{first} and {name} have different checkpoints")
             count = int((reference != values).any(axis=0).sum())
             text = f"replications in which {key} of {name} differs from {first}'s"
-            exceptions.append(statistics.known_number(text, count, at_most=0))
+            exceptions.append(statistics.exact_number(text, count, at_most=0))
     replications = results[cells[0].problem].curves.replications
-    return statistics.judge_exceptions(exceptions, replications)
+    return statistics.judge_counterexamples(exceptions, replications)
 
 
 def policy_spread(
@@ -184,7 +184,7 @@ def different_best(
         pairs = [(*pair, moment.round) for pair in combinations(policies, 2)]
         unadjusted += statistics.comparisons(results[moment.problem].curves, metric, pairs)
     # All comparisons are adjusted together, since the claim is about all of them at once.
-    cases = statistics.adjust_together(unadjusted)
+    cases = statistics.adjust_p_values(unadjusted)
     wins = set()  # each a moment, the better policy, and the worse one
     differences = []
     case_moments = [moment for moment in moments for _ in pairs]
@@ -210,8 +210,8 @@ def different_best(
         f"{best_word}: {here.format_name(results)}: {best_here}; {there.format_name(results)}: "
         f"{best_there}; {name}: {win_count} of 2",
         (
-            statistics.known_number(name, win_count, at_least=2),
-            *statistics.limit_numbers(differences, []),
+            statistics.exact_number(name, win_count, at_least=2),
+            *statistics.trim_numbers(differences, []),
         ),
     )
 
@@ -258,7 +258,7 @@ def growing_lead(
     signs = statistics.significant_signs([(step.value, step.p_value(0.0, 0.0)) for step in steps])
     rises = signs.count(1)
     falls = signs.count(-1)
-    needed = statistics.share_count(at_least, len(steps))
+    needed = statistics.least_count(at_least, len(steps))
     # More replications may turn steps that do not clearly fall into rises.
     status = statistics.decide(supported=rises >= needed, contradicted=len(steps) - falls < needed)
     detail = statistics.format_numbers([*ratios, *factors])
@@ -268,7 +268,7 @@ def growing_lead(
         (
             *ratios,
             *factors,
-            statistics.known_number("significant rises", rises, at_least=needed),
-            statistics.known_number("significant falls", falls, at_most=len(steps) - needed),
+            statistics.exact_number("significant rises", rises, at_least=needed),
+            statistics.exact_number("significant falls", falls, at_most=len(steps) - needed),
         ),
     )

@@ -19,7 +19,7 @@ from keyhole.papers.claims.fits import power
 from keyhole.papers.claims.judgements import trend
 from keyhole.papers.claims.quantity_in_range import QUANTITIES
 from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
-from keyhole.papers.field_types import PlansOf, refuse_unknown
+from keyhole.papers.field_types import PlansOf, refuse_unknown_names
 from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
@@ -49,13 +49,13 @@ def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[
     kind_names = {*_JUDGEMENTS, "estimate", "computed"}
     kind_name = check_choice(f"{where}.kind", table.get("kind"), sorted(kind_names))
     if kind_name == "computed":
-        return _computed_class(f"{where}.by", table.get("by"), folder)
+        return _load_claim_class(f"{where}.by", table.get("by"), folder)
     if kind_name == "estimate":
         kind_name += f": {check_choice(f'{where}.of', table.get('of'), QUANTITIES)}"
     return KINDS[kind_name]
 
 
-def _computed_class(where: str, by: object, folder: Path | None) -> type[Claim]:
+def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim]:
     """Return the class of the claims that the function `by` judges; refuse an unsuitable one."""
     source, _, name = str(by).rpartition(":")
     if not (source and name.isidentifier()):
@@ -106,7 +106,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
-    refuse_unknown(where, claim, problems, plans_of)
+    refuse_unknown_names(where, claim, problems, plans_of)
     for i, claim_id in enumerate(claim.same_as):
         check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], FILES)
     for problem in claim.problem_keys:

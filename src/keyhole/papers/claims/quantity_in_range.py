@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
-from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
+from keyhole.papers.claims.bounds import BoundName, check_bound, result_bound
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results, Rounds
 from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
@@ -19,12 +19,12 @@ from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
 from keyhole.validate import Range, check_number
 
 
-def _limit_ends(allowed: Range) -> AfterValidator:
+def _end_validator(allowed: Range) -> AfterValidator:
     """Return a validator that refuses an end outside a range."""
 
     def check(end: End) -> End:
         # Without a name: messages of Pydantic begin with the path of the field.
-        for number in statistics.one_for_each(end, 1):
+        for number in statistics.repeat_value(end, 1):
             if number is not None:
                 check_number("", number, allowed)
         return end
@@ -32,11 +32,11 @@ def _limit_ends(allowed: Range) -> AfterValidator:
     return AfterValidator(check)
 
 
-_Share = Annotated[End, _limit_ends(Range(ge=0, le=1))]
-_Factor = Annotated[End, _limit_ends(Range(gt=0))]
+_Share = Annotated[End, _end_validator(Range(ge=0, le=1))]
+_Factor = Annotated[End, _end_validator(Range(gt=0))]
 
 
-class _RangeTest(NamedTuple):
+class _RangeClaim(NamedTuple):
     """An estimate and its claimed range, on the scale of the test, with their text and numbers."""
 
     estimate: Estimate
@@ -46,7 +46,7 @@ class _RangeTest(NamedTuple):
     numbers: Sequence[Number]
 
 
-def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
+def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
     """Judge whether estimates lie in their claimed ranges, one at each round.
 
     The claim holds if the 95 % interval lies in the range at every round. It does not hold if the
@@ -58,13 +58,13 @@ def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
     return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
-def _make_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
+def _with_range(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeClaim:
     """Return the test of an estimate on its own scale; `text` says what was found."""
-    text += statistics.format_claimed(low, high)
-    return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
+    text += statistics.bracket_range(low, high)
+    return _RangeClaim(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
 
-def _judge_rounds(
+def _judge_by_round(
     name: str, ranges: Ranges, estimate_at: Callable[[int | None], Estimate | None],
     *, head: str, undefined: str = "",
 ) -> Finding:  # fmt: skip
@@ -78,7 +78,7 @@ def _judge_rounds(
         estimate = estimate_at(t)
         if estimate is None:
             return Finding("undecided", f"{undefined} {time}")
-        tests.append(_make_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
+        tests.append(_with_range(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
     return _judge_estimates(f"{head} ", tests)
 
 
@@ -87,10 +87,10 @@ def mean(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
-    ranges = statistics.each_range(rounds, low, high)
+    ranges = statistics.ranges_at(rounds, low, high)
     estimate_at = partial(results[problem].estimate, policy, metric)
     title = results[problem].curves.metric(metric).title
-    return _judge_rounds("mean", ranges, estimate_at, head=title)
+    return _judge_by_round("mean", ranges, estimate_at, head=title)
 
 
 def check_mean(claim: AnyClaim, plan: Plan) -> None:
@@ -111,13 +111,13 @@ def proportion(
     """
     result = results[problem]
     tests = []
-    at_least, at_most = statistics.ends_or_infinite(metric_low, metric_high)
-    for t, floor, ceiling in statistics.each_range(rounds, low, high):
+    at_least, at_most = statistics.fill_open_ends(metric_low, metric_high)
+    for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
         values = result.values(policy, metric, t)
         time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
-        tests.append(_make_test(f"share of replications {time}", share, floor, ceiling, text))
+        tests.append(_with_range(f"share of replications {time}", share, floor, ceiling, text))
     return _judge_estimates(f"{result.curves.metric(metric).title} in the range in ", tests)
 
 
@@ -133,7 +133,7 @@ def growth(
 ) -> Finding:  # fmt: skip
     """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
     result = results[problem]
-    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
+    ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
     times = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
         values = [result.values(policy, metric, t) for t in (late, early)]
@@ -141,7 +141,7 @@ def growth(
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
         name = f"mean {times[0]} / mean {times[1]}"
-        test = _make_test(name, quotient, floor, ceiling, f"{name}: {quotient}")
+        test = _with_range(name, quotient, floor, ceiling, f"{name}: {quotient}")
         return _judge_estimates("", [test])
     # Two ratios of means are compared on the scale of logarithms.
     name = f"{policy} / {ratio_to}"
@@ -159,9 +159,9 @@ def growth(
     factor = statistics.factor_of("from the early to the late, times", step, floor, ceiling)
     text = (
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
-        f"from the early to the late times {factor}{statistics.format_claimed(floor, ceiling)}"
+        f"from the early to the late times {factor}{statistics.bracket_range(floor, ceiling)}"
     )
-    test = _RangeTest(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
+    test = _RangeClaim(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
     return _judge_estimates(f"{name} ", [test])
 
 
@@ -182,26 +182,26 @@ def gain(
     is in multiples of the gain of the bound.
     """
     result = results[problem]
-    ((_, floor, ceiling),) = statistics.each_range(None, low, high)
+    ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate(after - before)
     name = f"gain from T = {early:,} to {late:,}"
-    claimed = statistics.format_claimed(floor, ceiling)
+    claimed = statistics.bracket_range(floor, ceiling)
     bound_numbers = list[Number]()
     if bound is not None:
         # A negative control, too, is compared with the bound of the claimed policy.
-        values = [bound_of(bound, claimed_policy, result, t) for t in (early, late)]
+        values = [result_bound(bound, claimed_policy, result, t) for t in (early, late)]
         rise = values[1] - values[0]
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
-        multiples = statistics.format_range(floor, ceiling)
+        multiples = statistics.describe_range(floor, ceiling)
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
-        bound_numbers = [statistics.known_number("that of the bound", rise)]
+        bound_numbers = [statistics.exact_number("that of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claimed}"
-    return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
+    return _judge_estimates("", [_RangeClaim(estimate, floor, ceiling, text, numbers)])
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
@@ -220,7 +220,7 @@ def level(
     standard error is that of the difference between the measured value and the level, whose own
     error is in `level_errors`: one for all levels, or one for each.
     """
-    errors = statistics.one_for_each(level_errors, len(rounds))
+    errors = statistics.repeat_value(level_errors, len(rounds))
     texts = []
     numbers = []
     furthest = 0.0
@@ -242,7 +242,7 @@ def level(
         texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
             statistics.number_of(name, estimate),
-            statistics.known_number(
+            statistics.exact_number(
                 f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors
             ),
         ]
@@ -257,7 +257,7 @@ def check_level(claim: AnyClaim, plan: Plan) -> None:
         numbers = getattr(claim, name)
         if isinstance(numbers, list) and len(numbers) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {numbers}")
-    if min(statistics.one_for_each(claim.level_errors, 1)) < 0.0:
+    if min(statistics.repeat_value(claim.level_errors, 1)) < 0.0:
         raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
 
 
@@ -270,8 +270,8 @@ def ratio(
 
     The interval comes from the delta method. The claim is undecided where the denominator may be 0.
     """
-    ranges = statistics.each_range(rounds, low, high)
-    return _compare_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
+    ranges = statistics.ranges_at(rounds, low, high)
+    return _judge_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
 
 
 def check_ratio(claim: AnyClaim, plan: Plan) -> None:
@@ -285,13 +285,13 @@ def difference(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of one `cell` less that of the cell `over`."""
-    ranges = statistics.each_range(rounds, low, high)
-    return _compare_cells(
+    ranges = statistics.ranges_at(rounds, low, high)
+    return _judge_cells(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
 
 
-def _compare_cells(
+def _judge_cells(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
     compare: Callable[[FloatArray, FloatArray], Estimate | None], since: int | None = None,
 ) -> Finding:  # fmt: skip
@@ -313,7 +313,7 @@ def _compare_cells(
         return compare(*values)
 
     undefined = f"the mean of {names[1]} may be 0"
-    return _judge_rounds(name, ranges, compare_at, head=name, undefined=undefined)
+    return _judge_by_round(name, ranges, compare_at, head=name, undefined=undefined)
 
 
 def deviation_ratio(
@@ -328,16 +328,16 @@ def deviation_ratio(
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
     tests = []
-    for t, floor, ceiling in statistics.each_range(rounds, low, high):
+    for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
         values = [operand.values(results, metric, t) for operand in (cell, over)]
         time = statistics.format_round(t)
         log = statistics.log_deviation_ratio(*values)
         if log is None:
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
         quotient = statistics.factor_of(f"{name} {time}", log, floor, ceiling)
-        text = f"{time}: {quotient}{statistics.format_claimed(floor, ceiling)}"
+        text = f"{time}: {quotient}{statistics.bracket_range(floor, ceiling)}"
         ends = statistics.log_range(floor, ceiling)
-        tests.append(_RangeTest(log, *ends, text, [quotient]))
+        tests.append(_RangeClaim(log, *ends, text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 
 
@@ -348,14 +348,14 @@ def value(
     """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
     curves = results[problem].curves
     exceptions = [
-        statistics.known_number(
+        statistics.exact_number(
             f"replications of {label} in which not so",
             (curves.values(label, metric) != value).any(axis=0).sum(),
             at_most=0,
         )
         for label in ([policy] if policy else curves.labels)
     ]
-    return statistics.judge_exceptions(exceptions, curves.replications)
+    return statistics.judge_counterexamples(exceptions, curves.replications)
 
 
 QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {

@@ -88,7 +88,7 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
     return "does not hold" if contradicted else "undecided"
 
 
-def share_count(share: float, count: int) -> int:
+def least_count(share: float, count: int) -> int:
     """Return the smallest number that is at least a share of `count`."""
     # In floating point 0.07 x 100 is 7.000000000000001, which must not be rounded up to 8.
     return math.ceil(share * count - 1e-9)
@@ -148,7 +148,7 @@ class Comparison:
         return self.p_value < LEVEL and self.lead < 0
 
     @property
-    def is_lost(self) -> bool:
+    def has_lost(self) -> bool:
         """Whether more replications cannot make `policy` better: it is worse, or always equal."""
         return self.is_worse or self.is_same
 
@@ -192,10 +192,10 @@ def comparisons(
         unadjusted.append(
             Comparison(policy, rival, round, gap, gap.p_value, is_higher_better, is_same)
         )
-    return adjust_together(unadjusted) if adjust else unadjusted
+    return adjust_p_values(unadjusted) if adjust else unadjusted
 
 
-def adjust_together(unadjusted: Sequence[Comparison]) -> list[Comparison]:
+def adjust_p_values(unadjusted: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons whose p-values are adjusted for the number of comparisons (Holm)."""
     p_values = holm([pair.gap.p_value for pair in unadjusted]).tolist()
     return [replace(pair, p_value=p) for pair, p in zip(unadjusted, p_values, strict=True)]
@@ -321,13 +321,13 @@ def numbers_of(
 def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
     """Return the `Number` of a quantity, such as a ratio, given the estimate of its logarithm."""
     p_value = _p_value(log, *log_range(at_least, at_most))
-    value, low, high = (_bounded_exp(x) for x in (log.value, log.low, log.high))
+    value, low, high = (_exp_or_infinity(x) for x in (log.value, log.low, log.high))
     if at_least <= 0.0:
         at_least = -math.inf
     return Number(name, value, low, high, p_value, at_least, at_most)
 
 
-def known_number(
+def exact_number(
     name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
 ) -> Number:
     """Return the `Number` of a value that is known without error, such as a count."""
@@ -335,21 +335,21 @@ def known_number(
     return Number(name, exact_value, exact_value, exact_value, None, at_least, at_most)
 
 
-def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
+def trim_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
     """Return all numbers, or of more than 50 only `highlights`, those that the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
-def judge_exceptions(exceptions: Sequence[Number], replications: int) -> Finding:
+def judge_counterexamples(exceptions: Sequence[Number], replications: int) -> Finding:
     """Judge a claim about every replication, given counts of replications that contradict it."""
     positive_counts = [number for number in exceptions if number.value][:MOST_SHOWN]
     if not positive_counts:
         detail = f"so in all of {replications:,} replications"
-        return Finding("holds", detail, limit_numbers(exceptions, []))
+        return Finding("holds", detail, trim_numbers(exceptions, []))
     detail = "; ".join(
         f"{number.name}: {number.value:,.0f} of {replications:,}" for number in positive_counts
     )
-    return Finding("does not hold", detail, limit_numbers(exceptions, positive_counts))
+    return Finding("does not hold", detail, trim_numbers(exceptions, positive_counts))
 
 
 def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
@@ -367,7 +367,7 @@ def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
     return None
 
 
-def _bounded_exp(x: float) -> float:
+def _exp_or_infinity(x: float) -> float:
     """Return the exponential of a number; it is infinite where it would overflow."""
     return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
 
@@ -378,31 +378,31 @@ Ranges = list[tuple[int | None, float, float]]
 """Each round, None for the last, with both ends of its range; an open end is infinite."""
 
 
-def check_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
+def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
     """Refuse an empty range, a range open at both ends, and a list of other than `count` ends."""
     for name, end in ((low_name, low), (high_name, high)):
         if isinstance(end, list) and len(end) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
     if low is None and high is None:
         raise ValueError(f"{low_name} or {high_name} must be given")
-    for _, floor, ceiling in each_range([None] * count, low, high):
+    for _, floor, ceiling in ranges_at([None] * count, low, high):
         if ceiling < floor:
             raise ValueError(f"{high_name} must be at least {low_name}, {floor:g}, got {ceiling:g}")
 
 
-def one_for_each(value: object, count: int) -> list[Any]:
+def repeat_value(value: object, count: int) -> list[Any]:
     """Return a list unchanged, and any other value as a list that repeats it `count` times."""
     return value if isinstance(value, list) else [value] * count
 
 
-def each_range(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
+def ranges_at(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
     """Return each round, by default only the last, with its range."""
     rounds = rounds or [None]
-    ends = [one_for_each(end, len(rounds)) for end in (low, high)]
-    return [(t, *ends_or_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
+    ends = [repeat_value(end, len(rounds)) for end in (low, high)]
+    return [(t, *fill_open_ends(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
-def ends_or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
+def fill_open_ends(low: float | None, high: float | None) -> tuple[float, float]:
     """Return the ends of a range; an end that is None becomes infinite."""
     return -math.inf if low is None else low, math.inf if high is None else high
 
@@ -412,12 +412,12 @@ def log_range(low: float, high: float) -> tuple[float, float]:
     return math.log(low) if low > 0.0 else -math.inf, math.log(high)
 
 
-def format_claimed(low: float, high: float) -> str:
+def bracket_range(low: float, high: float) -> str:
     """Return a claimed range in brackets, for the text of a verdict."""
-    return f" (claimed: {format_range(low, high)})"
+    return f" (claimed: {describe_range(low, high)})"
 
 
-def format_range(low: float, high: float) -> str:
+def describe_range(low: float, high: float) -> str:
     """Return a claimed range in words."""
     if math.isinf(high):
         return f"at least {format_estimate(low)}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyhole.pages.interval_strip import IntervalStrip
-from keyhole.papers.claims.statistics import format_range
+from keyhole.papers.claims.statistics import describe_range
 from keyhole.papers.report import judged_entry
 from keyhole.papers.verdicts import VERBS, Number, Status, Verdict, counts
 
@@ -35,7 +35,7 @@ def draw_deciding_number(verdict: Verdict, number: Number) -> IntervalStrip:
         at_most=number.at_most,
         status=verdict.status,
         alt=format_verdict_number(number),
-        captions=(str(number).partition(" [")[0], format_range(number.at_least, number.at_most)),
+        captions=(str(number).partition(" [")[0], describe_range(number.at_least, number.at_most)),
     )
 
 
@@ -43,7 +43,7 @@ def format_verdict_number(number: Number) -> str:
     """Return a number with its name, its interval, its claimed range and its p-value."""
     notes = []
     if number.is_ranged:
-        notes.append(f"claimed: {format_range(number.at_least, number.at_most)}")
+        notes.append(f"claimed: {describe_range(number.at_least, number.at_most)}")
     if number.p_value is not None:
         notes.append(f"p = {number.p_value:.2g}")
     text = f"{number.name}: {number}"

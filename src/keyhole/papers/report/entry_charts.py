@@ -48,7 +48,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
     `id` begins the identifier of the chart.
     """
     curves = outcome.runs[problem].curves
-    bounds, references = _draw_bounds(outcome, problem, metric)
+    bounds, references = _bound_shapes(outcome, problem, metric)
     means = {label: float(curves.mean(label, metric)[-1]) for label in curves.labels}
     title = ""
     if len(outcome.runs) > 1:
@@ -59,7 +59,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
         anchor=f"{id}-{problem}-{metric}",
         title=title,
         caption=caption(curves, metric, None),
-        named=_choose_named(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
+        named=_choose_labels(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
         more=bounds,
     )
     files = [f"{problem}-{metric}.{suffix}" for suffix in FIGURE_KINDS]
@@ -80,7 +80,7 @@ def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) 
     return LineChart(
         id=f"chart-{stem}",
         x=Axis(title=declared.x_label, scale=declared.x_scale),
-        y=Axis(title=metric.title, scale=declared.mean_scale(points)),
+        y=Axis(title=metric.title, scale=declared.axis_scale(points)),
         curves=[
             *(estimates_curve(label, line) for label, line in points.items()),
             *_bound_curves(outcome, declared),
@@ -88,7 +88,7 @@ def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) 
         alt=f"{metric.title} against {declared.x_label}; at {first[-1][0]:g}: {means}.",
         caption=interval_caption(outcome.replications),
         title=declared.title,
-        named=_choose_named(outcome, {label: end.value for label, end in ends.items()}, metric),
+        named=_choose_labels(outcome, {label: end.value for label, end in ends.items()}, metric),
         files=[f"{stem}.{suffix}" for suffix in FIGURE_KINDS],
         among=[policy["label"] for policy in outcome.entry.policies],
     )
@@ -130,7 +130,7 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
     )
 
 
-def bounds_of(
+def bounds_by_name(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> dict[str, tuple[list[int], list[float]]]:
     """Return the bounds that claims name for a metric on a problem: rounds and values by name."""
@@ -152,7 +152,7 @@ def bounds_of(
     return bounds
 
 
-def _draw_bounds(
+def _bound_shapes(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> tuple[list[Curve], list[ReferenceLine]]:
     """Return bounds as curves; those that are constant or far above the means, as lines."""
@@ -161,7 +161,7 @@ def _draw_bounds(
     references = []
     if curves.metric(metric).drawn in ("mean", "from 0"):
         highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
-        for name, (rounds, values) in bounds_of(outcome, problem, metric).items():
+        for name, (rounds, values) in bounds_by_name(outcome, problem, metric).items():
             if len(set(values)) == 1 or max(values) > _FAR_ABOVE * highest:
                 references.append(ReferenceLine(value=values[-1], label=name))
             else:
@@ -170,7 +170,7 @@ def _draw_bounds(
     return lines, references
 
 
-def _choose_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
+def _choose_labels(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
     """Return the policies whose names a chart shows: those of the paper's claims, then the best.
 
     `means` are the means at the last point of each policy's curve.

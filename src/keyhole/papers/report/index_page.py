@@ -11,7 +11,7 @@ from typing import Final
 
 from keyhole.files import write_atomically
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, write_page
-from keyhole.papers.claims.statistics import format_range
+from keyhole.papers.claims.statistics import describe_range
 from keyhole.papers.entry import Entry
 from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
@@ -45,14 +45,14 @@ _ON_OURS: Final = "On set-ups of ours"
 _ABOUT_NO_PAPER: Final = "about no paper"
 
 
-def entry_of(verdict: Verdict) -> str:
+def entry_name(verdict: Verdict) -> str:
     """Return the name of the entry of a verdict."""
     return verdict.id.partition("/")[0]
 
 
 def claim_address(verdict: Verdict) -> str:
     """Return the link from the index to a claim on the page of its entry."""
-    return f"entries/{entry_of(verdict)}/report.html#{verdict.id}"
+    return f"entries/{entry_name(verdict)}/report.html#{verdict.id}"
 
 
 Bars = Sequence[tuple[str, Sequence[Verdict]]]
@@ -62,7 +62,7 @@ Bars = Sequence[tuple[str, Sequence[Verdict]]]
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
     """Return bars with a square for each claim; if the heading is empty, they have a legend."""
     counted_bars = [
-        (label, counts(bar), [list(group) for _, group in groupby(bar, entry_of)])
+        (label, counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
     ]
     return TemplateBlock(
@@ -152,10 +152,10 @@ class _Index:
         """Return a bar for each paper, and for entries about none; of one paper, for each entry."""
         if len(self.citations) == 1:
             headings = {outcome.entry.name: outcome.entry.heading for outcome in self.outcomes}
-            return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_of)]
+            return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_name)]
         bars: dict[str, list[Verdict]] = {paper: [] for paper in (*self.citations, "")}
         for verdict in verdicts:
-            bars[FILES[entry_of(verdict)].rpartition("/")[0]].append(verdict)
+            bars[FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_section(self) -> list[Section]:
@@ -169,7 +169,7 @@ class _Index:
                 in_brief=in_brief,
                 setups=SETUPS,
                 address=claim_address,
-                format_range=format_range,
+                describe_range=describe_range,
             )
             for verdicts, where, in_brief in (
                 (self.on_papers_setups, "On the papers' set-ups", False),

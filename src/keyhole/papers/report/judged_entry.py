@@ -146,7 +146,7 @@ _YES: Final[_Mark] = ("holds", "Yes.")
 _WEAKEST_FIRST: Final = (_NO, _NOT_DECIDED, _IN_PART, _MOSTLY, _YES)
 
 
-def entry_line(
+def line_below_answer(
     outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict], index_link: str
 ) -> TemplateBlock:
     """Return the small line below the answer of an entry.
@@ -158,7 +158,7 @@ def entry_line(
         about = f"{outcome.entry.title}. {about}"
     papers_verdicts = outcome.papers_verdicts
     return TemplateBlock(
-        "entry_line",
+        "line_below_answer",
         outcome=outcome,
         about=about,
         checks=counts(outcome.own_verdicts) if papers_verdicts else "",
@@ -181,10 +181,10 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
             text = f"No paper claims this. {checks}"
         return Answer(text)
     on_papers_setup, replicas = split_by_setup(deciding)
-    where = "" if on_papers_setup else f" on {setup_words(replicas)}"
+    where = "" if on_papers_setup else f" on {describe_setups(replicas)}"
     text = count_sentence(deciding, "The paper's", "claim", where)
     if on_papers_setup and replicas:
-        text += f" On {setup_words(replicas)}, of these: {counts(replicas)}."
+        text += f" On {describe_setups(replicas)}, of these: {counts(replicas)}."
     status, mark = _mark_of_setups(on_papers_setup or replicas, deciding)
     if is_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
@@ -208,8 +208,8 @@ def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdi
 
     Claims on set-ups of ours may weaken the mark. They raise it to no more than "In part.".
     """
-    papers_mark = answer_mark(on_papers_setup)
-    common_mark = answer_mark(verdicts)
+    papers_mark = answer_status(on_papers_setup)
+    common_mark = answer_status(verdicts)
     if _WEAKEST_FIRST.index(common_mark) <= _WEAKEST_FIRST.index(papers_mark):
         return common_mark
     return max(papers_mark, _IN_PART, key=_WEAKEST_FIRST.index)
@@ -224,7 +224,7 @@ def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) ->
     )
 
 
-def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
+def answer_status(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     """Return the status and the first word of an answer, by the rules in `rules.txt.j2`."""
     statuses = [verdict.status for verdict in verdicts]
     half = len(statuses) / 2
@@ -250,7 +250,7 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
     )
 
 
-def setup_words(verdicts: Sequence[Verdict]) -> str:
+def describe_setups(verdicts: Sequence[Verdict]) -> str:
     """Return the words for the set-ups of claims that are not judged on the paper's."""
     replica = all(verdict.setup == "replica" for verdict in verdicts)
     return "our replica of its set-up" if replica else "set-ups of ours"

@@ -70,7 +70,7 @@ def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
     return figure
 
 
-def _side_by_side(
+def _draw_side_by_side(
     draw: Callable[..., Axes], figure: Figure, problems: Problems, names: Sequence[str]
 ) -> None:
     """Draw a panel for each problem by the function `draw`."""
@@ -90,8 +90,8 @@ def _draw_refinement(figure: Figure, problems: Problems, names: Sequence[str]) -
 
 
 DRAWINGS: Final[dict[str, Panels]] = {
-    "resource.runs": partial(_side_by_side, draw_runs),
-    "resource.gains": partial(_side_by_side, draw_gains),
+    "resource.runs": partial(_draw_side_by_side, draw_runs),
+    "resource.gains": partial(_draw_side_by_side, draw_gains),
     "resource.refinement": _draw_refinement,
 }
 """The function that draws each of `DRAWING_NAMES`."""

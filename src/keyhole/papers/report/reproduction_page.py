@@ -87,7 +87,7 @@ class _EntryView:
 
     def answer(self) -> Sequence[PageBlock]:
         """Return the answer, and the small line below it."""
-        line = judged_entry.entry_line(self.outcome, self.verdicts, self.index_link)
+        line = judged_entry.line_below_answer(self.outcome, self.verdicts, self.index_link)
         return [judged_entry.entry_answer(self.outcome, self.verdicts), line]
 
     def figures(self) -> list[PageBlock]:
@@ -105,7 +105,7 @@ class _EntryView:
         on_papers_setup, replicas = split_by_setup(self.outcome.papers_verdicts)
         groups = {
             "The paper says": on_papers_setup,
-            f"The paper says; judged on {judged_entry.setup_words(replicas)}": replicas,
+            f"The paper says; judged on {judged_entry.describe_setups(replicas)}": replicas,
         }
         if not self.outcome.papers_verdicts:
             groups = {"Keyhole checks": self.outcome.own_verdicts}

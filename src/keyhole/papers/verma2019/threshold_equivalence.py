@@ -115,7 +115,7 @@ def best_allocation(
     return Finding(
         statistics.decide(supported=at_least <= share.low, contradicted=share.high < at_least),
         f"in {share.count:,} of {share.replications:,} replications {where}: {share}"
-        f"{statistics.format_claimed(at_least, np.inf)}",
+        f"{statistics.bracket_range(at_least, np.inf)}",
         (statistics.number_of(f"share of replications {where}", share, at_least),),
     )
 

@@ -142,8 +142,8 @@ class ProcessGroup(Mechanism):
     def count_left(self, main: int) -> int:
         """Return how many processes /proc shows; at least 1 if any is left in the group."""
         count = super().count_left(main)
-        if count == 0 and not _exists(main):
-            return int(_exists(-main))
+        if count == 0 and not _process_exists(main):
+            return int(_process_exists(-main))
         return count
 
     def kill(self, main: int) -> bool:
@@ -155,7 +155,7 @@ class ProcessGroup(Mechanism):
         return True
 
 
-def _exists(pid: int) -> bool:
+def _process_exists(pid: int) -> bool:
     """Return whether a process exists; for a negative number, whether the group has any."""
     try:
         os.kill(pid, 0)

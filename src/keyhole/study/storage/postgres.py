@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from keyhole.extras import missing_extra
+from keyhole.extras import missing_extra_error
 from keyhole.study.storage import schema, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.sqlite import Sqlite
@@ -54,7 +54,7 @@ class Postgres(store.Store):
             with FORK_LOCK.shared():  # a child must not inherit a half-imported module
                 import psycopg
         except ImportError as error:
-            raise missing_extra("postgres", "storage on PostgreSQL", error) from None
+            raise missing_extra_error("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg
         self._address = address
         self.failures = (psycopg.Error, OSError)

@@ -43,7 +43,7 @@ def file_identity(path: Path | str) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def find_status(path: Path | str) -> os.stat_result | None:
+def try_stat(path: Path | str) -> os.stat_result | None:
     """Return what `stat` says of a file; None if it is not there."""
     try:
         return os.stat(path)
@@ -116,7 +116,7 @@ class FileRecord(NamedTuple):
         return self[:3] == record[:3]
 
 
-class OpenFile:
+class FileWatch:
     """The identity and `stat` of a database file, as a connection last saw them.
 
     If the log is removed, or its file replaced, SQLite goes on with the old log, and all that it
@@ -203,12 +203,12 @@ class OpenFile:
 
     def _log_identities(self) -> list[tuple[int, int] | None]:
         """Return the identities of `-wal` and `-shm`; None for one that is not there."""
-        statuses = map(find_status, self._log_names)
+        statuses = map(try_stat, self._log_names)
         return [status and (status.st_dev, status.st_ino) for status in statuses]
 
     def log_size(self) -> int | None:
         """Return the size of the write-ahead log in bytes; None if there is none."""
-        status = find_status(self._log_names[0])
+        status = try_stat(self._log_names[0])
         return status and status.st_size
 
     def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
@@ -230,7 +230,7 @@ class OpenFile:
 
     def is_replaced(self) -> bool:
         """Return whether the name belongs to another file by now, or the log to another file."""
-        status = find_status(self._name)
+        status = try_stat(self._name)
         if status is None:
             return False
         if self.identity != (status.st_dev, status.st_ino):
@@ -254,7 +254,7 @@ class OpenFile:
         is_as_left = last_record is None or last_record.has_same_file(self._read_record())
         return is_as_left or not self.log_size()
 
-    def explain_mixture(self, find_damage: Callable[[Path], str]) -> str:
+    def explain_misfit(self, find_damage: Callable[[Path], str]) -> str:
         """Return why the file cannot be used with the log beside it; the caller holds the lock.
 
         If the file was replaced beside the same log, it is refused without being read. Any other

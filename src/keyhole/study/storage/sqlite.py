@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.replaced_file_check import WHY_REPLACED, LogReplacedError, OpenFile
+from keyhole.study.storage.replaced_file_check import WHY_REPLACED, FileWatch, LogReplacedError
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
 from keyhole.validate import short_repr
 
@@ -47,7 +47,7 @@ _CONDITIONS: Final = (
 )
 
 
-def has_queues() -> bool:
+def has_flock() -> bool:
     """Return whether the operating system has `flock`."""
     return fcntl is not None
 
@@ -261,7 +261,7 @@ class Sqlite(store.Store):
         # attempt.
         if (db := self._db) is None:
             return
-        if self._immutable_stamp is None and has_queues():
+        if self._immutable_stamp is None and has_flock():
             try:
                 may_write = self._file.fits_log() and sqlite_connection.has_disk_space(db)
                 if self._file.is_replaced():
@@ -364,7 +364,7 @@ class Sqlite(store.Store):
                 is_as_before = error.is_as_before
                 sqlite_connection.refuse_file(self.path, str(error), is_as_before=is_as_before)
             self._refuse_file(str(error))
-        if self._immutable_stamp is not None or not has_queues():
+        if self._immutable_stamp is not None or not has_flock():
             return True
         if is_unchanged and (file.is_recorded or not has_queue_lock):
             return True
@@ -372,7 +372,7 @@ class Sqlite(store.Store):
             if not (has_queue_lock or self._try_lock_queue()):
                 return True  # a writer is at work; the next call compares again
             try:
-                if why := file.explain_mixture(sqlite_connection.find_damage):
+                if why := file.explain_misfit(sqlite_connection.find_damage):
                     sqlite_connection.refuse_file(self.path, why, is_as_before=False)
                     self._refuse_file(why)
             finally:
@@ -383,7 +383,7 @@ class Sqlite(store.Store):
                 return False
         return file.accept(self._queue if has_queue_lock else None)
 
-    def _rewrite_file(self, file: OpenFile, queue: int) -> None:
+    def _rewrite_file(self, file: FileWatch, queue: int) -> None:
         """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
         # SQLite believes that part of the log is in the file already, though the file may be
         # another one. VACUUM writes every page through the log again.
@@ -412,7 +412,7 @@ class Sqlite(store.Store):
         """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):
-                if self._identity not in (None, OpenFile(self.path).identity):
+                if self._identity not in (None, FileWatch(self.path).identity):
                     self._refuse_file(WHY_REPLACED)
             try:
                 sqlite_connection.check_file(self.path)
@@ -447,7 +447,7 @@ class Sqlite(store.Store):
         """Connect to the file."""
         db = sqlite_connection.connect(self.path, uri_query)
         try:
-            self._file = OpenFile(self.path)  # before anything is read: it may be replaced now
+            self._file = FileWatch(self.path)  # before anything is read: it may be replaced now
         except BaseException:
             db.close()
             raise
@@ -459,7 +459,7 @@ class Sqlite(store.Store):
             db.execute(f"PRAGMA synchronous = {level}")
             db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
             db.execute("PRAGMA secure_delete = ON")  # metadata that is erased is overwritten
-            if has_queues():  # checkpoints are then ours: see `_is_file_unchanged`
+            if has_flock():  # checkpoints are then ours: see `_is_file_unchanged`
                 db.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:
             self._disconnect()
@@ -487,7 +487,7 @@ class Sqlite(store.Store):
 
     def _lock_queue(self) -> None:
         """Wait for the writers' lock."""
-        if has_queues():
+        if has_flock():
             fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX)
 
     def _try_lock_queue(self) -> bool:

@@ -25,8 +25,8 @@ from keyhole.study.storage import schema
 from keyhole.study.storage.replaced_file_check import (
     explain_hard_links,
     file_identity,
-    find_status,
     share_with_group,
+    try_stat,
 )
 from keyhole.study.storage.store import Row, digest_of_definition, explain_damage
 
@@ -193,17 +193,17 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     # Where there is no log SQLite makes one, also for a reader. A writer could not write to a
     # reader's log, so it is not used, and the reader removes it.
     log = Path(f"{db.path}-wal")
-    status_before = find_status(log)
+    status_before = try_stat(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except _READ_ERRORS as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
             raise  # other errors: the caller's next statement raises the same
-    status_after = find_status(log)
+    status_after = try_stat(log)
     if status_after and not status_after.st_size:
         if is_reader and status_after.st_uid == os.geteuid():
             for path in (log, Path(f"{db.path}-shm")):
-                if (status := find_status(path)) and status.st_uid == status_after.st_uid:
+                if (status := try_stat(path)) and status.st_uid == status_after.st_uid:
                     path.unlink(missing_ok=True)
             status_after = None
         elif not is_reader and not has_access(log, os.W_OK):
@@ -215,7 +215,7 @@ def _open_log(db: Connection, is_reader: bool) -> None:
 
 def _is_emptied(path: Path) -> bool:
     """Return whether the file is empty and its log is not, as when a copy is being put there."""
-    log = find_status(f"{path}-wal")
+    log = try_stat(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of programs that have it open.
     return not path.stat().st_size and log is not None and log.st_size > 0
 

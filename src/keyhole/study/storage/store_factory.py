@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from keyhole.files import errors_with_path, flush_folder, folder_lock
+from keyhole.files import add_path_to_errors, flush_folder, folder_lock
 from keyhole.study.storage.postgres import Postgres
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
@@ -108,13 +108,13 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     >>> folder.cleanup()
     """
     path = Path(os.path.abspath(path))
-    _check_new(path)
+    _refuse_existing_path(path)
     _remove_drafts(path)
     # The draft is renamed once it is complete, so that a backup that is killed leaves no file at
     # `path`. Its folder is locked meanwhile, since the next backup removes drafts in folders that
     # are not locked.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    with errors_with_path(path):
+    with add_path_to_errors(path):
         folder.mkdir()
     try:
         with folder_lock(folder):
@@ -123,7 +123,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
                 store.copy(draft)
             with closing(open_store(draft, make=False)) as copy:
                 names = [name for name, _ in copy.studies()]
-            _check_new(path)
+            _refuse_existing_path(path)
             draft.rename(path)
     finally:
         shutil.rmtree(folder)
@@ -131,7 +131,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     return names
 
 
-def _check_new(path: Path) -> None:
+def _refuse_existing_path(path: Path) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"path must be in an existing folder, got {path}")
     if path.exists() or path.is_symlink():
