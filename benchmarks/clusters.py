@@ -19,7 +19,7 @@ from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.dask import Dask
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.simulation_job import SimulationJob
 from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import APT, LSA, Problem
 

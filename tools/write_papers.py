@@ -155,7 +155,7 @@ def coverage(folder: str) -> str:
         covers = ", ".join([*entries, *function]) or "not covered"
         why = f" ({escape(item.why.rstrip('.'))})" if item.why else ""
         lines.append(f"- {escape(item.name)}: {escape(item.says)} {covers}{why}")
-    kinds = Counter(item.covered for item in items)
+    kinds = Counter(item.coverage for item in items)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("by entries", "by tests", "not"))
     return COVERAGE.format(counts=counts, items="\n".join(lines))
 

@@ -173,7 +173,7 @@ def row(summary) -> str:
         f"{summary.title} ({len(summary.problems)} problems)",
         recommendation(summary),
         next_best(summary),
-        f"{TIMES} {format_ratio(best.worst_run)}",
+        f"{TIMES} {format_ratio(best.worst_ratio)}",
         linear_runs(summary, best),
         behind(summary, best),
     ]

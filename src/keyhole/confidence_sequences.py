@@ -174,12 +174,12 @@ class BetaMixture:
         if not _END_ERROR < outside < 1.0 - _END_ERROR:
             return outside
         inside = self.total / self.count
-        excess = self._excess(outside)
-        lack = self._excess(inside)
+        excess = self._excess_evidence(outside)
+        lack = self._excess_evidence(inside)
         moved_end = ""
         while excess > 0.0 and abs(outside - inside) > _END_ERROR:
             mean = inside - lack * (outside - inside) / (excess - lack)
-            value = self._excess(mean)
+            value = self._excess_evidence(mean)
             if value == 0.0:
                 return mean
             if value > 0.0:
@@ -196,7 +196,7 @@ class BetaMixture:
                 moved_end = "inside"
         return outside
 
-    def _excess(self, mean: float) -> float:
+    def _excess_evidence(self, mean: float) -> float:
         """Return the log evidence against a mean, less the ln(1 / alpha) that excludes it."""
         evidence = log_evidence_against(self._histogram, 0, float(self.count), self.total, mean)
         return evidence + math.log(self.alpha)

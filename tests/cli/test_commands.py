@@ -302,7 +302,7 @@ def test_reproduce_lists_what_there_is(keyhole):
 
 
 def test_lists_wait_for_no_compiler():
-    code = "import sys, keyhole.cli.app, keyhole.cli.reproductions; print(*sys.modules)"
+    code = "import sys, keyhole.cli.app, keyhole.cli.verdict_output; print(*sys.modules)"
     command = [sys.executable, "-c", code]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "keyhole.papers.entry_files" in loaded

@@ -13,7 +13,7 @@ from keyhole.contract.policy import parameter
 from keyhole.contract.state_arrays import float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.streams import uniform
-from keyhole.play.policy_simulation_job import digest_parts
+from keyhole.play.simulation_job import digest_parts
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling

@@ -1,7 +1,7 @@
 import pytest
 
 from keyhole.experiment import Spec, run
-from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.simulation_job import SimulationJob
 
 TEXT = """
 name = "small"

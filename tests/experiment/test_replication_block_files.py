@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from keyhole.experiment.result_cache import merge_blocks, read_blocks, write_block
-from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.simulation_job import SimulationJob
 
 JOB = SimulationJob(SimpleNamespace(metrics=("regret",), checkpoints=(1,)), "policy", 8)
 vars(JOB)["digest"] = "plan"

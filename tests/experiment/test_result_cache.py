@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import keyhole.play.policy_simulation_job
+import keyhole.play.simulation_job
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.result_cache import ResultCache
 
@@ -24,13 +24,13 @@ def spec(**changes):
 @pytest.fixture
 def played(monkeypatch):
     """Return the labels, checkpoints and replications of all that is played."""
-    seen, play = [], keyhole.play.policy_simulation_job.simulate_replications
+    seen, play = [], keyhole.play.simulation_job.simulate_replications
 
     def counted(self, label, part, **kwargs):
         seen.append((repr(self.policies[label]), self.checkpoints, len(part)))
         return play(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", counted)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", counted)
     return seen
 
 
@@ -91,9 +91,9 @@ def test_a_cached_block_is_not_simulated_again(tmp_path, played):
 def test_rounds_that_are_shared_are_counted_once(tmp_path):
     one, other = spec(checkpoints=[60]), spec(name="two", checkpoints=[20, 60])
     cache = ResultCache(tmp_path, [one, other])
-    assert cache.rounds("one", "LSA(alpha=1.35)") == 20 * 60
-    assert cache.rounds("two", "LSA(alpha=1.35)") == 0
-    assert cache.rounds("one", "told") == 20 * (20 + 60)  # once for each budget of both
+    assert cache.rounds_to_simulate("one", "LSA(alpha=1.35)") == 20 * 60
+    assert cache.rounds_to_simulate("two", "LSA(alpha=1.35)") == 0
+    assert cache.rounds_to_simulate("one", "told") == 20 * (20 + 60)  # once for each budget of both
 
 
 def test_what_takes_longer_is_played_for_itself(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import keyhole.clusters.cluster
 import keyhole.experiment.runner
 import keyhole.files
-import keyhole.play.policy_simulation_job
+import keyhole.play.simulation_job
 from keyhole import simulate
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
@@ -49,7 +49,7 @@ def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small
 
 def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
     before = content(finished)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     run(Spec.from_text(text), finished)
     assert content(finished) == before
 
@@ -58,7 +58,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     played = []
-    real = keyhole.play.policy_simulation_job.simulate_replications
+    real = keyhole.play.simulation_job.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append((label, part.start))
@@ -66,7 +66,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", failing)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
@@ -160,8 +160,8 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
             "spaced_checkpoints",
             lambda table, first, horizon: (25, 60),
         ),
-        (keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"]),
-        (keyhole.play.policy_simulation_job, "compiled_packages_digest", lambda: "0"),
+        (keyhole.play.simulation_job, "compiler_versions", lambda: ["0"]),
+        (keyhole.play.simulation_job, "compiled_packages_digest", lambda: "0"),
         (ENVIRONMENT, "metrics", ENVIRONMENT.metrics[::-1]),
     ],
     ids=[
@@ -199,13 +199,13 @@ def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
     monkeypatch.setattr(keyhole.experiment.runner, name, other)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "compiler_versions", lambda: ["0"])
+    monkeypatch.setattr(keyhole.play.simulation_job, "compiler_versions", lambda: ["0"])
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "compiled_packages_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.play.simulation_job, "compiled_packages_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 
@@ -273,7 +273,7 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 
 
 SCRIPT = """
-import sys, keyhole.play.policy_simulation_job as jobs
+import sys, keyhole.play.simulation_job as jobs
 from keyhole.experiment import Spec, run
 jobs.FIRST_ROUNDS, jobs._BLOCK_SECONDS = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import keyhole.experiment.runner
-import keyhole.play.policy_simulation_job
+import keyhole.play.simulation_job
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.forecast import forecast
 from keyhole.experiment.run_folder import RESULTS, write_provenance
@@ -51,20 +51,20 @@ def grid(tmp_path_factory):
 @pytest.fixture
 def played(monkeypatch):
     """Return the policies and problems that are played, as they are."""
-    seen, play = [], keyhole.play.policy_simulation_job.simulate_replications
+    seen, play = [], keyhole.play.simulation_job.simulate_replications
 
     def counted(self, label, part, **kwargs):
         seen.append((repr(self.policies[label]), repr(self.problem), part))
         return play(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", counted)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", counted)
     return seen
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 8 * 60)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr(keyhole.play.simulation_job, "FIRST_ROUNDS", 8 * 60)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_BLOCK_SECONDS", 0.0)
 
 
 def content(folder):
@@ -150,7 +150,7 @@ def test_threads_and_blocks_leave_the_same_bytes(grid, tmp_path, small_blocks, t
 
 @pytest.mark.parametrize("after", [0, 3, 5])
 def test_a_grid_goes_on_where_it_was_interrupted(grid, tmp_path, monkeypatch, played, after):
-    counted = keyhole.play.policy_simulation_job.simulate_replications
+    counted = keyhole.play.simulation_job.simulate_replications
 
     def failing(self, label, part, **kwargs):
         if len(played) == after:
@@ -158,7 +158,7 @@ def test_a_grid_goes_on_where_it_was_interrupted(grid, tmp_path, monkeypatch, pl
         return counted(self, label, part, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", failing)
+        patch.setattr(keyhole.play.simulation_job, "simulate_replications", failing)
         with pytest.raises(KeyboardInterrupt):
             run(Spec.from_text(TEXT), tmp_path / "run")
     with pytest.raises(ValueError, match="not finished"):

@@ -20,10 +20,10 @@ def claimed_range(block):
 
 def test_the_interval_is_drawn_against_its_limit():
     one = strip(at_most=10)
-    assert (one.line, one.dot, one.limits) == ((8, 102), 55, [102])
+    assert (one.interval_pixels, one.value_pixel, one.claimed_end_pixels) == ((8, 102), 55, [102])
     assert claimed_range(one) == [(0, 102)]
     both = strip(at_least=0, at_most=5)
-    assert both.limits == [8, 55]
+    assert both.claimed_end_pixels == [8, 55]
     assert claimed_range(both) == [(8, 47)]
     assert claimed_range(strip(at_least=5)) == [(55, 55)]
     assert claimed_range(strip()) == []
@@ -31,16 +31,20 @@ def test_the_interval_is_drawn_against_its_limit():
 
 def test_everything_lies_within():
     one = strip(value=0, low=-1, high=1, at_least=-100, at_most=100)
-    assert one.limits == [8, 102]
-    assert 8 < one.line[0] < one.dot < one.line[1] < 102
+    assert one.claimed_end_pixels == [8, 102]
+    assert 8 < one.interval_pixels[0] < one.value_pixel < one.interval_pixels[1] < 102
 
 
 def test_what_is_unknown_or_infinite():
     unknown = strip(math.nan, math.nan, math.nan, at_most=1)
-    assert (unknown.line, unknown.dot, unknown.limits) == (None, None, [55])
-    assert strip(1, -math.inf, math.inf, at_most=2).line == (0, 110)
-    assert strip(math.nan, math.nan, math.nan).limits == []
-    assert strip(3, 3, 3).line == (55, 55)
+    assert (unknown.interval_pixels, unknown.value_pixel, unknown.claimed_end_pixels) == (
+        None,
+        None,
+        [55],
+    )
+    assert strip(1, -math.inf, math.inf, at_most=2).interval_pixels == (0, 110)
+    assert strip(math.nan, math.nan, math.nan).claimed_end_pixels == []
+    assert strip(3, 3, 3).interval_pixels == (55, 55)
 
 
 @pytest.mark.parametrize("status", ["holds", "undecided", "does not hold"])

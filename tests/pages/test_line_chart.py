@@ -125,11 +125,11 @@ def test_names_that_do_not_fit_stay_grey():
     curves = [curve(f"P{number}", [1, 1, 1 + number / 1000]) for number in range(9)]
     block = chart(*curves, named=["P8", "P0"], y=Axis(title="y", low=0, high=2))
     assert set(names(block)) == {"P0", "P8"}
-    assert block.drawing.grey == [f"P{number}" for number in range(1, 8)]
+    assert block.drawing.grey_labels == [f"P{number}" for number in range(1, 8)]
     crowded = chart(*curves, y=Axis(title="y", low=0, high=2)).drawing
-    assert 0 < len(crowded.grey) < 9
-    assert "P0" not in crowded.grey  # the first has most weight
-    assert crowded.bottom_up[-1].curve.label == "P0"
+    assert 0 < len(crowded.grey_labels) < 9
+    assert "P0" not in crowded.grey_labels  # the first has most weight
+    assert crowded.lines_bottom_up[-1].curve.label == "P0"
 
 
 @given(st.lists(st.floats(-1e6, 1e6) | st.just(NAN), min_size=1, max_size=40), st.integers(60, 400))
@@ -158,7 +158,7 @@ def test_identical_curves_are_both_seen():
 
 def test_of_identical_curves_the_one_without_gaps_is_drawn_first():
     block = chart(curve(), curve("copy"), named=["copy", "LSA"])
-    assert [line.is_overlaid for line in block.drawing.bottom_up] == [False, True]
+    assert [line.is_overlaid for line in block.drawing.lines_bottom_up] == [False, True]
 
 
 def test_one_checkpoint_shows_points_with_intervals():
@@ -181,9 +181,9 @@ def test_intervals_of_one_checkpoint_stand_side_by_side():
 
 def test_the_last_label_of_an_axis_has_the_space_that_it_juts_out():
     wide = chart(curve(), x=Axis(title="round", low=0, high=10_000))
-    assert wide.drawing.tail_characters == 3.5  # half of "10,000"
+    assert wide.drawing.overhang_characters == 3.5  # half of "10,000"
     narrow = chart(curve(), x=Axis(title="round", low=0, high=11_999))
-    assert narrow.drawing.tail_characters == 0
+    assert narrow.drawing.overhang_characters == 0
 
 
 def test_a_phone_shows_every_second_label_of_a_crowded_axis():

@@ -8,7 +8,7 @@ import pytest
 
 import keyhole.clusters.cluster
 import keyhole.papers.reproduction
-import keyhole.play.policy_simulation_job
+import keyhole.play.simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
 from keyhole.papers import FILES, Entry, ReproducedEntries, reproduce, reproduce_all
@@ -157,7 +157,7 @@ def test_nothing_is_left_but_results(made):
 
 
 def test_a_second_call_simulates_nothing(made, few, plain_figures, monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, ReproducedEntries)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
@@ -254,7 +254,7 @@ def test_a_project_that_is_moved_is_resumed(tmp_path, plain_figures, monkeypatch
     old.rename(new)
     with pytest.raises(FileNotFoundError, match="belongs to an entry that was moved or removed"):
         report_again(new / "results")
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     again = reproduce(str(new / "mine.toml"), out=new / "results")
     assert again.verdicts == first.verdicts
     assert report_again(new / "results").verdicts == first.verdicts

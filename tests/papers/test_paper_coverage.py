@@ -12,7 +12,7 @@ from keyhole.cli.cite import bibliography
 from keyhole.contract.policy import Policy
 from keyhole.papers import FILES
 from keyhole.papers.entry_files import PAPERS
-from keyhole.papers.paper_coverage import Coverage, Item
+from keyhole.papers.paper_coverage import Coverage, PaperItem
 from tests.papers.conftest import entry_of
 
 COVERAGES = {paper: Coverage.load(paper) for paper in PAPERS}
@@ -91,21 +91,21 @@ def test_items_are_sentences(paper):
 
 def test_an_item_that_no_entry_covers_needs_a_reason():
     with pytest.raises(ValueError, match="why must be given for 'Lemma 1', which has no entries"):
-        Item(name="Lemma 1", says="It is so.", function="math.log")
+        PaperItem(name="Lemma 1", says="It is so.", function="math.log")
 
 
 def test_an_entry_covers_before_a_function_does():
-    item = Item(name="Lemma 1", says="It is so.", why="A device.")
-    assert item.covered == "not"
+    item = PaperItem(name="Lemma 1", says="It is so.", why="A device.")
+    assert item.coverage == "not"
     computed = item.model_copy(update={"function": "math.log"})
-    assert computed.covered == "by tests"
+    assert computed.coverage == "by tests"
     played = computed.model_copy(update={"entries": ["tao2019-setup1"]})
-    assert played.covered == "by entries"
+    assert played.coverage == "by entries"
 
 
 def test_an_entry_or_paper_that_is_not_there_is_refused_with_the_nearest():
     with pytest.raises(ValueError, match="did you mean 'tao2019-setup1'"):
-        Item(name="Figure 1", says="It is so.", entries=["tao2019-setup_1"])
+        PaperItem(name="Figure 1", says="It is so.", entries=["tao2019-setup_1"])
     with pytest.raises(ValueError, match="did you mean 'tao2019'"):
         Coverage.load("tao2018")
 

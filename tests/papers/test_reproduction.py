@@ -7,8 +7,8 @@ import pytest
 
 import keyhole.clusters.cluster
 import keyhole.papers.reproduction
-import keyhole.play.policy_simulation_job
 import keyhole.play.progress
+import keyhole.play.simulation_job
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
@@ -85,7 +85,7 @@ def test_runs_can_be_read_back(done):
 
 def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monkeypatch):
     out, played = tmp_path / "out", []
-    real = keyhole.play.policy_simulation_job.simulate_replications
+    real = keyhole.play.simulation_job.simulate_replications
 
     def failing(self, label, part, **kwargs):
         played.append(type(self.policies[label]).__name__)
@@ -93,7 +93,7 @@ def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monk
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", failing)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", failing)
     with pytest.raises(KeyboardInterrupt):
         reproduce("tiny", out=out, threads=1)
     again = reproduce("tiny", out=out, threads=1)
@@ -102,7 +102,7 @@ def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monk
 
 
 def test_a_second_reproduction_simulates_nothing(done, load, plain_figures, monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", None)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", None)
     assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
 
 
@@ -200,7 +200,7 @@ def make_small(patch):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """Return a small demo, and what its policies yielded."""
-    yielded, real = {}, keyhole.play.policy_simulation_job.simulate_replications
+    yielded, real = {}, keyhole.play.simulation_job.simulate_replications
 
     def kept(self, label, part, **kwargs):
         return yielded.setdefault((self.horizon, label, part), real(self, label, part, **kwargs))
@@ -208,7 +208,7 @@ def shown(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
         draw_nothing(patch)
-        patch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", kept)
+        patch.setattr(keyhole.play.simulation_job, "simulate_replications", kept)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1), yielded
 
 
@@ -233,7 +233,7 @@ def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
         played.append(label)
         return yielded[self.horizon, label, part]
 
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "simulate_replications", counted)
+    monkeypatch.setattr(keyhole.play.simulation_job, "simulate_replications", counted)
     assert demo(folder, threads=1).verdicts == shown.verdicts
     assert not played
     monkeypatch.setattr(keyhole.papers.reproduction, "run_digest", lambda spec: "of other code")

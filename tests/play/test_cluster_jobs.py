@@ -14,7 +14,7 @@ from keyhole import simulate
 from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.play.cluster_jobs import package_versions, run_on_cluster, run_task
 from keyhole.play.plan_pickling import pickle_plan
-from keyhole.play.policy_simulation_job import SimulationJob, plan_digest
+from keyhole.play.simulation_job import SimulationJob, plan_digest
 from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import LSA, UCBE, Problem, Uniform
 
@@ -92,7 +92,7 @@ def slow_part(*arguments):
 @pytest.fixture
 def clock(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "run_task", slow_part)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 1)
+    monkeypatch.setattr(keyhole.play.simulation_job, "FIRST_ROUNDS", 1)
 
 
 def no_keep(*_):

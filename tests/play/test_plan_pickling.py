@@ -11,7 +11,7 @@ import pytest
 from keyhole.distributions import CustomDistribution
 from keyhole.experiment import Spec
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
-from keyhole.play.policy_simulation_job import plan_digest
+from keyhole.play.simulation_job import plan_digest
 from keyhole.play.simulation_plan import Plan
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
@@ -42,7 +42,7 @@ FILES = {
     "script.py": """
         import sys
         import helpers
-        from keyhole.play.policy_simulation_job import plan_digest
+        from keyhole.play.simulation_job import plan_digest
         from keyhole.play.simulation_plan import Plan
         from keyhole.play.thread_executor import simulate_replications
         from keyhole.play.plan_pickling import pickle_plan
@@ -75,7 +75,7 @@ FILES = {
 AWAY = """
 import statistics
 import sys
-from keyhole.play.policy_simulation_job import plan_digest
+from keyhole.play.simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.thread_executor import simulate_replications
 
@@ -198,7 +198,7 @@ class Typed(Policy):
 from keyhole import simulate
 from keyhole.play.simulation_plan import Plan
 from keyhole.play.plan_pickling import pickle_plan
-from keyhole.play.policy_simulation_job import plan_digest
+from keyhole.play.simulation_job import plan_digest
 from keyhole.play.thread_executor import simulate_replications
 
 def packed(kind, name):
@@ -220,7 +220,7 @@ packed(inside(), sys.argv[2])
 """
 ELSEWHERE = """
 import sys
-from keyhole.play.policy_simulation_job import plan_digest
+from keyhole.play.simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
 from keyhole.play.thread_executor import simulate_replications
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from keyhole.play.policy_simulation_job import SimulationJob
+from keyhole.play.simulation_job import SimulationJob
 
 METRICS = ("regret", "pulls[0]", "pulls[1]")
 BLOCK = range(8, 13)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from keyhole import delayed, resource, semibandit, simulate, stochastic, threshold, thresholding
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.play.policy_simulation_job import digest_parts, json_digest
+from keyhole.play.simulation_job import digest_parts, json_digest
 from keyhole.play.simulation_plan import Plan
 from keyhole.stochastic import KLUCB, UCB1
 

@@ -23,7 +23,7 @@ def study(tmp_path):
 
 
 def counted(study):
-    counts = study._replica.summarize(lambda counts: counts)
+    counts = study._replica.read_counts(lambda counts: counts)
     state = study._replica.read(lambda state: (state.rounds, state.feedback_count, state.seq))
     assert (len(counts.asked), counts.feedback_count, counts.seq) == state
     assert list(counts.pending) == [decision.id for decision in study.pending]

@@ -186,7 +186,7 @@ def test_after_a_commit_that_failed_all_is_as_before(tmp_path, monkeypatch):
     with labels(tmp_path / "s.db") as study:
         first = study.ask()
         with monkeypatch.context() as patch:
-            patch.setattr(study._writer.store, "_add", full)
+            patch.setattr(study._writer.store, "_add_rows", full)
             for call in (study.ask, lambda: study.tell(first.id, 1), lambda: study.add_arm("d")):
                 with pytest.raises(StoreError, match="database or disk is full"):
                     call()
@@ -256,7 +256,7 @@ def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(study._writer.store, "_add", interrupted)
+            patch.setattr(study._writer.store, "_add_rows", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 study.ask()
         assert study.ask().arm == "a"

@@ -298,7 +298,7 @@ def test_a_failure_during_a_write_writes_no_log_into_a_copy(path, elsewhere):
 
     def fail(transaction):
         shutil.copyfile(elsewhere, path)
-        study._writer.store._drop()
+        study._writer.store._drop_connection()
         raise StoreError("as where the disk fails")
 
     with pytest.raises(StoreError, match="as where the disk fails"):

@@ -100,7 +100,7 @@ def bench(
     with folder_lock(folder):
         specs = {contest.spec.name: contest.spec for contest in contests}
         cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
-        _simulate(specs, cache, threads, progress)
+        _simulate_missing(specs, cache, threads, progress)
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step_name("measuring the time of a round")
@@ -110,7 +110,7 @@ def bench(
             keyhole=version("keyhole"),
             scale=scale,
             date=datetime.now(UTC).date().isoformat(),
-            command=_command(setting_names, scale, problems, policies, seed),
+            command=_rerun_command(setting_names, scale, problems, policies, seed),
             software=results_file.SoftwareRecord(**describe_software()),
             problems=[_problem_record(contest, cache, times) for contest in contests],
         )
@@ -120,7 +120,7 @@ def bench(
     return content
 
 
-def _command(
+def _rerun_command(
     settings: Iterable[str],
     scale: str,
     problems: Sequence[str],
@@ -156,7 +156,7 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
         pq.write_table(table, file)
 
 
-def _simulate(
+def _simulate_missing(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
     """Simulate what the cache lacks; show the time left, including that of compilation."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.play.policy_simulation_job import json_digest
+from keyhole.play.simulation_job import json_digest
 
 AnyProblem = Any
 """A problem of any setting: each function of `_LOSSES` uses attributes of one setting's."""

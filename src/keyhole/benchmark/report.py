@@ -40,10 +40,10 @@ _PROFILE_CAPTION: Final = (
 
 def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
     """Write ``report.html`` with the results of the benchmark; return the file."""
-    return write_page(Path(folder) / PAGE, _page(content))
+    return write_page(Path(folder) / PAGE, _make_page(content))
 
 
-def _page(content: BenchmarkFile) -> Page:
+def _make_page(content: BenchmarkFile) -> Page:
     summaries = summarize(content)
     ranked = [summary for summary in summaries if summary.ranked]
     situations = {(summary.setting, summary.situation) for summary in summaries}

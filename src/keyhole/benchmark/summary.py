@@ -52,7 +52,7 @@ class Standing:
         return float(np.exp(np.mean(np.log(self.ratios))))
 
     @property
-    def worst_run(self) -> float:
+    def worst_ratio(self) -> float:
         """The largest of `worst_ratios`."""
         return max(self.worst_ratios)
 
@@ -62,7 +62,7 @@ class Standing:
         return float(np.mean(self.ranks))
 
     @property
-    def firsts(self) -> int:
+    def first_places(self) -> int:
         """The number of problems on which no policy is clearly better."""
         return sum(rank == 1 for rank in self.ranks)
 
@@ -283,10 +283,10 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
         f"{standing.policy}{marks}",
         format_ratio(standing.ratio),
         format_ratio(max(standing.ratios)),
-        format_ratio(standing.worst_run),
+        format_ratio(standing.worst_ratio),
         # Yardsticks know what is unknown in practice, and so have no rank among the others.
         "" if standing.is_yardstick else f"{standing.rank:.1f}",
-        "" if standing.is_yardstick else f"{standing.firsts} of {played_count}",
+        "" if standing.is_yardstick else f"{standing.first_places} of {played_count}",
         format_share(standing.linear_share),
         f"{standing.nanoseconds:,.0f}",
     ]

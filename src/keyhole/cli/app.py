@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer import Argument, Option
 
-from keyhole.cli import bench, cite, init, new, reproductions, serve, study_read_commands, tune
+from keyhole.cli import bench, cite, init, new, serve, study_read_commands, tune, verdict_output
 from keyhole.cli.options import AsJson, AsLatex, On, Out, Quiet, Threads, Verbose, add_command
 from keyhole.cli.output import check_one_format, print_result
 from keyhole.extras import require_extra
@@ -118,8 +118,8 @@ def report(
 
     if is_reproduction(folder):
         result = report_again(folder)
-        reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
-        reproductions.exit_by_status(result.verdicts)  # which ends the command
+        verdict_output.print_verdicts(result, as_json=as_json, verbose=verbose)
+        verdict_output.exit_by_status(result.verdicts)  # which ends the command
     page = write_report(folder)
     print_result({"report": page}, f"report: {page}", as_json=as_json)
 
@@ -149,7 +149,7 @@ def reproduce(
     """Rerun published experiments and judge their claims."""
     check_one_format(as_json=as_json, as_latex=as_latex)
     if list_:
-        reproductions.show_entries(as_json=as_json)
+        verdict_output.show_entries(as_json=as_json)
         return
     from keyhole.clusters.cluster import check_cluster_address
 
@@ -173,12 +173,12 @@ def reproduce(
     else:
         result = papers.reproduce_all(paper=paper, progress=not quiet, **options)
     if as_latex:
-        reproductions.print_latex(result.parts)
+        verdict_output.print_latex(result.parts)
     elif isinstance(result, papers.Reproduction):
-        reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
+        verdict_output.print_verdicts(result, as_json=as_json, verbose=verbose)
     else:
-        reproductions.print_verdict_counts(result, as_json=as_json, verbose=verbose)
-    reproductions.exit_by_status(result.verdicts)
+        verdict_output.print_verdict_counts(result, as_json=as_json, verbose=verbose)
+    verdict_output.exit_by_status(result.verdicts)
 
 
 @add_command(app, "keyhole compile thresholding", "keyhole compile spec.toml", name="compile")
@@ -237,4 +237,4 @@ def demo(
     from keyhole import papers
 
     result = papers.demo(out or _DEMO, threads=threads, progress=not quiet)
-    reproductions.print_verdicts(result, as_json=as_json, verbose=verbose)
+    verdict_output.print_verdicts(result, as_json=as_json, verbose=verbose)

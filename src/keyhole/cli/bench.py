@@ -93,7 +93,7 @@ def _print_latex(summaries: "Sequence[SituationSummary]") -> None:
         bold = {
             (row, 0)
             for row, standing in enumerate(summary.standings)
-            if not standing.is_yardstick and standing.firsts == len(standing.ranks)
+            if not standing.is_yardstick and standing.first_places == len(standing.ranks)
         }
         typer.echo(latex_table(f"{table.caption}. {note}", table.head, table.rows, bold) + "\n")
         for problem in summary.problems:

@@ -127,11 +127,11 @@ def _ask_setting_file(
     template = _PACKAGE / setting / "starters" / f"{goal}{path.suffix}.tmpl"
     if goal == "study":
         question = "3. What do you choose among? Names, with commas between"
-        names = _ask("--arms", arms, question, _parse_arms)
-        return _fill(template, path, arms=_quote(names))
+        names = _ask_option("--arms", arms, question, _parse_arms)
+        return _fill_starter(template, path, arms=_quote(names))
     # The whole file is made from the answer: if the number does not suit the setting, the question
     # is asked again.
-    return _ask(
+    return _ask_option(
         "--horizon",
         horizon,
         "3. How many decisions are there?",
@@ -158,7 +158,7 @@ def _make_experiment(template: Path, answer: str, path: Path) -> str:
         raise ValueError(
             f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(answer)}"
         )
-    text = _fill(template, path, horizon=str(horizon))
+    text = _fill_starter(template, path, horizon=str(horizon))
     try:
         Spec.from_text(text, folder=path.parent)
     except ValueError as error:  # the cause is the horizon, since all else in the file is valid
@@ -179,10 +179,10 @@ def _ask_tune_spec(
     if commands:
         commands = [_check_command(command, path.parent.resolve()) for command in commands]
     else:
-        commands = [_ask("--command", None, question, check_command, note=note)]
-        while command := _ask("--command", None, question, check_command, optional=True):
+        commands = [_ask_option("--command", None, question, check_command, note=note)]
+        while command := _ask_option("--command", None, question, check_command, optional=True):
             commands.append(command)
-    seconds = _ask(
+    seconds = _ask_option(
         "--limit",
         limit,
         "3. When do you give up on it today? Such as 30s or 10m",
@@ -190,7 +190,7 @@ def _ask_tune_spec(
     )
     if pattern is None and not any("{instance}" in command for command in commands):
         return _make_tune_spec(commands, seconds, "", path)
-    return _ask(
+    return _ask_option(
         "--instances",
         pattern,
         "Which files is {instance}? A pattern such as cnf/*.cnf",
@@ -224,7 +224,7 @@ def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path:
         numbered_names = chain([program], (f"{program}-{number}" for number in count(2)))
         names.append(next(name for name in numbered_names if name not in names))
         arms.append(f"[[arm]]\nname = {_quote(names[-1])}\ncommand = {_quote(command)}\n")
-    text = _fill(
+    text = _fill_starter(
         Path(__file__).parent / "starters" / "tune.toml.tmpl",
         path,
         least=f"{limit / _LIMIT_RATIO:g}",
@@ -236,7 +236,7 @@ def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path:
     return text
 
 
-def _fill(template: Path, path: Path, **values: str) -> str:
+def _fill_starter(template: Path, path: Path, **values: str) -> str:
     file = _quote_argument(Path(path.name))
     if path.suffix == ".py":  # the name stands in a docstring there
         file = file.replace("\\", "\\\\").replace('"', '\\"')
@@ -270,10 +270,10 @@ def _ask_choice(option: str, word: str | None, question: str, choices: Mapping[s
             return names[int(text) - 1]
         return validate.check_choice(option, text, names)
 
-    return _ask(option, word, f"{question} A number or a word", parse, note="\n".join(lines))
+    return _ask_option(option, word, f"{question} A number or a word", parse, note="\n".join(lines))
 
 
-def _ask(
+def _ask_option(
     option: str,
     value: str | None,
     question: str,

@@ -23,7 +23,7 @@ _RUN: Final = "run"
 _DRY_RUN_COUNT: Final = 10
 
 
-class _Group(TyperGroup):
+class _DefaultRunGroup(TyperGroup):
     """A group of commands in which the name of a file stands for `run` with that file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -39,7 +39,7 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Group,
+    cls=_DefaultRunGroup,
     help="Tune commands and time limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
     "for --workers, --runs, --dry-run see keyhole tune run --help.",
     epilog=examples_epilog(

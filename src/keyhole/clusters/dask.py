@@ -109,7 +109,7 @@ def _connect(address: str) -> Client:
         raise ConnectionError("the program there does not answer as a scheduler does") from error
 
 
-def _call(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
+def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     """Call a pickled function."""
     import pickle
 
@@ -120,7 +120,7 @@ def _call(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
 
 # Dask pickles a function of __main__ by value. If it were pickled by name, a worker without Keyhole
 # could not unpickle it, and Dask would end that worker. So the task itself raises the ImportError.
-_call.__module__ = "__main__"
+_call_pickled.__module__ = "__main__"
 
 
 class Dask(Cluster):
@@ -165,7 +165,7 @@ class Dask(Cluster):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a task."""
-        return super().submit(_call, pickle.dumps(fn), *args, **kwargs)
+        return super().submit(_call_pickled, pickle.dumps(fn), *args, **kwargs)
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
         """Cancel tasks, unless the scheduler is lost and would not answer."""

@@ -15,8 +15,8 @@ from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import read_toml
 from keyhole.kernels.cache_files import cached_files
-from keyhole.play.policy_simulation_job import SimulationJob
 from keyhole.play.progress import WorkItem
+from keyhole.play.simulation_job import SimulationJob
 from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
 
 _SPAN: Final = 1.0  # seconds, of all samples together
@@ -192,7 +192,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
     for location, spec in specs.items():
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
-            rounds = cache.rounds(spec.name, label)
+            rounds = cache.rounds_to_simulate(spec.name, label)
             nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
             code_file = find_cache_file(plan_jobs(spec.plan, label)[0])

@@ -18,13 +18,13 @@ from keyhole.experiment.run_folder import is_finished
 from keyhole.experiment.spec import Spec
 from keyhole.files import write_atomically
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.policy_simulation_job import (
+from keyhole.play.progress import Report, progress_callback
+from keyhole.play.simulation_job import (
     SimulationJob,
     digest_parts,
     json_digest,
     run_locally,
 )
-from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_plan import Plan
 from keyhole.text_formatting import count_text
 
@@ -60,7 +60,7 @@ class ResultCache:
     def _job(self, key: str) -> SimulationJob:
         return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
-    def rounds(self, spec_name: str, label: str) -> int:
+    def rounds_to_simulate(self, spec_name: str, label: str) -> int:
         """Return how many rounds a spec simulates of a policy: 0 if an earlier spec does."""
         key = self._first_users.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds

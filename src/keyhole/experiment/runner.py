@@ -22,9 +22,9 @@ from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, points_writer, values_schema
 from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
-from keyhole.play.policy_simulation_job import digest_parts, json_digest
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Report, TotalProgress, print_step_name, progress_callback
+from keyhole.play.simulation_job import digest_parts, json_digest
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"

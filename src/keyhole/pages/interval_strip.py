@@ -24,7 +24,7 @@ class IntervalStrip:
     Examples
     --------
     >>> strip = IntervalStrip(value=1, low=0, high=2, at_least=0, status="holds", alt="1 [0, 2]")
-    >>> strip.limits, strip.line, strip.dot
+    >>> strip.claimed_end_pixels, strip.interval_pixels, strip.value_pixel
     ([8.0], (8.0, 102.0), 55.0)
     """
 
@@ -43,19 +43,19 @@ class IntervalStrip:
         return render_template(self.template, block=self).strip()
 
     @property
-    def limits(self) -> list[float]:
+    def claimed_end_pixels(self) -> list[float]:
         """The places of the claimed range's finite ends, in pixels from the left."""
         return [self.pixel(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
 
     @property
-    def line(self) -> tuple[float, float] | None:
+    def interval_pixels(self) -> tuple[float, float] | None:
         """The places of the interval's ends; None if there is no interval."""
         if math.isnan(self.low) or math.isnan(self.high):
             return None
         return self.pixel(self.low), self.pixel(self.high)
 
     @property
-    def dot(self) -> float | None:
+    def value_pixel(self) -> float | None:
         """The place of the value; None if it is unknown."""
         return self.pixel(self.value) if math.isfinite(self.value) else None
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
-    from keyhole.pages.chart_drawing import Drawing, DrawnLine
     from keyhole.pages.chart_plot import ScaleName
+    from keyhole.pages.line_chart_layout import Drawing, DrawnLine
 
 _PANEL_HEIGHT: Final = 170
 _MOST_CHARACTERS: Final = 22  # of a name at the end of a curve; its tooltip has the whole name
@@ -145,7 +145,7 @@ class LineChart:
     @cached_property
     def drawing(self) -> "Drawing":
         """The chart as shapes and texts."""
-        from keyhole.pages.chart_drawing import draw_chart  # Matplotlib's ticks take time to import
+        from keyhole.pages.line_chart_layout import draw_chart  # Matplotlib's ticks import slowly
 
         return draw_chart(self)
 
@@ -170,7 +170,7 @@ class ChartGrid:
     @cached_property
     def drawings(self) -> "list[Drawing]":
         """The charts as shapes and texts."""
-        from keyhole.pages.chart_drawing import draw_chart
+        from keyhole.pages.line_chart_layout import draw_chart
 
         return [draw_chart(chart, among=self.labels, height=self.height) for chart in self.charts]
 

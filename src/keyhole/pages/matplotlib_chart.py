@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_drawing import draw_references
 from keyhole.pages.chart_plot import Plot, Scale, ScaleName
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.line_chart_layout import draw_references
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_axis_label
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     entry_letters = max(len(label) for label in grid.labels) + _SAMPLE_LETTERS
     legend_columns = max(1, min(len(grid.labels), _LEGEND_LETTERS // entry_letters))
     legend_height = _LEGEND_LINE * (1 + math.ceil(len(grid.labels) / legend_columns))
-    titles = [_wrap(chart.title, _TITLE_LETTERS // columns) for chart in grid.charts]
+    titles = [_wrap_text(chart.title, _TITLE_LETTERS // columns) for chart in grid.charts]
     title_height = _TITLE_LINE * max(title.count("\n") for title in titles)
     height = (_PANEL_HEIGHT if columns > 1 else _WIDE_PANEL_HEIGHT) + title_height
     figure = figure_files.blank_figure(_WIDTH, height * rows + legend_height)
@@ -274,7 +274,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     # the horizontal axes.
     middle = (height * rows + _LEGEND_LINE) / (height * rows + legend_height) / 2
     text_style: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
-    heading = _wrap(shared_heading, int(_LETTERS_AN_INCH * height * rows))
+    heading = _wrap_text(shared_heading, int(_LETTERS_AN_INCH * height * rows))
     figure.supylabel(heading, y=middle, multialignment="center", **text_style)
     figure.supxlabel(grid.charts[0].x.heading, **text_style)
     # The lines of the legend are made here, since no panel need have lines of all policies.
@@ -289,7 +289,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     return figure
 
 
-def _wrap(text: str, letters: int) -> str:
+def _wrap_text(text: str, letters: int) -> str:
     """Break a text into lines of at most about this many letters, but not at " = "."""
     lines = wrap(text.replace(" = ", _TIE), letters, break_on_hyphens=False)
     return "\n".join(lines).replace(_TIE, " = ")

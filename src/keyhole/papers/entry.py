@@ -269,22 +269,22 @@ class Entry(TableModel):
     @classmethod
     def load(cls, name: str) -> Self:
         """Read a shipped entry by name."""
-        return cls._read(entry_files.entry_path(name), name)[0]
+        return cls._read_unchecked(entry_files.entry_path(name), name)[0]
 
     @classmethod
     def from_file(cls, folder: Path, file: str, name: str) -> Self:
         """Read and check a user's own entry, whose included files are in the same folder."""
         path = folder / file
-        entry, claims = cls._read(path, name)
+        entry, claims = cls._read_unchecked(path, name)
         entry._file = path
         try:
-            entry._check(claims)
+            entry._check_names(claims)
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         return entry
 
     @classmethod
-    def _read(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
+    def _read_unchecked(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
         """Return an entry, and each of its claims with its position; names are not checked yet.
 
         The check makes all problems, which takes seconds; tests check the shipped entries.
@@ -301,10 +301,10 @@ class Entry(TableModel):
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
 
-    def _check(self, claims: list[tuple[str, Claim]]) -> None:
+    def _check_names(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
         # A problem may take seconds to make (data, knapsacks), and many claims are about the same.
-        plans_of = cache(self._plans)
+        plans_of = cache(self._plans_by_scale)
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
@@ -324,7 +324,7 @@ class Entry(TableModel):
         for where, claim in claims:
             check_claim(where, claim, self.problems, plans_of)
 
-    def _plans(self, problem: str) -> dict[str, Plan]:
+    def _plans_by_scale(self, problem: str) -> dict[str, Plan]:
         """Return the experiments on a problem by scale."""
         try:
             return {scale: self.spec(problem, scale).plan for scale in self.scales}

@@ -44,7 +44,7 @@ class MetricKey(str):
     """The name of a metric of the problems."""
 
 
-class Round(int):
+class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
@@ -52,9 +52,9 @@ class Round(int):
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]
-Checkpoint = Annotated[int, AfterValidator(Round)]
+Checkpoint = Annotated[int, AfterValidator(CheckpointRound)]
 
-Name = ProblemKey | PolicyLabel | MetricKey | Round
+Name = ProblemKey | PolicyLabel | MetricKey | CheckpointRound
 _MOST_LISTED: Final = 12
 
 
@@ -84,7 +84,7 @@ def _check_name(path: str, name: Name, plan: Plan, where: str) -> None:
         check_choice(path, name, plan.policies)
     elif isinstance(name, MetricKey):
         check_choice(path, name, plan.metrics)
-    elif isinstance(name, Round) and name not in plan.checkpoints:
+    elif isinstance(name, CheckpointRound) and name not in plan.checkpoints:
         raise ValueError(
             f"{path} must be one of the checkpoints of {where}, "
             f"{_format_rounds(plan.checkpoints)}; got {name}"

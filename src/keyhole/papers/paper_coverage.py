@@ -13,7 +13,7 @@ from keyhole.validate import check_choice
 EntryName = Annotated[str, AfterValidator(lambda name: check_choice("entry", name, FILES))]
 
 
-class Item(TableModel):
+class PaperItem(TableModel):
     """A figure, table, numbered statement, comparison or number of a paper."""
 
     name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
@@ -30,7 +30,7 @@ class Item(TableModel):
         return self
 
     @property
-    def covered(self) -> Literal["by entries", "by tests", "not"]:
+    def coverage(self) -> Literal["by entries", "by tests", "not"]:
         """Whether entries cover the item, or only tests of its function, or nothing."""
         if self.entries:
             return "by entries"
@@ -52,7 +52,7 @@ class Coverage(TableModel):
     year: int
     venue: str
     arxiv: str = ""
-    items: Annotated[list[Item], Field(min_length=1)]
+    items: Annotated[list[PaperItem], Field(min_length=1)]
 
     @property
     def short_citation(self) -> str:

@@ -28,7 +28,7 @@ from keyhole.papers.report.reproduction_page import (
     write_reproduction,
     write_reproduction_page,
 )
-from keyhole.papers.verdicts import Verdict, counts, split_by_origin
+from keyhole.papers.verdicts import Verdict, format_counts, split_by_origin
 from keyhole.play.progress import print_step_name, track_total
 from keyhole.text_formatting import count_text
 from keyhole.validate import check_choice, check_distinct, check_line
@@ -80,7 +80,7 @@ def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
         f"{count_text(len(on_ours), 'claim')} of the papers on set-ups of ours": on_ours,
         f"{count_text(len(own_checks), 'check')} of Keyhole's own": own_checks,
     }
-    return tuple(f"{number}: {counts(group)}" for number, group in groups.items() if group)
+    return tuple(f"{number}: {format_counts(group)}" for number, group in groups.items() if group)
 
 
 def reproduce(
@@ -115,7 +115,7 @@ def reproduce(
     check_choice("scale", scale, SCALES)
     check_cluster_address(on, threads)
     marker = _entry_marker(entry, scale)
-    return _reproduce([entry], scale, Path(out), marker, threads, progress, on)
+    return _reproduce_entries([entry], scale, Path(out), marker, threads, progress, on)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -135,7 +135,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
             for key in entry.problems:
                 _remove_stale_run(folder / key, entry.spec(key, "paper"))
         _write_marker(folder / MARKER, marker)
-    return _reproduce(entries, "paper", folder, marker, threads, progress)
+    return _reproduce_entries(entries, "paper", folder, marker, threads, progress)
 
 
 def report_again(out: str | Path) -> Reproduction:
@@ -168,7 +168,7 @@ def is_reproduction(folder: str | Path) -> bool:
     return (Path(folder) / MARKER).is_file()
 
 
-def _reproduce(
+def _reproduce_entries(
     entries: Sequence[Entry],
     scale: str,
     folder: Path,
@@ -249,16 +249,16 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
     return write_reproduction(folder, outcomes, verdicts_by_id(beside.values()))
 
 
-def _judge_entry(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> JudgedEntry:
+def _judge_entry(entry: Entry, scale: str, run_folders: Mapping[str, RunFolder]) -> JudgedEntry:
     """Return an entry with the verdicts on its claims, given its finished runs by problem."""
     results = {}
-    for key, run_folder in runs.items():
+    for key, run_folder in run_folders.items():
         # A run folder has only results, but bounds need the problem and the policies.
         plan = entry.spec(key, scale).plan
         title = entry.problems[key].title
         results[key] = Result(title, plan.problem, run_folder.curves, plan.policies)
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
-    return JudgedEntry(entry, scale, dict(runs), verdicts)
+    return JudgedEntry(entry, scale, dict(run_folders), verdicts)
 
 
 def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str) -> Marker:

@@ -117,7 +117,7 @@ class Verdict:
         return f"{self.about}: {self.text}" if self.about else self.text
 
     @property
-    def cited(self) -> str:
+    def citation(self) -> str:
         """The origin, set-up, source and reading of the claim."""
         cited = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
         if self.reading:
@@ -133,7 +133,7 @@ VERBS: Final[dict[Status, tuple[str, str]]] = {
 """Words for one claim of a status, and for several."""
 
 
-def counts(verdicts: Sequence[Verdict]) -> str:
+def format_counts(verdicts: Sequence[Verdict]) -> str:
     """Return how many claims hold, are open, and do not hold: "4 hold, 1 is open"."""
     statuses = [verdict.status for verdict in verdicts]
     numbers = {status: statuses.count(status) for status in VERBS}

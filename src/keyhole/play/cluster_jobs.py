@@ -18,8 +18,8 @@ from keyhole.clusters import Cluster
 from keyhole.clusters.cluster import check_versions, make_wanted_check
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
-from keyhole.play.policy_simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.progress import Report
+from keyhole.play.simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.simulation_plan import Plan
 from keyhole.play.thread_executor import make_simulators, simulate_replications
 from keyhole.text_formatting import count_text

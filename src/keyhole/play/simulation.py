@@ -14,8 +14,8 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
-from keyhole.play.policy_simulation_job import SimulationJob, run_locally
 from keyhole.play.progress import Report, progress_callback
+from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors

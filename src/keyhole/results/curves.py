@@ -138,9 +138,9 @@ class Curves:
             The name of a metric.
         """
         check_choice("metric", metric, self.metrics)
-        return self._values[self._label(policy)][:, self.metrics.index(metric), :]
+        return self._values[self._find_label(policy)][:, self.metrics.index(metric), :]
 
-    def _label(self, policy: str | Policy) -> str:
+    def _find_label(self, policy: str | Policy) -> str:
         """Return the label of a policy, which is given as in `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
         # "LSA" is refused if it fits two labels, such as LSA(alpha=1) and LSA(alpha=2).

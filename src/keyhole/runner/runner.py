@@ -196,7 +196,7 @@ class Runner:
             raise OSError(f"mechanism must be one that works here, got {', '.join(refusals)}")
         self.mechanism = name
         self._helper: Helper | None = helper
-        self.description = _describe(self.mechanism, helper.has_exact_cpu, refusals)
+        self.description = _describe_guarantees(self.mechanism, helper.has_exact_cpu, refusals)
 
     def run(
         self,
@@ -263,12 +263,12 @@ class Runner:
             if self.closed:
                 raise ValueError("the runner must be open, got one that is closed")
             start = time.monotonic()
-            answer, printed = self._request(request, descriptors)
+            answer, printed = self._request_run(request, descriptors)
         # The answer has no seconds if they were not measured by the init of the run.
         fields = {"seconds": time.monotonic() - start} | answer
         return CommandResult(**fields, output=printed)
 
-    def _request(
+    def _request_run(
         self, request: dict[str, Any], passed: Sequence[int]
     ) -> tuple[dict[str, Any], bytes]:
         """Return the fields of a result, and the output; replace a helper that does not answer."""
@@ -307,7 +307,7 @@ class Runner:
         self.close()
 
 
-def _describe(mechanism: str, has_exact_cpu: bool, refusals: list[str]) -> str:
+def _describe_guarantees(mechanism: str, has_exact_cpu: bool, refusals: list[str]) -> str:
     """Return one sentence on what the runner guarantees on this system."""
     cpu = "exact" if has_exact_cpu else "sampled for programs that do not wait for their children"
     text = f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}"

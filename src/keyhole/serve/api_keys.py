@@ -61,17 +61,17 @@ class ApiKey:
         columns = {"id": self.id, "who": self.who, "right": self.right}
         return columns | {"studies": self.studies, "until" if self.until > 0 else "revoked": until}
 
-    def sees(self, study: str) -> bool:
+    def can_see(self, study: str) -> bool:
         """Return whether the key sees a study."""
         return fnmatchcase(study, self.studies)
 
-    def may(self, right: str) -> bool:
+    def has_right(self, right: str) -> bool:
         """Return whether the key has a right."""
         return RIGHTS.index(self.right) >= RIGHTS.index(right)
 
     def check_right(self, right: str) -> None:
         """Refuse a key without the right."""
-        if not self.may(right):
+        if not self.has_right(right):
             raise MissingRightError(f"the key must have the right {right}, got {self.right}")
 
 

@@ -123,7 +123,7 @@ class Service(Router):
             if key := cookies.get(web_pages.COOKIE):
                 headers.setdefault("authorization", f"Bearer {key}")
             request.key = await self.keys.find(headers)
-            if route.is_about_study and not request.key.sees(request.path["study"]):
+            if route.is_about_study and not request.key.can_see(request.path["study"]):
                 raise UnknownStudyError  # as if there were none
             request.key.check_right(route.right)
         if route.request is not None:

@@ -202,7 +202,7 @@ async def create_study(request: Request) -> object:
     name = check_line("name", table.get("name"))
     if name.strip() in ("", ".", ".."):  # programs leave such a part out of a path
         raise ValueError(f"name must not be '.', '..' or blank, got {short_repr(name)}")
-    if not request.key.sees(name):
+    if not request.key.can_see(name):
         # The answer does not show whether there is such a study.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
     async with AsyncStudy.create_from(request.service.settings.storage, table) as opened:

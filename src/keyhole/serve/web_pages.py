@@ -126,7 +126,7 @@ def _page_path(name: str) -> str:
 async def visible_names(request: "Request") -> list[str]:
     """Return the names of the studies that the key sees, oldest first."""
     names = await asyncio.to_thread(list_studies, request.service.settings.storage)
-    return [name for name in names if request.key.sees(name)]
+    return [name for name in names if request.key.can_see(name)]
 
 
 async def list_page(request: "Request") -> Response:
@@ -136,7 +136,7 @@ async def list_page(request: "Request") -> Response:
     if f"{COOKIE}=" in request.headers.get("cookie", ""):
         blocks.append(Form("/logout", "Log out"))
     sections = []
-    if request.key.may("admin"):
+    if request.key.has_right("admin"):
         sections.append(Section("create", "Create a study", [_CREATE_FORM]))
     return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
@@ -149,7 +149,7 @@ async def study_page(request: "Request") -> Response:
         return Response(status_code=204)
     page = await request.study.make_page()
     sections = list(page.sections)
-    if request.key.may("admin"):
+    if request.key.has_right("admin"):
         path = _page_path(request.path["study"])
         forms = [
             Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),

@@ -152,9 +152,9 @@ class AsyncStudy:
         except BaseException as error:
             outcomes = [error] * len(waiting)
         with suppress(RuntimeError):  # the event loop has ended
-            self._loop.call_soon_threadsafe(self._answer, waiting, outcomes)
+            self._loop.call_soon_threadsafe(self._deliver_outcomes, waiting, outcomes)
 
-    def _answer(self, waiting: list[_Waiting], outcomes: list[object]) -> None:
+    def _deliver_outcomes(self, waiting: list[_Waiting], outcomes: list[object]) -> None:
         """Hand out the outcomes of calls, and go on with the calls that came meanwhile."""
         for (future, _), outcome in zip(waiting, outcomes, strict=True):
             if future.done():

@@ -10,8 +10,8 @@
    (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
    latest before its next decision (`State.learn_batch`).
 5. Commit: all events are written together, with their digests, and the lock is released
-   (`Store.commit`). SQLite (`Sqlite._add`, `Sqlite._commit`) writes them to the `-wal`, and flushes
-   it unless `durability` is "process_crash".
+   (`Store.commit`). SQLite (`Sqlite._add_rows`, `Sqlite._commit`) writes them to the `-wal`, and
+   flushes it unless `durability` is "process_crash".
 6. Answer: each thread gets the result of its operation, or the error.
 
 Calls that only read use a replica of the state (`ReadOnlyReplica`), and wait for nobody.
@@ -412,7 +412,7 @@ class GroupCommit(CachedState):
             # Step 4: run. Operations load kernels: see `CachedState`.
             with FORK_LOCK.shared(self):
                 while not transaction.ends_group and (request := self._admit_next_request(group)):
-                    self._complete(request, transaction)
+                    self._run_request(request, transaction)
             # Step 5: the whole group has one commit, and so one flush to the disk. This is why
             # many threads get more done than one.
             self.store.commit(self.study_number, transaction.events, transaction.metadata)
@@ -440,7 +440,7 @@ class GroupCommit(CachedState):
                 return request
         return None
 
-    def _complete(self, request: _Request, transaction: Transaction) -> None:
+    def _run_request(self, request: _Request, transaction: Transaction) -> None:
         event_count = len(transaction.events)
         try:
             request.result = request.operation(transaction, *request.arguments)
@@ -489,7 +489,7 @@ class GroupCommit(CachedState):
             return
         self._state = state
 
-    def change(
+    def submit_change(
         self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
         """Run an operation that writes a change, even where the policy fails at the log."""

@@ -73,7 +73,7 @@ class EventFormatter:
             columns = {"decision": row.decision, "key": row.key}
             event_words |= {name: value for name, value in columns.items() if value}
             event_words |= event_kind.format_body(self.state, row, self._decision_row(row))
-            self._note(row)
+            self._remember(row)
             if row.seq in self.metadata:
                 event_words["metadata"] = json.loads(self.metadata[row.seq])
             return event_words
@@ -92,7 +92,7 @@ class EventFormatter:
         event_kind = events.KINDS[number]
         body = event_kind.pack_body(self.state, event_words, self._decision_row(row))
         row = row._replace(body=body)
-        self._note(row)
+        self._remember(row)
         return row
 
     def _decision_row(self, event: Row) -> bytes:
@@ -101,7 +101,7 @@ class EventFormatter:
             return b""
         return self.asked[event.decision]
 
-    def _note(self, event: Row) -> None:
+    def _remember(self, event: Row) -> None:
         """Keep what later events refer to: decisions and arms."""
         if event.kind == events.ASKED:
             self.asked[str(event.decision)] = self.state.row(event)

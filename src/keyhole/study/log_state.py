@@ -52,7 +52,7 @@ class RowCodec:
         self._struct = Struct(codes)
         self.size = self._struct.size
 
-    def cells(self, name: str) -> range:
+    def cell_range(self, name: str) -> range:
         """Return the positions of a value's numbers."""
         return next(range(begin, end) for column, begin, end, _ in self._columns if column == name)
 
@@ -133,7 +133,7 @@ class DecisionRowCodec:
         self._decision_begin = ROW_HEADER.size + self.context.size
         self.size = self._decision_begin + self.decision.size
         self.event_size = ROUND.size + self.size - ROW_HEADER.size + STREAM.size
-        self._arm_cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
+        self._arm_cells = [cell for name in arm_fields for cell in self.decision.cell_range(name)]
         self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]  # in a decision
 
     def event_body(

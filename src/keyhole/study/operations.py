@@ -288,7 +288,7 @@ def pending_decisions(state: State, limit: int | None = None) -> list[Decision]:
 def find_record(transaction: Transaction, decision: str | Decision) -> DecisionRecord:
     """Return a decision, and what has become of it."""
     state = transaction.state
-    id = _decision_id(decision)
+    id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
     last_event = decision_events[-1]
     row = state.pending.get(id) or state.row(decision_events[0])
@@ -363,7 +363,7 @@ def expire(transaction: Transaction, id: str) -> None:
 
 def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
     """Expire a decision that must be pending."""
-    id = _decision_id(decision)
+    id = _id_of_decision(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
         _find_events(transaction, id)
         raise errors.DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
@@ -403,14 +403,14 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
     return ""
 
 
-def _decision_id(decision: str | Decision) -> str:
+def _id_of_decision(decision: str | Decision) -> str:
     """Return the id of a decision; other values are returned for the caller to refuse."""
     return decision.id if isinstance(decision, Decision) else decision
 
 
 def check_id(decision: str | Decision) -> str:
     """Return the id of a decision; refuse what cannot be one."""
-    id = _decision_id(decision)
+    id = _id_of_decision(decision)
     if not events.is_decision_id(id):
         raise ValueError(
             f"an id must be that of a decision of this study, got {validate.short_repr(id)}"
@@ -423,7 +423,7 @@ def tell(
 ) -> None:
     """Record the feedback of a decision."""
     state = transaction.state
-    id = _decision_id(decision)
+    id = _id_of_decision(decision)
     # A reward counts only within the timeout. Asks expire overdue decisions, and without this an
     # overdue reward would count if nobody had asked since.
     if state.assumes_no_reward:
@@ -478,7 +478,7 @@ def correct(
 ) -> None:
     """Record feedback that replaces the feedback that was told of a decision."""
     state = transaction.state
-    id = _decision_id(decision)
+    id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
     if id in state.pending:
         raise ValueError(f"id must be of a decision that was told; {id} is pending: tell it")

@@ -49,7 +49,7 @@ class ReadOnlyReplica(CachedState):
 
     def read(self, query: Callable[[State], _Result]) -> _Result:
         """Return the result of `query` on the state after all durable events."""
-        with self._locked():
+        with self._hold_lock():
             try:
                 with FORK_LOCK.shared(self):
                     return query(self.catch_up(self.store.events_after))
@@ -58,14 +58,14 @@ class ReadOnlyReplica(CachedState):
                 raise
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         """Hold the lock of the connection, which must be open."""
         self._check_process()
         with self._lock:
             self._check_open()
             yield
 
-    def summarize(
+    def read_counts(
         self, query: Callable[[DecisionCounts], _Result], max_events: int | None = None
     ) -> _Result | None:
         """Return the result of `query` on the counts of all decisions.
@@ -73,7 +73,7 @@ class ReadOnlyReplica(CachedState):
         The result is None if more than `max_events` are yet to be read; by default all are read.
         Only the log is read, so the policy neither learns nor is compiled.
         """
-        with self._locked():
+        with self._hold_lock():
             self.store.check_not_replaced(self.study_number)
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
@@ -102,17 +102,17 @@ class ReadOnlyReplica(CachedState):
 
     def event_count(self) -> int:
         """Return the number of the last event."""
-        with self._locked():
+        with self._hold_lock():
             self.store.check_not_replaced(self.study_number)
             return self.store.last_seq(self.study_number)
 
     def metadata(self, *bounds: int) -> dict[int, str]:
         """Return the metadata of decisions, by the numbers of their events."""
-        with self._locked():
+        with self._hold_lock():
             return self.store.metadata(self.study_number, *bounds)
 
     def rows(self, after: int = 0, limit: int | None = None) -> list[Row]:
         """Return the log after event number `after`, at most `limit` events."""
-        with self._locked():
+        with self._hold_lock():
             self.store.check_not_replaced(self.study_number)
             return list(self.store.read(self.study_number, after, limit))

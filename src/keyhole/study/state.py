@@ -105,9 +105,9 @@ class PolicyState:
                 self._step = pending_step.compiled_pending_step(compiled, policy.setting)
         else:
             self._step = sibling._step
-        self._run(pending_step.INIT, 0)
+        self._run_kernel(pending_step.INIT, 0)
 
-    def _run(self, action: int, t: int, rows: FloatArray = _NO_CELLS, count: int = 0) -> int:
+    def _run_kernel(self, action: int, t: int, rows: FloatArray = _NO_CELLS, count: int = 0) -> int:
         arrays = self._memory, self._imputed_copy, self._plan, rows, self.stream
         try:
             return int(self._step(*arrays, t, count, action))
@@ -131,7 +131,7 @@ class PolicyState:
         action = pending_step.DECIDE_ON_COPY
         if imputes_all and self._imputes:
             action = pending_step.DECIDE
-        if not self._run(action, t, cells, len(rows)):
+        if not self._run_kernel(action, t, cells, len(rows)):
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
 
@@ -140,7 +140,7 @@ class PolicyState:
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
         memory = self._memory.data.cast("B")
         memory[begin:middle], memory[middle:end] = context, decision
-        return bool(self._run(pending_step.CHECK, 0))
+        return bool(self._run_kernel(pending_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
         """Learn decisions in order, given as rows with their feedback and as event numbers.
@@ -162,7 +162,7 @@ class PolicyState:
             raise LearningError(self.definition.policy, event, error) from error
 
     def _learn(self, rows: list[bytes]) -> None:
-        self._run(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
+        self._run_kernel(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
 
     def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
         """Return the number of the event at which the policy fails.
@@ -179,7 +179,7 @@ class PolicyState:
 
     def recommend(self) -> dict[str, NDArray[Any]]:
         """Return the policy's recommendation, as arrays."""
-        self._run(pending_step.RECOMMEND, 0)
+        self._run_kernel(pending_step.RECOMMEND, 0)
         return {name: view.copy() for name, view in self._recommendation.items()}
 
     def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
@@ -227,7 +227,7 @@ class PolicyState:
         for (channel, values), begin, end in zip(groups, ends[:-1], ends[1:], strict=True):
             for name, view in channel.layout.views(row[begin:end], self.sizes).items():
                 view[tuple(map(slice, np.shape(values[name])))] = values[name]
-        self._run(pending_step.TELL, 0, row, 1)
+        self._run_kernel(pending_step.TELL, 0, row, 1)
 
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""

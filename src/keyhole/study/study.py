@@ -464,7 +464,7 @@ class Study:
         ...         print(study.recommend()["cat"])
         True
         """
-        self._writer.change(operations.correct, id, unnamed, feedback)
+        self._writer.submit_change(operations.correct, id, unnamed, feedback)
 
     def erase_metadata(self, decisions: Iterable[str | Decision] | None = None) -> int:
         """Erase the metadata of decisions; return the number of asks that had any.
@@ -630,7 +630,7 @@ class Study:
         if isinstance(policy, Policy):
             for cache in (self._writer, self._replica):
                 cache.policies = (type(policy), *cache.policies)
-        self._writer.change(operations.change_policy, policy, facts)
+        self._writer.submit_change(operations.change_policy, policy, facts)
 
     # Looking.
 
@@ -761,7 +761,7 @@ class Study:
         ...         print(study.means()["blue"]["reward"])
         0.00 [0.00, 0.98]
         """
-        return self._replica.summarize(arm_means.arm_means, most_events)
+        return self._replica.read_counts(arm_means.arm_means, most_events)
 
     def explain_intervals(self, *, most_events: int | None = None) -> str | None:
         """Return what the intervals of `means` mean, or why there are none.
@@ -771,7 +771,7 @@ class Study:
         most_events : int, optional
             As in `means`.
         """
-        return self._replica.summarize(arm_means.explain_intervals, most_events)
+        return self._replica.read_counts(arm_means.explain_intervals, most_events)
 
     def arms_without_feedback(self, *, most_events: int | None = None) -> list[str] | None:
         """Return the arms in use for which the policy has no feedback yet, in order.
@@ -795,7 +795,7 @@ class Study:
         ...         print(study.arms_without_feedback())
         ['blue']
         """
-        return self._replica.summarize(arm_means.arms_without_feedback, most_events)
+        return self._replica.read_counts(arm_means.arms_without_feedback, most_events)
 
     def best_chances(self, *, most_events: int | None = None) -> dict[str, float] | None:
         """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
@@ -824,7 +824,7 @@ class Study:
         >>> {arm: round(chance, 3) for arm, chance in chances.items()}
         {'red': 0.667, 'blue': 0.333}
         """
-        return self._replica.summarize(arm_means.best_chances, most_events)
+        return self._replica.read_counts(arm_means.best_chances, most_events)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -957,7 +957,7 @@ class Study:
             has_state = self._replica.has_state or self._writer.has_state
             learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
             describe = partial(study_summary.summary_text, repr(self), learnt)
-            text = self._replica.summarize(describe, study_summary.MOST_EVENTS)
+            text = self._replica.read_counts(describe, study_summary.MOST_EVENTS)
             why = f"{self!r}: too many events to count here; means() counts them"
             return text or study_summary.format_texts(why, learnt or {})
         except Exception as error:  # a notebook would show a traceback in the place of the study
@@ -972,7 +972,7 @@ class Study:
         from keyhole.study import study_summary
 
         learnt = self._replica.read(study_summary.learnt_texts)
-        page = self._replica.summarize(partial(study_summary.make_page, self.name, learnt))
+        page = self._replica.read_counts(partial(study_summary.make_page, self.name, learnt))
         assert page is not None
         return page
 
@@ -1028,7 +1028,7 @@ class Study:
         with FORK_LOCK.shared():
             require_extra("plots", "Study.plot()")
             from keyhole.study.study_summary import draw_plot
-        drawn_axes = self._replica.summarize(partial(draw_plot, shows=shows, axes=axes))
+        drawn_axes = self._replica.read_counts(partial(draw_plot, shows=shows, axes=axes))
         assert drawn_axes is not None
         return drawn_axes
 

@@ -247,7 +247,7 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
         beside.append(Table("Decisions and feedback by arm", *rows))
     return Page(
         title=name,
-        answer=[_answer(counts, texts)],
+        answer=[_answer_block(counts, texts)],
         figures=_decision_count_charts(counts) if counts.times else [],
         beside=beside,
         sections=[
@@ -258,7 +258,7 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
     )
 
 
-def _answer(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
+def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and how sure it is."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
@@ -329,7 +329,7 @@ def _events_table(counts: DecisionCounts) -> Table:
         event_kind = events.KINDS[event.kind]
         event_words = event_kind.format_body(counts, event, decision_row)
         texts = (
-            f"{name} {_text(event_words[name])}" for name in event_words if name not in _LEFT_OUT
+            f"{name} {_as_text(event_words[name])}" for name in event_words if name not in _LEFT_OUT
         )
         time = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S}"
         rows.append([f"{event.seq:,}", time, event_kind.name, ", ".join(texts)])
@@ -337,7 +337,7 @@ def _events_table(counts: DecisionCounts) -> Table:
     return Table(caption, ["event", "time (UTC)", "kind", "what"], rows)
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.6g}"
     return value if isinstance(value, str) else short_repr(value)

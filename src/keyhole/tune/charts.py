@@ -171,7 +171,7 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     if isinstance(tune, SavedTune):
         draws = HISTORY_DRAWS * tune.gains.run_counts.size
         points = min(_MOST_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
-        return [_recommend(tune, count) for count in _run_counts_to_replay(run_count, points)]
+        return [_recommend_after(tune, count) for count in _run_counts_to_replay(run_count, points)]
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
     counts = _run_counts_to_replay(run_count, points)
     history = []
@@ -190,7 +190,7 @@ def _run_counts_to_replay(run_count: int, points: int) -> list[int]:
     return sorted(set(counts.tolist()))
 
 
-def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
+def _recommend_after(tune: SavedTune, count: int) -> PastRecommendation:
     """Return the recommendation after the first `count` runs."""
     gains = tune.gains
     if count < len(tune.runs):

@@ -81,7 +81,7 @@ class InstanceOrder:
         # The first instance of the permutation with the fewest runs, not simply the next one: after
         # `put_back`, or in a resumed tune, any instance may lack a run.
         fewest_runs = min(runs.values())
-        name = next(name for name in self._order(arm, fewest_runs) if runs[name] == fewest_runs)
+        name = next(name for name in self._shuffle(arm, fewest_runs) if runs[name] == fewest_runs)
         runs[name] += 1
         return self._instances[name]
 
@@ -89,7 +89,7 @@ class InstanceOrder:
         """Put an instance back into the order, since its run does not count."""
         self._runs[arm][instance.name] -= 1
 
-    def _order(self, arm: str, repetition: int) -> list[str]:
+    def _shuffle(self, arm: str, repetition: int) -> list[str]:
         """Return the permutation of an arm for its first pass over all instances (0), and so on."""
         last_repetition, names = self._orders.get(arm, (-1, []))
         if repetition != last_repetition:

@@ -350,7 +350,7 @@ class SavedTune(SavedRuns):
             **vars(self.estimate_pair(arm, limit_index)),
             # Each arm that was never run is as likely to be the best as any other arm.
             probability=float(
-                (shortfalls <= TOLERANCE * self.spec.success.span).mean() * has_runs.mean()
+                (shortfalls <= TOLERANCE * self.spec.success.reward_span).mean() * has_runs.mean()
             ),
             regret_bound=float(np.quantile(shortfalls, _REGRET_QUANTILE)),
             full=self.estimate_pair(full_arm, len(self.spec.limits) - 1),

@@ -267,7 +267,7 @@ class Spec:
 
     def facts(self) -> dict[str, Any]:
         """Return the quantities known to the policy, as arguments of `Study.create`."""
-        least_reward = self.success.least
+        least_reward = self.success.least_reward
         return {
             "limits": list(self.limits),
             "cost": self.objective.cost,
@@ -392,7 +392,7 @@ def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "limits": limits,
         "success": success,
-        "objective": CostModel.from_entry(table["objective"], limits[-1], success.span),
+        "objective": CostModel.from_entry(table["objective"], limits[-1], success.reward_span),
         "name": check_line("name", table["name"]),
         "seed": check_seed(table["seed"]),
         "memory": _parse_memory(table["memory"]),

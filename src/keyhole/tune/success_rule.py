@@ -116,14 +116,14 @@ class SuccessRule:
         return RunScore(None, f"the reward {reward:g} is not in [{low:g}, {high:g}]")
 
     @property
-    def least(self) -> float:
+    def least_reward(self) -> float:
         """Reward of a run without success: the least reward, at most 0."""
         return min(0.0, self.scale[0])
 
     @property
-    def span(self) -> float:
-        """Difference of the largest reward and `least`."""
-        return self.scale[1] - self.least
+    def reward_span(self) -> float:
+        """Difference of the largest reward and `least_reward`."""
+        return self.scale[1] - self.least_reward
 
     def as_json(self) -> dict[str, object]:
         """Return the table ``[success]`` of a spec."""
@@ -132,17 +132,17 @@ class SuccessRule:
 
 def _read_output(output: bytes, *, is_whole: bool) -> str:
     """Return an output as text, without lines that the runner's gap or a kill has cut."""
-    text = _decode(output)
+    text = _decode_output(output)
     for gap in _GAP.finditer(output):
         # The marker of the runner has equally many bytes before and after it; the same line printed
         # by the command itself has not.
         if gap.start() == len(output) - gap.end():
-            start, end = _decode(output[: gap.start()]), _decode(output[gap.end() :])
+            start, end = _decode_output(output[: gap.start()]), _decode_output(output[gap.end() :])
             text = start[: start.rfind("\n") + 1] + end.partition("\n")[2]
     return text if is_whole else text[: text.rfind("\n") + 1]
 
 
-def _decode(output: bytes) -> str:
+def _decode_output(output: bytes) -> str:
     """Return an output as text with plain line ends, without colours and a byte order mark."""
     text = output.decode("utf-8", "replace").removeprefix("\ufeff")
     return _LINE_END.sub("\n", _COLOR.sub("", text))

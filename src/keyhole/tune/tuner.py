@@ -185,7 +185,7 @@ class TuningLoop:
             trial = self._wait_for_trial()
             if trial is None:
                 return False
-            record = self._execute(executor, trial, cores)
+            record = self._run_trial(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
                 return False  # killed by `_stop_all`: its decision stays pending
             self.decisions.tell(trial, record)
@@ -213,7 +213,7 @@ class TuningLoop:
         # The function process has an alarm, whose seconds begin when the function does.
         return limit + LOAD_SECONDS if arm.function else limit
 
-    def _execute(
+    def _run_trial(
         self,
         executor: Executor,
         trial: PlannedTrial,

@@ -146,7 +146,7 @@ class ValueEstimates:
         self._posterior = _Posterior(spec, counts)
         self.run_counts = counts.run_counts
         rng = np.random.default_rng(spec.seed)
-        self.draws, self.success_rates, self.seconds = self._draw(rng, 1.0)
+        self.draws, self.success_rates, self.seconds = self._draw_estimates(rng, 1.0)
 
     def best_pair(self) -> tuple[int, int]:
         """Return the indices of arm and limit of the largest mean gain, of the pairs with runs."""
@@ -161,9 +161,9 @@ class ValueEstimates:
     def gain(self, arm: int, limit_index: int) -> Interval:
         """Return the expected gain of a run of a pair."""
         success = self._spec.success
-        penalty = self._spec.objective.penalty(success.least)
+        penalty = self._spec.objective.penalty(success.least_reward)
         bounds = (-float(penalty(self._spec.limits[limit_index])), success.scale[1])
-        min_reach = self._min_interval_reach(arm, limit_index) * success.span
+        min_reach = self._min_interval_reach(arm, limit_index) * success.reward_span
         return Interval.from_draws(self.draws[:, arm, limit_index], min_reach, bounds)
 
     def success_rate(self, arm: int, limit_index: int) -> Interval:
@@ -190,9 +190,9 @@ class ValueEstimates:
     @cached_property
     def cut_off_gains(self) -> FloatArray:
         """Draws of gains for comparisons with the full cut-off, shaped as `draws`."""
-        return self._draw(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)[0]
+        return self._draw_estimates(np.random.default_rng([self._spec.seed, 2]), _CUT_OFF_WEIGHT)[0]
 
-    def _draw(
+    def _draw_estimates(
         self, rng: np.random.Generator, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Draw gains, success rates and seconds; `weight` is that of a run in the hazards."""
@@ -211,7 +211,7 @@ class ValueEstimates:
         """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
         spec = self._spec
         limits = np.array(spec.limits)
-        least_reward = spec.success.least
+        least_reward = spec.success.least_reward
         seconds = np.clip(seconds, _interval_starts(limits), limits)
         rewards = np.clip(rewards, least_reward, spec.success.scale[1])
         penalties = np.asarray(spec.objective.penalty(least_reward)(limits))
@@ -278,7 +278,7 @@ class _Posterior:
         width = limits - starts
         self._counts = counts
         self._seconds_data = (counts.seconds, counts.exited, starts + width / 2, width)
-        reward_width = spec.success.span * spec.has_varying_rewards
+        reward_width = spec.success.reward_span * spec.has_varying_rewards
         self._reward_data = (counts.rewards, counts.succeeded, spec.success.scale[1], reward_width)
         self._seconds = _student_parameters(*self._seconds_data)
         self._rewards = _student_parameters(*self._reward_data)

@@ -26,7 +26,7 @@ def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
 
 
 def test_stages_count_what_each_round_extends():
-    first, *later = problem_numbers.stages(three_models("strict"), rounds=200)
+    first, *later = problem_numbers.play_stages(three_models("strict"), rounds=200)
     assert (first.round, first.extended) == (0, 0)
     before = first
     for stage in later:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyhole.papers.claims.statistics import comparisons
+from keyhole.papers.claims.statistics import compare_pairs
 from tests.papers.made_up import COMMON, RUNS, WORDS, kind_fields, make_claim, result
 
 HERE = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}
@@ -79,6 +79,6 @@ def test_the_worst_of_several_is_the_smallest_where_higher_is_better():
 
 def test_a_comparison_leads_upwards_where_higher_is_better():
     curves = result(HIGH, better="higher").curves
-    (cell,) = comparisons(curves, "aggregate_regret", [("us", "x", 20)])
+    (cell,) = compare_pairs(curves, "aggregate_regret", [("us", "x", 20)])
     assert (cell.is_better, cell.is_worse) == (True, False)
     assert cell.lead == pytest.approx(2)

@@ -14,7 +14,7 @@ def test_an_ordering_holds_where_all_others_are_worse_everywhere():
     assert found.status == "holds"
     assert "significantly better in 4 of 4 pairs" in found.detail
     assert found.claim == "us on Made up: so it is"
-    assert found.cited == "ours; our set-up: nowhere."
+    assert found.citation == "ours; our set-up: nowhere."
 
 
 def test_an_ordering_does_not_hold_where_another_is_better():
@@ -161,7 +161,7 @@ def test_the_reading_of_a_claim_is_shown():
     table = {"kind": "estimate", "of": "value", "value": 0.0, "reading": "as zero."}
     claim = make_claim(COMMON | table)
     verdict = claim.verdict({"made-up": result({"a": [1, 1]})})
-    assert verdict.cited == "ours; our set-up: nowhere. Read as: as zero."
+    assert verdict.citation == "ours; our set-up: nowhere. Read as: as zero."
     assert (verdict.origin, verdict.source, verdict.reading) == ("ours", "nowhere.", "as zero.")
     assert (verdict.kind, verdict.metric) == ("estimate: value", "aggregate_regret")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.fits import fit
+from keyhole.papers.claims.fits import fit_line
 from tests.papers.made_up import WORDS, make_claim, result, results
 
 X = {"a": 0.0, "b": 10.0, "c": 20.0, "d": 40.0}
@@ -81,7 +81,7 @@ def test_the_line_is_that_of_weighted_least_squares():
     rng = np.random.default_rng(4)
     x = np.array([0.0, 1.0, 3.0, 7.0])
     values = (2 + x + 0.2 * x**2)[:, None] + rng.normal(size=(4, 50)) * [[1], [2], [3], [9]]
-    line = fit(x, values)
+    line = fit_line(x, values)
     errors = values.std(axis=1, ddof=1)
     means = values.mean(axis=1)
     slope, intercept = np.polyfit(x, means, 1, w=1 / errors)
@@ -102,7 +102,7 @@ def test_slope_and_r_squared_are_covered_by_their_intervals():
     covered = np.zeros(2)
     for _ in range(runs):
         common = rng.normal(size=100)
-        line = fit(x, means[:, None] + common + rng.normal(size=(5, 100)))
+        line = fit_line(x, means[:, None] + common + rng.normal(size=(5, 100)))
         covered += [
             line.slope.low < slope < line.slope.high,
             line.r_squared.low < r_squared < line.r_squared.high,
@@ -115,9 +115,9 @@ def test_the_error_of_r_squared_is_that_of_the_jackknife():
     rng = np.random.default_rng(7)
     x, runs = np.arange(5.0), 150
     values = np.array([1.0, 3.0, 1.5, 3.5, 4.0])[:, None] + rng.normal(size=(5, runs))
-    line = fit(x, values)
+    line = fit_line(x, values)
     assert 0.5 < line.r_squared.value < 0.7
-    without = [fit(x, np.delete(values, i, axis=1)).r_squared.value for i in range(runs)]
+    without = [fit_line(x, np.delete(values, i, axis=1)).r_squared.value for i in range(runs)]
     jackknife = np.sqrt((runs - 1) * np.var(without))
     assert line.r_squared.error == pytest.approx(jackknife, rel=1e-9)
 

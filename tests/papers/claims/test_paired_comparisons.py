@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.claims.statistics import comparisons
+from keyhole.papers.claims.statistics import compare_pairs
 from keyhole.results.holm_adjustment import LEVEL, holm
 from tests.papers.made_up import result
 
@@ -30,22 +30,22 @@ def test_among_many_equal_policies_false_findings_are_rare():
 
 def test_a_comparison_knows_the_better_policy():
     curves = result({"a": [1.0, 2.0], "b": [1.5, 2.0]}).curves
-    first, same = comparisons(curves, "aggregate_regret", [("a", "b", 10), ("a", "b", 20)])
+    first, same = compare_pairs(curves, "aggregate_regret", [("a", "b", 10), ("a", "b", 20)])
     assert (first.is_better, first.is_worse) == (True, False)
     assert (same.is_better, same.is_worse) == (False, False)
-    (turned,) = comparisons(curves, "aggregate_regret", [("b", "a", 10)])
+    (turned,) = compare_pairs(curves, "aggregate_regret", [("b", "a", 10)])
     assert (turned.is_better, turned.is_worse) == (False, True)
 
 
 def test_a_comparison_is_written_with_policies_round_and_difference():
     curves = result({"a": [1.0, 2.0], "b": [1.5, 2.0]}).curves
-    (cell,) = comparisons(curves, "aggregate_regret", [("a", "b", 10)])
+    (cell,) = compare_pairs(curves, "aggregate_regret", [("a", "b", 10)])
     assert str(cell).startswith("a minus b at T = 10: -0.5000 [-0.50")
 
 
 def test_without_adjustment_p_values_are_those_of_the_curves():
     curves = result({"a": [1.0, 2.0], "b": [1.001, 2.0]}).curves
     pairs = [("a", "b", 10), ("a", "b", 20)]
-    plain = comparisons(curves, "aggregate_regret", pairs, adjust=False)
+    plain = compare_pairs(curves, "aggregate_regret", pairs, adjust=False)
     for cell, (a, b, t) in zip(plain, pairs, strict=True):
         assert cell.p_value == curves.paired(a, b, metric="aggregate_regret", round=t).p_value

@@ -81,13 +81,13 @@ def test_a_backup_takes_the_place_of_nothing(address, copy):
 
 def test_a_file_that_comes_meanwhile_stays(tmp_path, copy, monkeypatch):
     labels(tmp_path / "s.db").close()
-    make = Sqlite._copy
+    make = Sqlite._copy_to_sqlite
 
     def make_slowly(self, path):
         make(self, path)
         copy.write_text("mine")
 
-    monkeypatch.setattr(Sqlite, "_copy", make_slowly)
+    monkeypatch.setattr(Sqlite, "_copy_to_sqlite", make_slowly)
     with pytest.raises(ValueError, match=r"path must be new, got .* which exists"):
         backup(tmp_path / "s.db", copy)
     assert copy.read_text() == "mine"
@@ -129,7 +129,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, copy, monkeypatch):
             store.copy(copy)
         monkeypatch.undo()
         monkeypatch.setattr(os, "rename", full)
-    monkeypatch.setattr("keyhole.study.storage.sqlite.Sqlite._copy", full)
+    monkeypatch.setattr("keyhole.study.storage.sqlite.Sqlite._copy_to_sqlite", full)
     with pytest.raises(TypeError):
         backup(tmp_path / "s.db", copy.with_name("other.db"))
     assert [file.name for file in copy.parent.iterdir()] == ["copy.db"]

@@ -153,7 +153,7 @@ def test_a_store_is_found_from_another_folder(path, monkeypatch):
     monkeypatch.chdir(path.parent)
     with closing(open_store(path.name)) as store:
         monkeypatch.chdir("/")
-        store._drop()
+        store._drop_connection()
         assert store.create("labels", b"", 0.0) == 1
     assert path.is_file()
 

@@ -93,11 +93,11 @@ def test_a_study_whose_rows_cannot_be_added_is_not_there(store):
 
 def test_a_study_is_not_there_if_who_made_it_is_cut_off_between(store, monkeypatch):
     def cut_off(*_):
-        store._drop()
+        store._drop_connection()
         raise OSError("the power is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_add", cut_off)
+        patch.setattr(store, "_add_rows", cut_off)
         with pytest.raises(StoreError, match="the power is gone"):
             store.create("labels", b"head", 1.5, [row(1)])
     assert store.studies() == []

@@ -28,7 +28,7 @@ _ROUNDS: Final = 1000
 
 
 @dataclass(frozen=True)
-class Stage:
+class GridStage:
     """Grids of z-RCUCB after a round."""
 
     round: int  # 0 before the first round
@@ -37,7 +37,7 @@ class Stage:
 
 
 @lru_cache(maxsize=4)  # several claims and a figure need the stages of one problem
-def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
+def play_stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[GridStage, ...]:
     """Play z-RCUCB, with alpha = 0.02 and L = 2; return its first grids, and those after changes.
 
     References
@@ -47,7 +47,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
     Examples
     --------
     >>> from keyhole.resource import three_models
-    >>> first, *_ = stages(three_models("soft"), rounds=50)
+    >>> first, *_ = play_stages(three_models("soft"), rounds=50)
     >>> [grid.tolist() for grid in first.grids]
     [[1.2], [1.2], [1.2]]
     """
@@ -61,7 +61,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
     )
     environment = InteractiveEnvironment(problem, seed=0, horizon=rounds)
 
-    changes = [Stage(0, 0, (problem.limits[-1:],) * problem.arms)]
+    changes = [GridStage(0, 0, (problem.limits[-1:],) * problem.arms)]
     for t in range(1, rounds + 1):
         environment.play_round(learner)
         sizes = learner.state["sizes"].tolist()
@@ -70,18 +70,18 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[Stage, ...]:
             points = learner.state["points"]
             grids = tuple(points[arm, :size].copy() for arm, size in enumerate(sizes))
             # Each point at which a grid is extended adds `refine` - 1 new ones.
-            changes.append(Stage(t, new_points // (_POLICY.refine - 1), grids))
+            changes.append(GridStage(t, new_points // (_POLICY.refine - 1), grids))
     return tuple(changes)
 
 
 def joint_extensions(problem: Problem) -> int:
     """Return how many of 1,000 rounds extend a grid at more than one point."""
-    return sum(stage.extended > 1 for stage in stages(problem))
+    return sum(stage.extended > 1 for stage in play_stages(problem))
 
 
 def grid_sizes(problem: Problem) -> FloatArray:
     """Return the number of points of each arm's grid after 1,000 rounds."""
-    return np.array([len(grid) for grid in stages(problem)[-1].grids], dtype=np.float64)
+    return np.array([len(grid) for grid in play_stages(problem)[-1].grids], dtype=np.float64)
 
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared

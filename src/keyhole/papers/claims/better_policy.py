@@ -26,7 +26,7 @@ def ordering(
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
-    cases = statistics.comparisons(
+    cases = statistics.compare_pairs(
         curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
     wins = sum(case.is_better for case in cases)
@@ -60,7 +60,7 @@ def not_better(
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
-    cases = statistics.comparisons(curves, metric, pairs, adjust=False)
+    cases = statistics.compare_pairs(curves, metric, pairs, adjust=False)
     return _judge_none_better(cases, curves.replications, runs)
 
 
@@ -77,7 +77,7 @@ def not_worse(
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
     return _judge_none_better(
-        statistics.comparisons(curves, metric, pairs), curves.replications, runs
+        statistics.compare_pairs(curves, metric, pairs), curves.replications, runs
     )
 
 

@@ -48,7 +48,7 @@ def linear_fit(
     lies significantly off the line (adjusted by Holm).
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
-    line = fit(np.array(list(x.values())), values)
+    line = fit_line(np.array(list(x.values())), values)
     detail = f"{statistics.format_round(round)}: slope {line.slope}"
     slope = statistics.number_of("slope", line.slope, at_least=0.0)
     if line.r_squared is None:
@@ -77,7 +77,7 @@ def linear_fit(
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """A straight line that is fitted to means."""
 
     slope: Estimate
@@ -86,7 +86,7 @@ class Line:
     gaps: list[PairedDifference]  # the difference of each mean from the line
 
 
-def fit(x: FloatArray, values: FloatArray) -> Line:
+def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
     r"""Fit a straight line to the means of rows of `values`, one at each x, by least squares.
 
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
@@ -106,7 +106,7 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     slopes = ((weights * center)[:, None] * values).sum(axis=0) / spread
     intercepts = (weights[:, None] * values).sum(axis=0) - middle * slopes
     rises = np.outer(x, slopes)
-    return Line(
+    return FittedLine(
         mean_estimate(slopes),
         _r_squared_estimate(x, values, is_weighted=is_weighted),
         [_gap_to_line(row, intercepts, rise) for row, rise in zip(values, rises, strict=True)],
@@ -130,14 +130,14 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
     deviations = values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
     # Inverse sums of squares are proportional to the weights of `fit`; their scale has no effect.
-    r_squared = _r_squared(x, means, _weights(squares, is_weighted=is_weighted))
+    r_squared = _r_squared(x, means, _mean_weights(squares, is_weighted=is_weighted))
     if not np.isfinite(r_squared):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         # Mean and sum of squares without a replication follow from those of all: O(n), not O(n^2).
         left_out_means = means[:, None] - deviations / np.float64(n - 1)
         left_out_squares = squares[:, None] - deviations**2 * n / np.float64(n - 1)
-        weights = _weights(left_out_squares, is_weighted=is_weighted)
+        weights = _mean_weights(left_out_squares, is_weighted=is_weighted)
         jackknife = _r_squared(x, left_out_means, weights)
         error = float(np.sqrt(((jackknife - jackknife.mean()) ** 2).sum() * (n - 1) / n))
     if not np.isfinite(error):
@@ -145,7 +145,7 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
     return Estimate(float(r_squared), error, n)
 
 
-def _weights(squares: FloatArray, *, is_weighted: bool) -> FloatArray:
+def _mean_weights(squares: FloatArray, *, is_weighted: bool) -> FloatArray:
     """Return the weights of means, given the sums of their squared deviations."""
     return 1.0 / squares if is_weighted else np.ones_like(squares)
 

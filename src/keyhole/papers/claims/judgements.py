@@ -182,7 +182,7 @@ def different_best(
     unadjusted = []
     for moment in moments:
         pairs = [(*pair, moment.round) for pair in combinations(policies, 2)]
-        unadjusted += statistics.comparisons(results[moment.problem].curves, metric, pairs)
+        unadjusted += statistics.compare_pairs(results[moment.problem].curves, metric, pairs)
     # All comparisons are adjusted together, since the claim is about all of them at once.
     cases = statistics.adjust_p_values(unadjusted)
     wins = set()  # each a moment, the better policy, and the worse one

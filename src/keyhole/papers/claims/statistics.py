@@ -46,13 +46,13 @@ class Result:
 
     def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric's value in every replication at a checkpoint, by default the last."""
-        return cast(FloatArray, self.curves.values(policy, metric)[self._position(round)])
+        return cast(FloatArray, self.curves.values(policy, metric)[self._index_of(round)])
 
     def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
         """Return a metric's mean with its interval at a checkpoint, by default the last."""
-        return self.curves.estimates(policy, metric)[self._position(round)]
+        return self.curves.estimates(policy, metric)[self._index_of(round)]
 
-    def _position(self, round: int | None) -> int:
+    def _index_of(self, round: int | None) -> int:
         """Return the position of a checkpoint, by default of the last."""
         checkpoints = self.curves.checkpoints
         return checkpoints.index(checkpoints[-1] if round is None else round)
@@ -178,7 +178,7 @@ class Comparison:
         return number_of(self.name(), self.gap, at_most=0.0)
 
 
-def comparisons(
+def compare_pairs(
     curves: Curves, metric: str, pairs: Sequence[tuple[str, str, int]], *, adjust: bool = True
 ) -> list[Comparison]:
     """Compare pairs of policies at rounds; `adjust` the p-values for the number of pairs."""

@@ -7,7 +7,7 @@ from typing import Final
 from keyhole.pages.interval_strip import IntervalStrip
 from keyhole.papers.claims.statistics import describe_range
 from keyhole.papers.report import judged_entry
-from keyhole.papers.verdicts import VERBS, Number, Status, Verdict, counts
+from keyhole.papers.verdicts import VERBS, Number, Status, Verdict, format_counts
 
 _RUNS: Final = "runs"  # name of the number of replications that a claim asks for
 
@@ -71,17 +71,17 @@ class JudgedClaim:
         return deciding_number(self.verdict)
 
     @property
-    def strip(self) -> IntervalStrip | None:
+    def drawing(self) -> IntervalStrip | None:
         """The drawing of the deciding number, if there is one."""
         return draw_deciding_number(self.verdict, self.deciding) if self.deciding else None
 
     @property
-    def needed(self) -> judged_entry.RunsToDecide | None:
+    def runs_needed(self) -> judged_entry.RunsToDecide | None:
         """How many runs would decide the claim, and the command that plays more."""
         return judged_entry.runs_to_decide(self.outcome, self.verdict)
 
     @property
-    def sharper(self) -> list[judged_entry.SharedVerdict]:
+    def overriding_verdicts(self) -> list[judged_entry.SharedVerdict]:
         """Verdicts on the same statement with more runs, which count in place of this one."""
         return [shared for shared in self.others if shared.replications > self.verdict.replications]
 
@@ -93,7 +93,7 @@ class ClaimRow:
     judged: Sequence[JudgedClaim]
 
     @property
-    def first(self) -> Verdict:
+    def shown_verdict(self) -> Verdict:
         """The verdict whose words the row shows."""
         return self.judged[0].verdict
 
@@ -102,18 +102,18 @@ class ClaimRow:
         """The texts of the claims, each with its citation and the verdicts on it."""
         groups: dict[tuple[str, str], list[JudgedClaim]] = {}
         for claim in self.judged:
-            groups.setdefault((claim.verdict.text, claim.verdict.cited), []).append(claim)
+            groups.setdefault((claim.verdict.text, claim.verdict.citation), []).append(claim)
         return [(text, cited, judged) for (text, cited), judged in groups.items()]
 
     @property
-    def worst(self) -> JudgedClaim:
+    def worst_claim(self) -> JudgedClaim:
         """The first claim with the worst status."""
         return min(self.judged, key=lambda claim: _WORST_FIRST.index(claim.verdict.status))
 
     @property
     def status(self) -> Status:
         """The worst status of the claims."""
-        return self.worst.verdict.status
+        return self.worst_claim.verdict.status
 
 
 def claim_rows_block(
@@ -127,7 +127,7 @@ def claim_rows_block(
         heading=heading,
         shown=rows[:most],
         folded=rows[most:],
-        counts=counts,
+        format_counts=format_counts,
         format_number=format_verdict_number,
         verbs=VERBS,
     )

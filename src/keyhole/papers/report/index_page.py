@@ -29,8 +29,8 @@ from keyhole.papers.verdicts import (
     Number,
     Status,
     Verdict,
-    counts,
     deciding_verdicts,
+    format_counts,
     split_by_origin,
 )
 from keyhole.text_formatting import count_text
@@ -62,7 +62,7 @@ Bars = Sequence[tuple[str, Sequence[Verdict]]]
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
     """Return bars with a square for each claim; if the heading is empty, they have a legend."""
     counted_bars = [
-        (label, counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
+        (label, format_counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
     ]
     return TemplateBlock(
@@ -122,7 +122,7 @@ class _Index:
             (subject,) = self.citations.values()
         return Page(
             title=f"What {subject} claim, and what was found",
-            answer=self._answer(),
+            answer=self._answer_block(),
             figures=figures,
             sections=[
                 *self._unmet_section(),
@@ -131,20 +131,20 @@ class _Index:
                     "checks",
                     "Keyhole's own checks",
                     [claim_squares("", self._verdict_bars(self.own_checks))],
-                    note=counts(self.own_checks),
+                    note=format_counts(self.own_checks),
                 ),
                 self._uncovered_section(),
             ],
         )
 
-    def _answer(self) -> list[PageBlock]:
+    def _answer_block(self) -> list[PageBlock]:
         """Return the sentence that counts the claims that hold, and the small line below it."""
         sentence = count_sentence(
             self.on_papers_setups, "The papers'", "claim", " on their set-ups"
         )
         line = TemplateBlock(
             "index_line", scale=self.scale, done=len(self.outcomes), entries=len(self.entries),
-            replicas=counts(self.on_our_setups), checks=counts(self.own_checks),
+            replicas=format_counts(self.on_our_setups), checks=format_counts(self.own_checks),
         )  # fmt: skip
         return [Answer(sentence), line]
 
@@ -195,7 +195,7 @@ class _Index:
         """Return the section of items of papers that no entry covers, with the reasons."""
         tables = []
         for paper in self.papers.values():
-            items = [item for item in paper.items if item.covered == "not"]
+            items = [item for item in paper.items if item.coverage == "not"]
             rows = [[item.name, item.says, item.why] for item in items]
             if rows:
                 tables.append(Table(paper.short_citation, ["where", "what", "why not"], rows))

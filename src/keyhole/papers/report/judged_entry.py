@@ -7,7 +7,7 @@ from typing import ClassVar, Final, NamedTuple
 from keyhole.experiment import RunFolder
 from keyhole.pages.page import Answer
 from keyhole.papers.entry import Entry
-from keyhole.papers.verdicts import Status, Verdict, counts, deciding_verdict, split_by_setup
+from keyhole.papers.verdicts import Status, Verdict, deciding_verdict, format_counts, split_by_setup
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import count_text
 
@@ -161,7 +161,7 @@ def line_below_answer(
         "line_below_answer",
         outcome=outcome,
         about=about,
-        checks=counts(outcome.own_verdicts) if papers_verdicts else "",
+        checks=format_counts(outcome.own_verdicts) if papers_verdicts else "",
         elsewhere=sum(deciding_verdict(v, all_verdicts).id != v.id for v in papers_verdicts),
         index_link=index_link,
     )
@@ -184,7 +184,7 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
     where = "" if on_papers_setup else f" on {describe_setups(replicas)}"
     text = count_sentence(deciding, "The paper's", "claim", where)
     if on_papers_setup and replicas:
-        text += f" On {describe_setups(replicas)}, of these: {counts(replicas)}."
+        text += f" On {describe_setups(replicas)}, of these: {format_counts(replicas)}."
     status, mark = _mark_of_setups(on_papers_setup or replicas, deciding)
     if is_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
@@ -245,9 +245,8 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
     >>> count_sentence([], "The paper's", "claim")
     "The paper's 0 claims: none is judged."
     """
-    return (
-        f"{whose} {count_text(len(verdicts), noun)}{where}: {counts(verdicts) or 'none is judged'}."
-    )
+    subject = f"{whose} {count_text(len(verdicts), noun)}{where}"
+    return f"{subject}: {format_counts(verdicts) or 'none is judged'}."
 
 
 def describe_setups(verdicts: Sequence[Verdict]) -> str:

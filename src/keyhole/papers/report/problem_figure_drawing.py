@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from keyhole.pages.figure_files import blank_figure
-from keyhole.papers.bengs2022.problem_numbers import Stage, stages
+from keyhole.papers.bengs2022.problem_numbers import GridStage, play_stages
 from keyhole.papers.entry import ProblemFigure
 from keyhole.resource.plots import draw_gains, draw_points, draw_runs
 from keyhole.resource.problem import Problem
@@ -20,7 +20,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 
     The stages are the start, the first round that extends a grid at one point, the first round that
     extends a grid at several points, and the end of 1,000 rounds; see
-    `keyhole.papers.bengs2022.problem_numbers.stages`.
+    `keyhole.papers.bengs2022.problem_numbers.play_stages`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
     ----------
     Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
     """
-    titled_stages = _stages_to_show(stages(problem))
+    titled_stages = _stages_to_show(play_stages(problem))
     panels = figure.subplots(len(titled_stages), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (title, stage) in zip(panels, titled_stages.items(), strict=True):
         draw_points(axes, stage.grids, float(problem.limits[-1]), names)
@@ -43,7 +43,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
         axes.set_title(title, fontsize=10, parse_math=False)
 
 
-def _stages_to_show(all_stages: Sequence[Stage]) -> dict[str, Stage]:
+def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
     """Return the stages to draw, by their titles."""
     titled_stages = {"at the start": all_stages[0]}
     first_single = [stage for stage in all_stages if stage.extended == 1][:1]

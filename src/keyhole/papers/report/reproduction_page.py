@@ -13,7 +13,7 @@ from keyhole.pages.page import Page, PageBlock, Section, Table, Text, render_tem
 from keyhole.papers.entry import ParameterFigure, ProblemFigure
 from keyhole.papers.report import entry_charts, judged_entry
 from keyhole.papers.report.claim_rows import MOST_ROWS, claim_rows, claim_rows_block
-from keyhole.papers.verdicts import Verdict, counts, split_by_setup
+from keyhole.papers.verdicts import Verdict, format_counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
 
 BATCH_MARKER: Final = "everything.json"
@@ -132,7 +132,7 @@ class _EntryView:
         sections = []
         if outcome.papers_verdicts and outcome.own_verdicts:
             rows = claim_rows(outcome, outcome.own_verdicts, self.verdicts, self.on_page)
-            note = Text(f"They are not the paper's: {counts(outcome.own_verdicts)}.")
+            note = Text(f"They are not the paper's: {format_counts(outcome.own_verdicts)}.")
             checks = claim_rows_block("", rows, len(rows))
             sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
         if outcome.entry.published:
@@ -144,18 +144,18 @@ class _EntryView:
             title = "Beside the numbers of the paper"
             sections.append(Section(f"printed-{self.name}", title, tables))
         if self.drawings:
-            pictures = [self._drawing(drawn, f"drawing-{i}") for i, drawn in self.drawings]
+            pictures = [self._drawing_section(drawn, f"drawing-{i}") for i, drawn in self.drawings]
             title = "Drawings of the problems"
             sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
         if self.folded_problems:
             title = f"Charts of {len(self.folded_problems)} more problems"
             chart = entry_charts.entry_charts(outcome, self.folded_problems, "more")
             sections.append(Section(f"{self.name}-more", title, [chart]))
-        sections += [self._overview(figure, f"overview-{i}") for i, figure in self.overviews]
-        problems = [self._problem(key) for key in outcome.runs]
+        sections += [self._figure_table(figure, f"overview-{i}") for i, figure in self.overviews]
+        problems = [self._problem_section(key) for key in outcome.runs]
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
-    def _drawing(self, declared: ProblemFigure, name: str) -> Section:
+    def _drawing_section(self, declared: ProblemFigure, name: str) -> Section:
         """Return the section of a figure of problems, with the drawing from the file `name`.svg."""
         title = entry_charts.drawing_title(self.outcome, declared)
         picture = judged_entry.TemplateBlock(
@@ -167,7 +167,7 @@ class _EntryView:
         )
         return Section(name, declared.title, [picture])
 
-    def _overview(self, declared: ParameterFigure, stem: str) -> Section:
+    def _figure_table(self, declared: ParameterFigure, stem: str) -> Section:
         """Return the section with the table of a figure against a number."""
         metric = declared.metric or self.outcome.common_metric()
         metric_entry = next(iter(self.outcome.curves.values())).metric(metric)
@@ -177,7 +177,7 @@ class _EntryView:
         head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
         return Section(stem, declared.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
 
-    def _problem(self, problem: str) -> Section:
+    def _problem_section(self, problem: str) -> Section:
         """Return the section of a problem: its tables, and the charts that are shown only here."""
         outcome = self.outcome
         entry = outcome.entry

@@ -21,7 +21,7 @@ class ControlGroup:
         self._remove_stale_groups()
         os.mkdir(self._path)
         try:
-            _write(f"{self._path}/cgroup.procs", "0")
+            _write_text(f"{self._path}/cgroup.procs", "0")
             self._cpu_stat = os.open(f"{self._path}/cpu.stat", os.O_RDONLY)
             self.cpu_used()  # raises an OSError if the kernel does not count
         except OSError:
@@ -41,7 +41,7 @@ class ControlGroup:
     def leave(self) -> None:
         """Move this process back to the parent group, and remove this group."""
         with suppress(OSError):
-            _write(f"{self._parent}/cgroup.procs", "0")
+            _write_text(f"{self._parent}/cgroup.procs", "0")
             os.rmdir(self._path)
 
     def _remove_stale_groups(self) -> None:
@@ -69,6 +69,6 @@ def find_own_cgroup() -> str:
     return f"{mount_point}{paths[0]}".rstrip("/")
 
 
-def _write(path: str, text: str) -> None:
+def _write_text(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)

@@ -166,7 +166,7 @@ class _RunnerConnection:
 
     def wait_for_request(self) -> bool:
         """Wait for a request; return False if the runner has ended."""
-        return self._wait(math.inf) == self._channel
+        return self._wait_until_readable(math.inf) == self._channel
 
     def read_answer(self, source: int, seconds: float) -> bytes | None:
         """Return the answer of an init from the descriptor `source`, all up to its end.
@@ -177,7 +177,7 @@ class _RunnerConnection:
         end = time.monotonic() + seconds
         self._poll.register(source, select.POLLIN)
         try:
-            while (ready := self._wait(end)) == source:
+            while (ready := self._wait_until_readable(end)) == source:
                 data = os.read(source, 1 << 16)
                 if not data:
                     return bytes(answer)
@@ -188,7 +188,7 @@ class _RunnerConnection:
         finally:
             self._poll.unregister(source)
 
-    def _wait(self, end: float) -> int | None:
+    def _wait_until_readable(self, end: float) -> int | None:
         """Return a readable descriptor; None at the time `end`, or if the runner has ended."""
         while time.monotonic() < end:
             if os.getppid() != self._pid:

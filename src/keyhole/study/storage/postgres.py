@@ -110,7 +110,7 @@ class Postgres(store.Store):
     def _commit(self) -> None:
         self._connect_if_needed().execute("COMMIT")
 
-    def _add(
+    def _add_rows(
         self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
@@ -125,7 +125,7 @@ class Postgres(store.Store):
         if cursor.statusmessage != "COMMIT":
             raise self._driver.OperationalError("the server has rolled the transaction back")
 
-    def _copy(self, path: Path) -> None:
+    def _copy_to_sqlite(self, path: Path) -> None:
         db = self._execute_first("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").connection
         self._check_version(self._read_version(db))
         with closing(Sqlite(path)) as copy:
@@ -150,7 +150,7 @@ class Postgres(store.Store):
                 if not db.closed:
                     raise
             # Nothing had been written, so nothing can be written twice.
-            self._drop()
+            self._drop_connection()
         return self._connect_if_needed().execute(sql, values, binary=binary)
 
     def _is_idle(self, db: "psycopg.Connection") -> bool:
@@ -161,7 +161,7 @@ class Postgres(store.Store):
         if self._db is not None and not self._is_idle(self._db):
             self._db.execute("ROLLBACK")
 
-    def _drop(self) -> None:
+    def _drop_connection(self) -> None:
         self._next_seq = 0
         db, self._db = self._db, None
         if db is not None:
@@ -184,7 +184,7 @@ class Postgres(store.Store):
             os.dup2(null_device, db.pgconn.socket, inheritable=False)
             os.close(null_device)
 
-    def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
+    def _explain_error(self, error: Exception) -> tuple[type[store.StoreError], str]:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if isinstance(error, ConnectionError):  # nothing was written, so there is no advice
             return store.StoreError, reason
@@ -207,7 +207,7 @@ class Postgres(store.Store):
             try:
                 self._set_up_session(self._db)
             except BaseException:
-                self._drop()
+                self._drop_connection()
                 raise
         return self._db
 

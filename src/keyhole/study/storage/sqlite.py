@@ -83,7 +83,7 @@ class Sqlite(store.Store):
             else:
                 self._run(self._query, "SELECT 1", ())
         except BaseException:
-            self._drop()
+            self._drop_connection()
             raise
 
     def connect_again(self) -> "Sqlite":
@@ -145,7 +145,7 @@ class Sqlite(store.Store):
         rows = db.execute(self._sql["events_after"], (study, after)).fetchall()
         return store.QueryResult(version, identity and identity[0], rows)
 
-    def _add(
+    def _add_rows(
         self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         db = self._connect_if_needed()
@@ -165,7 +165,7 @@ class Sqlite(store.Store):
             if not records or records[0][-1] != digest:
                 self._refuse_replaced(study, seq)
 
-    def _copy(self, path: Path) -> None:
+    def _copy_to_sqlite(self, path: Path) -> None:
         with (
             self._open_reader() as db,
             closing(sqlite_connection.connect(path, sqlite_connection.CREATE)) as copy,
@@ -200,7 +200,7 @@ class Sqlite(store.Store):
             db.executemany(statement, read(table, columns))
         self._commit()
 
-    def _explain(self, error: Exception) -> tuple[type[store.StoreError], str]:
+    def _explain_error(self, error: Exception) -> tuple[type[store.StoreError], str]:
         reason = sqlite_connection.explain_sqlite_error(error, self.path)
         if sqlite_connection.is_damage(error):
             return store.DamagedError, reason
@@ -245,7 +245,7 @@ class Sqlite(store.Store):
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
-    def _drop(self) -> None:
+    def _drop_connection(self) -> None:
         self._next_seq = 0
         with FORK_LOCK.shared(self):
             self._close_queue()
@@ -282,7 +282,7 @@ class Sqlite(store.Store):
             return
         # Attributes may be missing if `__init__` failed.
         if getattr(self, "_db", None) is not None or getattr(self, "_queue", None) is not None:
-            self._drop()
+            self._drop_connection()
 
     def before_fork(self) -> None:
         """Close the connection."""

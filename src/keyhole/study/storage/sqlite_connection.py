@@ -459,14 +459,14 @@ def _explain_access(path: Path) -> str:
         for ending in ("-wal", "-shm", "-queue"):
             file = Path(f"{path}{ending}")
             if has_access(path, os.W_OK) and file.exists() and not has_access(file, os.W_OK):
-                return _NOT_SHARED.format(file, _owner(file))
+                return _NOT_SHARED.format(file, _owner_name(file))
     except OSError as error:
         if not isinstance(error, PermissionError):
             return explain_os_error(error)
     return _LET_WRITE
 
 
-def _owner(path: Path) -> str:
+def _owner_name(path: Path) -> str:
     try:
         return path.owner()
     except (KeyError, NotImplementedError):

@@ -220,7 +220,7 @@ class Store(ABC):
 
     def delete(self, study: int) -> None:
         """Delete a study; programs that have it open get a `FinalStoreError` from then on."""
-        self._change(study, *((query, (study,)) for query in schema.DELETIONS))
+        self._execute_with_lock(study, *((query, (study,)) for query in schema.DELETIONS))
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
         """Compare a definition with its digest; return the study's number and the definition."""
@@ -253,7 +253,7 @@ class Store(ABC):
         self._next_seq = (new_rows[-1].seq if new_rows else after) + 1
         return new_rows
 
-    def _change(self, study: int, *statements: _Statement) -> int:
+    def _execute_with_lock(self, study: int, *statements: _Statement) -> int:
         """Execute statements with the lock of a study; refuse a study that is no longer there.
 
         Returns
@@ -375,7 +375,7 @@ class Store(ABC):
         # commit, nobody knows whether it happened, and the caller must read the log again.
         self._next_seq = 0
         records = add_row_digests(self._last_rows[study][1], rows)
-        self._run(self._add, study, records, _metadata_of(rows, metadata))
+        self._run(self._add_rows, study, records, _metadata_of(rows, metadata))
         self._last_rows[study] = rows[-1].seq, records[-1][-1]
 
     def _check_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
@@ -390,7 +390,7 @@ class Store(ABC):
         try:
             self._rollback_and_unlock()
         except self.failures:
-            self._drop()  # closing a connection rolls back
+            self._drop_connection()  # closing a connection rolls back
 
     def read(self, study: int, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows after number `after`, at most `limit`, without the lock.
@@ -462,7 +462,7 @@ class Store(ABC):
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Replace the study's snapshot, unless a later one is there."""
-        self._change(study, ("save_snapshot", (body, study, seq)))
+        self._execute_with_lock(study, ("save_snapshot", (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _BEYOND_ALL_ROWS) -> dict[int, str]:
         """Return the metadata of a study's rows after `after` up to `until`, by their numbers."""
@@ -471,9 +471,9 @@ class Store(ABC):
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
         """Erase the metadata of decisions, or all of it; return how many events had any."""
         if decisions is None:
-            return self._change(study, ("erase_metadata", (study,)))
+            return self._execute_with_lock(study, ("erase_metadata", (study,)))
         statements = (("erase_metadata_of", (study, study, id)) for id in decisions)
-        return self._change(study, *statements)
+        return self._execute_with_lock(study, *statements)
 
     def api_keys(self) -> list[tuple[str, str, str, str, float]]:
         """Return digest, owner, right, pattern of studies and end of each API key."""
@@ -505,11 +505,11 @@ class Store(ABC):
 
     def copy(self, path: Path) -> None:
         """Write a consistent copy of the whole database to a new SQLite file."""
-        self._run(self._copy, path)
+        self._run(self._copy_to_sqlite, path)
 
     def close(self) -> None:
         """Close the connection; an unfinished transaction is rolled back."""
-        self._drop()
+        self._drop_connection()
 
     def _select(self, query: str, *values: object) -> list[Record]:
         """Return the rows of a query, given by its name, without the lock."""
@@ -526,8 +526,8 @@ class Store(ABC):
         try:
             return operation(*values)
         except self.failures as error:
-            self._drop()
-            error_class, reason = self._explain(error)
+            self._drop_connection()
+            error_class, reason = self._explain_error(error)
             raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
             # Also after an interrupt, since a lock that stays held would stop all other writers.
@@ -547,7 +547,7 @@ class Store(ABC):
             self._rollback_and_unlock()
             return False
         number, *_ = db.execute(self._sql["find_study"], study[:1]).fetchone()
-        self._add(number, rows, metadata)
+        self._add_rows(number, rows, metadata)
         return True
 
     @abstractmethod
@@ -574,11 +574,11 @@ class Store(ABC):
         """Return the rows of a study from `after` on, without the lock."""
 
     @abstractmethod
-    def _add(self, study: int, rows: Sequence[Record], metadata: Sequence[Metadata]) -> None:
+    def _add_rows(self, study: int, rows: Sequence[Record], metadata: Sequence[Metadata]) -> None:
         """Insert rows with their metadata, note the number of the last (0 if none), and commit."""
 
     @abstractmethod
-    def _copy(self, path: Path) -> None:
+    def _copy_to_sqlite(self, path: Path) -> None:
         """Write all tables to a new SQLite file."""
 
     @abstractmethod
@@ -586,9 +586,9 @@ class Store(ABC):
         """Roll back, if a transaction is open."""
 
     @abstractmethod
-    def _drop(self) -> None:
+    def _drop_connection(self) -> None:
         """Drop the connection, and with it the lock."""
 
     @abstractmethod
-    def _explain(self, error: Exception) -> tuple[type[StoreError], str]:
+    def _explain_error(self, error: Exception) -> tuple[type[StoreError], str]:
         """Return the class of the error to raise for an error of the driver, and its message."""

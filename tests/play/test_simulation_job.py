@@ -1,7 +1,7 @@
 import pytest
 
-import keyhole.play.policy_simulation_job
-from keyhole.play.policy_simulation_job import SimulationJob, run_locally
+import keyhole.play.simulation_job
+from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import Problem, Uniform
 
@@ -43,14 +43,14 @@ def test_what_was_played_before_is_stepped_over():
 
 
 def test_a_block_is_no_larger_than_a_message(monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_MOST_VALUES", 100)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_MOST_VALUES", 100)
     it = job(10**6)
     assert len(it.take_next_block(10.0)) == 48
 
 
 def test_progress_is_that_of_all_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "FIRST_ROUNDS", 1000)
-    monkeypatch.setattr(keyhole.play.policy_simulation_job, "_BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr(keyhole.play.simulation_job, "FIRST_ROUNDS", 1000)
+    monkeypatch.setattr(keyhole.play.simulation_job, "_BLOCK_SECONDS", 0.0)
     told, kept = [], []
 
     def keep(job, part, values):

@@ -85,7 +85,7 @@ _DASHES: Final = 5
 _PRINT_DASHES: Final = 10
 
 
-class Name(NamedTuple):
+class PlacedName(NamedTuple):
     """A name in a drawing."""
 
     text: str  # the name, shortened if it is long
@@ -103,7 +103,7 @@ class DrawnLine:
     dots: str
     band: str = ""
     whiskers: str = ""
-    name: Name | None = None
+    name: PlacedName | None = None
     leader: str = ""  # path from the end of the curve to the name, in a box of 10 x 100
     extension: str = ""  # path from the end of the curve to the edge
     is_coloured: bool = False  # otherwise it is grey, and has no name
@@ -172,7 +172,7 @@ def _name_lines(lines: Sequence[DrawnLine], plot: Plot, labels: Sequence[str]) -
             by_label[label],
             is_coloured=True,
             rank=rank,
-            name=Name(shorten_label(label), label, percent),
+            name=PlacedName(shorten_label(label), label, percent),
             leader=f"M0 {plot.percent(end)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )
@@ -217,7 +217,7 @@ class DrawnReference(NamedTuple):
     """A horizontal line with its name."""
 
     place: float | None  # in per cent from the top; None if it lies beyond the axis
-    name: Name
+    name: PlacedName
 
 
 def draw_references(
@@ -242,7 +242,7 @@ def draw_references(
     return [
         DrawnReference(
             round((1 - float(up)) * 100, 2) if 0 <= up <= 1 else None,
-            Name(text, text, plot.percent(position)),
+            PlacedName(text, text, plot.percent(position)),
         )
         for text, up, position in zip(texts, heights, positions, strict=True)
         if position is not None
@@ -379,12 +379,12 @@ class Drawing:
         return f"0 0 {UNITS} {self.plot.units}"
 
     @property
-    def bottom_up(self) -> list[DrawnLine]:
+    def lines_bottom_up(self) -> list[DrawnLine]:
         """The lines in the order of drawing: grey ones first, the most important one last."""
         return sorted(self.lines, key=lambda line: (line.is_coloured, -line.rank))
 
     @property
-    def grey(self) -> list[str]:
+    def grey_labels(self) -> list[str]:
         """The labels of the grey curves."""
         return [line.curve.label for line in self.lines if line.is_drawn and not line.is_coloured]
 
@@ -394,12 +394,12 @@ class Drawing:
         return not any(line.is_drawn for line in self.lines) and not self.rings
 
     @property
-    def left_characters(self) -> int:
+    def y_label_characters(self) -> int:
         """The number of characters of the longest label of the vertical axis."""
         return max((len(tick.text) for tick in self.y_ticks), default=1)
 
     @property
-    def tail_characters(self) -> float:
+    def overhang_characters(self) -> float:
         """How many characters of the horizontal axis's last label lie beyond the axis."""
         if not self.x_ticks:
             return 0.0
