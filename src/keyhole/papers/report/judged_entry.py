@@ -158,7 +158,7 @@ def line_below_answer(
         about = f"{outcome.entry.title}. {about}"
     papers_verdicts = outcome.papers_verdicts
     return TemplateBlock(
-        "line_below_answer",
+        "entry_line",
         outcome=outcome,
         about=about,
         checks=format_counts(outcome.own_verdicts) if papers_verdicts else "",
