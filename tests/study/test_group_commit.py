@@ -364,7 +364,7 @@ def test_a_policy_that_fails_leaves_a_study_that_works(tmp_path, monkeypatch):
     with labels(tmp_path / "s.db") as study:
         study.ask()
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.state.PolicyState._run", lambda *_: 0)
+            patch.setattr("keyhole.study.state.PolicyState._run_kernel", lambda *_: 0)
             with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
                 study.ask()
             assert study._writer._state is None  # it is ahead of the log
@@ -378,7 +378,7 @@ def test_an_operation_that_fails_half_way_writes_nothing(tmp_path, monkeypatch):
         first = study.ask()
         clock.now += 11
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.state.PolicyState._run", lambda *_: 0)
+            patch.setattr("keyhole.study.state.PolicyState._run_kernel", lambda *_: 0)
             with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
                 study.ask()  # once `first` has expired
         assert len(study.log()) == 1

@@ -106,7 +106,7 @@ def test_a_policy_that_fails_fails_all_of_a_call(tmp_path, monkeypatch):
     with labels(tmp_path / "s.db") as study:
         decision = study.ask()
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.state.PolicyState._run", lambda *_: 0)
+            patch.setattr("keyhole.study.state.PolicyState._run_kernel", lambda *_: 0)
             with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
                 study.ask_many(3)
         assert study.pending == [decision]

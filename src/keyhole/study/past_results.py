@@ -237,7 +237,7 @@ def _read_rows(
     headings = {name: column for name, column in columns.items() if column is not None}
     rows: list[PastDecision] = []
 
-    def add(*texts: str) -> None:
+    def add_row(*texts: str) -> None:
         fields = dict(zip(headings, texts, strict=True))
         shown_at = 0.0
         delay = inf

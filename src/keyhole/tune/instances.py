@@ -193,13 +193,13 @@ def _parse_instance_csv(path: Path, text: str, folder: Path) -> list[Instance]:
             if name != "instance":
                 check_field_name(f"the column {name!r}", name)
 
-    def add(row: list[str]) -> None:
+    def add_row(row: list[str]) -> None:
         if "\0" in "".join(row):
             raise ValueError("the row must have no NUL character")
         columns = dict(zip(header, map(str.strip, row), strict=True))
         instances.append(Instance(check_line("instance", columns.pop("instance")), columns))
 
-    csv_rows.for_each_row(path, rows, len(header), add)
+    csv_rows.for_each_row(path, rows, len(header), add_row)
     return instances
 
 
