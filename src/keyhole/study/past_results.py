@@ -257,7 +257,7 @@ def _read_rows(
     key_options: dict[str, Any] = {"identify": csv_rows.identify_moment}
     if key := headings.get("key"):
         key_options = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
-    csv_rows.read_rows(path, names, add, delimiter=delimiter, **key_options)
+    csv_rows.read_rows(path, names, add_row, delimiter=delimiter, **key_options)
     return rows
 
 
