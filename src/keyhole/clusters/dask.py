@@ -42,7 +42,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
     for name in _LOGGERS:  # the errors that Dask logs are raised, too
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
-        with _blocked_interrupts():
+        with _block_interrupts():
             local = _start_local(workers or os.cpu_count() or 1)
             return Dask(on, Client(local, set_as_default=False), local)
     try:
@@ -52,7 +52,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 
 
 @contextmanager
-def _blocked_interrupts() -> Iterator[None]:
+def _block_interrupts() -> Iterator[None]:
     """Block Ctrl-C while processes start, and in those processes, which inherit the mask."""
     resource_tracker.ensure_running()  # if it started within the block, it would unblock Ctrl-C
     with delayed_interrupts():

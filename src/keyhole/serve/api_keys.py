@@ -147,7 +147,7 @@ class KeyCache:
         """
         await self.refresh()
         if not self._keys and not self._settings.needs_key:
-            _check_local(headers)
+            _refuse_foreign_site(headers)
             return _LOCAL
         scheme, _, key = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key:
@@ -158,7 +158,7 @@ class KeyCache:
         return api_key
 
 
-def _check_local(headers: Mapping[str, str]) -> None:
+def _refuse_foreign_site(headers: Mapping[str, str]) -> None:
     """Refuse a request that a page of another site sends from a browser on this machine."""
     host = headers.get("host", "")
     origin = headers.get("origin", f"http://{host}")

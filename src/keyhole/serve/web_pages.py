@@ -183,8 +183,8 @@ async def create_by_form(request: "Request") -> Response:
 
     fields = request.body
     table: JsonObject = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
-    table["arms"] = _read_lines(fields.get("arms", ""))
-    table["facts"] = dict(map(_read_fact, _read_lines(fields.get("facts", ""))))
+    table["arms"] = _split_lines(fields.get("arms", ""))
+    table["facts"] = dict(map(_parse_fact, _split_lines(fields.get("facts", ""))))
     if timeout := fields.get("timeout", "").strip():
         table["timeout"] = timeout
     request.body = table
@@ -194,7 +194,7 @@ async def create_by_form(request: "Request") -> Response:
 
 async def add_arms_by_form(request: "Request") -> Response:
     """Add the arms of a form."""
-    await request.study.add_arms(_read_lines(request.body.get("arms", "")))
+    await request.study.add_arms(_split_lines(request.body.get("arms", "")))
     return RedirectResponse(_page_path(request.path["study"]), 303)
 
 
@@ -204,12 +204,12 @@ async def retire_by_form(request: "Request") -> Response:
     return RedirectResponse(_page_path(request.path["study"]), 303)
 
 
-def _read_lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Return the lines of a field that are not empty."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _read_fact(line: str) -> tuple[str, object]:
+def _parse_fact(line: str) -> tuple[str, object]:
     """Return name and value of a line ``name=value``; a value that is not JSON is text."""
     name, _, text = line.partition("=")
     try:

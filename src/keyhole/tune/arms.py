@@ -276,7 +276,7 @@ def parse_arms(value: object, *, has_space: bool = False) -> tuple[Arm, ...]:
     With `has_space`, the spec has a parameter space: functions are imported, so that the names of
     their arguments are known.
     """
-    tables = check_list("arm", value, "a list of tables, [[arm]]")
+    tables = check_nonempty_list("arm", value, "a list of tables, [[arm]]")
     arms = [
         arm
         for i, table in enumerate(tables)
@@ -321,7 +321,7 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     if "grid" in table:
         grid = check_field_table(f"{path}.grid", table["grid"])
         for key, values in grid.items():
-            check_list(f"{path}.grid.{key}", values, "a list of values")
+            check_nonempty_list(f"{path}.grid.{key}", values, "a list of values")
         if (arm_count := math.prod(map(len, grid.values()))) > _MAX_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MAX_ARMS:,} arms, got {arm_count:,}")
         products = (dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values()))
@@ -329,11 +329,11 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
     parameters = table.get("parameters", {})
     if isinstance(parameters, Mapping):
         return [_check_parameters(f"{path}.parameters", parameters)]
-    rows = check_list(f"{path}.parameters", parameters, "a table or a list of them")
+    rows = check_nonempty_list(f"{path}.parameters", parameters, "a table or a list of them")
     return [_check_parameters(f"{path}.parameters[{i}]", row) for i, row in enumerate(rows)]
 
 
-def check_list(path: str, value: object, expected: str) -> Sequence[Any]:
+def check_nonempty_list(path: str, value: object, expected: str) -> Sequence[Any]:
     """Return a list with at least one entry; `expected` says what it is a list of."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Parameter, check_field_table, check_list
+from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list
 from keyhole.tune.config_space import read_config_space
 from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr, suggestion
 
@@ -354,7 +354,7 @@ def configuration_key(values: Mapping[str, Parameter]) -> str:
 
 
 def _parse_list(path: str, value: object) -> Values:
-    values = tuple(check_list(path, value, "a list of values"))
+    values = tuple(check_nonempty_list(path, value, "a list of values"))
     for entry in values:
         if not isinstance(entry, str | int | float) or "\0" in str(entry):
             raise TypeError(f"{path} must be strings or numbers, got {short_repr(entry)}")

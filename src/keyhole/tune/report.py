@@ -122,7 +122,7 @@ def write_report(tune: AnyTune) -> Path:
 def _arms_sections(tune: SavedTune) -> list[Section]:
     chart = charts.arm_survival_chart(tune)
     return [
-        Section("arms", "Time and outcomes by arm", [_tried_block(tune)]),
+        Section("arms", "Time and outcomes by arm", [_tried_table(tune)]),
         *_effects_sections(tune),
         Section("survival", "Run times", [_write_chart(tune, chart, "survival", "Run times")]),
     ]
@@ -131,7 +131,7 @@ def _arms_sections(tune: SavedTune) -> list[Section]:
 def _space_sections(tune: SavedSpaceTune) -> list[Section]:
     sections = [
         *_effects_sections(tune),
-        Section("tried", "What was tried", [_tried_block(tune)]),
+        Section("tried", "What was tried", [_tried_table(tune)]),
     ]
     if estimates := tune.validation():
         head, cells = summary.configurations_table(tune, estimates)
@@ -166,13 +166,13 @@ def _answer_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
     note = " ".join(f"{capitalize(text)}." for text in result.sentences)
     command = CommandBlock(
         summary.shell_command(result.arm),
-        _describe_use(tune.spec, result.arm, result.estimate.limit),
+        _describe_fields_and_limit(tune.spec, result.arm, result.estimate.limit),
     )
     answer = Answer(f"{capitalize(result.claim)}.", note=note)
     return [answer, *map(Text, warnings), command], _estimates_table(result, progress)
 
 
-def _describe_use(spec: Spec, arm: Arm, limit: float) -> str:
+def _describe_fields_and_limit(spec: Spec, arm: Arm, limit: float) -> str:
     """Return what to add to a recommended command line: its open fields, and its limit."""
     clock = " of CPU time" * (spec.clock == "cpu")
     fields = ", ".join(f"{{{name}}}" for name in arm.open_fields())
@@ -199,7 +199,7 @@ def _break_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     ]
 
 
-def _tried_block(tune: AnyTune) -> Table:
+def _tried_table(tune: AnyTune) -> Table:
     head, rows = summary.tried_table(tune)
     caption = f"Runs of each {head[0]} by outcome, and their time in seconds."
     return Table(f"{caption} {summary.tried_note(tune)}".strip(), head, rows)

@@ -205,7 +205,7 @@ class TuningLoop:
                 if self._stop.wait(_POLL_SECONDS):
                     raise
 
-    def _wall_limit(self, arm: Arm, limit: float) -> float:
+    def _wall_time_limit(self, arm: Arm, limit: float) -> float:
         """Return the wall-time limit of a run, in seconds."""
         # A command that sleeps uses no CPU time, and would never reach a limit of CPU time alone.
         if self.spec.clock == "cpu":
@@ -228,7 +228,7 @@ class TuningLoop:
         monitor = LoadMonitor(cores)
         run = executor.run(
             make_command(spec, trial),
-            self._wall_limit(arm, limit),
+            self._wall_time_limit(arm, limit),
             cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
             folder=spec.folder,

@@ -469,7 +469,9 @@ def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_ha
 
 
 @pytest.mark.skipif(not sqlite.has_flock(), reason="the system has no such queues")
-@pytest.mark.parametrize("step", ["sqlite.FileWatch.fits_log", "sqlite_connection._is_emptied"])
+@pytest.mark.parametrize(
+    "step", ["sqlite.FileWatch.fits_log", "sqlite_connection._is_empty_with_log"]
+)
 def test_a_closing_that_is_interrupted_releases_the_lock(path, monkeypatch, step):
     """A fork ignores what is raised before it, and nobody else would release the lock."""
     with closing(open_store(path)) as store:

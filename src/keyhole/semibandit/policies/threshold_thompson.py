@@ -164,7 +164,7 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
     for arm in range(p.arms):
         if s.funded[arm] == 0:
             s.amounts[arm] = 0.0
-    raise_to_piece_ends(p, s)
+    raise_amounts_to_piece_ends(p, s)
     allocate_rest(p, s)
     clip_to_budget(s.amounts, p.arms, p.resource)
 
@@ -189,7 +189,7 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
         s.down[arm] = 1.0 + s.clears[arm] + s.further[arm, piece]
 
 
-def raise_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
+def raise_amounts_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
     """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     count = 0

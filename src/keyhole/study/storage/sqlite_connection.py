@@ -159,7 +159,7 @@ def connect(path: Path, uri_query: str) -> Connection:
                 "this process was forked within a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
             )
-        if uri_query != READ_FILE_ALONE and _is_emptied(path):
+        if uri_query != READ_FILE_ALONE and _is_empty_with_log(path):
             raise OSError(
                 "the file is empty, and the -wal beside it is not: while a copy is being put "
                 "there, try again; else put a whole copy there, and remove -wal and -shm"
@@ -213,7 +213,7 @@ def _open_log(db: Connection, is_reader: bool) -> None:
         raise BlockingIOError("the last writer has just closed the file: try again")
 
 
-def _is_emptied(path: Path) -> bool:
+def _is_empty_with_log(path: Path) -> bool:
     """Return whether the file is empty and its log is not, as when a copy is being put there."""
     log = try_stat(f"{path}-wal")
     # SQLite removes the log of an empty file, and with it commits of programs that have it open.
