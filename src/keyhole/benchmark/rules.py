@@ -25,7 +25,7 @@ class Scale:
     replications: int
     divisor: int = 1  # of the horizons
     fewest_rounds: int = 1000  # no horizon is cut below this
-    timed_seconds: float = 0.02  # for about so long, a policy is simulated to time its rounds
+    timed_seconds: float = 0.02  # how long about a policy is simulated to time its rounds
 
     def horizon(self, rounds: int) -> int:
         """Return the horizon of a problem that has this number of rounds at paper scale."""

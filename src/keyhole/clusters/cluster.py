@@ -141,7 +141,7 @@ def make_wanted_check() -> Callable[[], bool]:
     the task itself must ask. Ray ends such a task.
     """
     try:
-        # Not by an import: a task of Dask has the package loaded, and elsewhere it may be missing.
+        # Not imported here: a task of Dask has loaded the package, and elsewhere it may be missing.
         worker = sys.modules["distributed"].get_worker()
     except (KeyError, ValueError):  # not in a task of Dask
         return lambda: True
