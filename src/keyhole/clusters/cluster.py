@@ -137,7 +137,7 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, also if it is cancelled or its client is gone, so that
+    Dask cannot end a task that has begun, even if it is cancelled or its client is gone, so that
     the task itself must ask. Ray ends such a task.
     """
     try:
