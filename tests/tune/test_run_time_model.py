@@ -118,10 +118,12 @@ def test_expected_gains_are_means_of_simulated_gains():
     gains = RunGains(cutoff=2.0, cost_per_second=0.3, cost_of_giving_up=0.2)
     log_means = np.array([-1.0, 0.5])
     times = np.exp(log_means + 0.7 * np.random.default_rng(5).standard_normal((100_000, 2)))
-    failures = np.zeros(times.shape, bool)
-    expected_gains = gains.expected(log_means, 0.7, np.array([0.5, 2.0]))
-    for limit, expected in zip((0.5, 2.0), expected_gains, strict=True):
-        assert gains.of_times(times, failures, limit).mean() == pytest.approx(expected, abs=0.01)
+    for chance in (1.0, 0.6):
+        is_failed = np.random.default_rng(6).random(times.shape) >= chance
+        expected_gains = gains.expected(log_means, 0.7, np.array([0.5, 2.0]), chance)
+        for limit, expected in zip((0.5, 2.0), expected_gains, strict=True):
+            simulated = gains.of_times(times, is_failed, limit).mean(axis=0)
+            assert simulated == pytest.approx(expected, abs=0.01)
 
 
 def test_the_distribution_function_is_that_of_the_standard_library():

@@ -75,19 +75,27 @@ class RunGains:
         spent = self.cost_per_second * np.minimum(times, limit)
         return np.where(is_ended, earned, -self.cost_of_giving_up) - spent
 
-    def expected(self, log_means: FloatArray, deviation: float, limits: FloatArray) -> FloatArray:
-        r"""Return the mean gain at each limit of log-normal run times, over their `log_means`.
+    def expected(
+        self,
+        log_means: FloatArray,
+        deviation: float,
+        limits: FloatArray,
+        success_chance: float = 1.0,
+    ) -> FloatArray:
+        r"""Return the expected gains of log-normal run times, with a row for each limit.
 
-        For a log mean m and deviation s, and a limit L with :math:`u = (\log L - m) / s`, the
-        expected seconds are :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
+        A run that ends succeeds with this chance. For a log mean m and deviation s, and a limit L
+        with :math:`u = (\log L - m) / s`, the expected seconds are
+        :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
         """
         scores = (np.log(limits)[:, None] - log_means) / deviation
         chances = normal_cdf(scores)
         # The exponent is bounded: beyond, the other factor is 0.
         means = np.exp(np.minimum(log_means + deviation**2 / 2, 700.0))
-        seconds = means * normal_cdf(scores - deviation) + limits[:, None] * (1.0 - chances)
-        gains = chances - self.cost_of_giving_up * (1.0 - chances)
-        return np.asarray((gains - self.cost_per_second * seconds).mean(axis=1))
+        seconds = means * normal_cdf(scores - deviation)
+        seconds += limits[:, None] * (1.0 - chances)
+        gains = success_chance * chances - self.cost_of_giving_up * (1.0 - chances)
+        return np.asarray(gains - self.cost_per_second * seconds)
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
         """Return how much less a run with the full cut-off gains than a success in no time."""
