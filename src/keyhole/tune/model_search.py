@@ -13,14 +13,14 @@ from keyhole.tune.run_time_model import OutcomeModel
 
 _RUNS_PER_CONFIGURATION: Final = 3
 _FAILURE_DISCOUNT: Final = 0.5
-"""A failure tells less than a time: it counts as so much less than a run."""
+"""A failure tells less than a time: by so much less it counts as a run."""
 _FOCUS: Final = 0.5
 """Factor of the deviations of draws: below 1, the best-looking are run more than they would be."""
 _SWEPT_RUNS: Final = 500
 """From so many runs on, a sweep is made once for each share of 1 / 500 of the runs."""
 _CAPPED_FROM: Final = 10
 _RACE_DEVIATIONS: Final = 2.0
-_LEAST_COST: Final = 1e-9
+_LEAST_COST: Final = 1e-9  # of a second, where seconds cost nothing
 _LOG_TIME_STEP: Final = 0.05
 
 
@@ -28,13 +28,12 @@ _LOG_TIME_STEP: Final = 0.05
 class ModelSearch:
     """Search by Thompson sampling from `OutcomeModel`, with a growing number of configurations.
 
-    A new configuration is run as long as configurations are fewer than a third of the runs, where a
-    failed run counts half.
-    Otherwise the one with the largest gain by draws of its effects is run, of those that have an
-    instance left and whose runs have not all failed. A run has the limit with the largest expected
-    gain; it is given up earlier if by then even a success would gain less than the best
-    configuration is expected to. The default is run as often as the best one as long as it may be
-    as good.
+    A new configuration is run as long as configurations are fewer than a third of the runs, of
+    which a failed one counts half. Otherwise the one with the largest gain by draws of its effects
+    is run, of those that have an instance left and whose runs have not all failed. A run has the
+    limit with the largest expected gain; it is given up earlier, once even a success would gain
+    less than the best configuration is expected to. The default is run as often as the best one as
+    long as it may be as good.
 
     Attributes
     ----------
@@ -61,7 +60,7 @@ class ModelSearch:
     def losses(self, effects: FloatArray) -> FloatArray:
         """Return numbers in whose order configurations are good, the least the best.
 
-        `effects` has a row for each of the model's `parts`. Without failures, log times say all.
+        `effects` has a row for each of the model's `models`. Without failures, log times say all.
         """
         if len(effects) == 1:
             return np.asarray(effects[0])
@@ -81,17 +80,19 @@ class ModelSearch:
         self,
         runs: NDArray[Any],
         starts: FloatArray,
+        failure_count: int,
         challenger: int | None,
         most_runs: float,
         rng: np.random.Generator,
     ) -> tuple[int, FloatArray] | None:
         """Return a configuration and a draw of its effects; None if none can be run.
 
-        `starts` has the number of runs of each configuration, pending ones included; `challenger`
-        is the next new configuration, and `most_runs` is how many a configuration may have.
+        `starts` has the number of runs of each configuration, pending ones included, of which
+        `failure_count` have failed; `challenger` is the next new configuration, and `most_runs` is
+        how many a configuration may have.
         """
         model = self.model
-        common_effects = np.array([part.mean for part in model.parts])
+        common_effects = np.array([effects_model.mean for effects_model in model.models])
         if not starts[0]:
             return 0, common_effects
         if not len(runs):
@@ -106,9 +107,11 @@ class ModelSearch:
         reach = _RACE_DEVIATIONS * np.hypot(deviations[:, 0], deviations[:, best])
         rivals = np.stack([means[:, 0] - reach, means[:, best]], axis=1)
         if starts[0] < starts[best] and np.argmin(self.losses(rivals)) == 0:
-            return 0, np.array([part.configuration_effects[0] for part in model.parts])
-        informative = starts.sum() - _FAILURE_DISCOUNT * np.count_nonzero(runs["is_failed"])
-        may_add = np.count_nonzero(starts) < informative / _RUNS_PER_CONFIGURATION + 1
+            return 0, np.array(
+                [effects_model.configuration_effects[0] for effects_model in model.models]
+            )
+        counted_runs = starts.sum() - _FAILURE_DISCOUNT * failure_count
+        may_add = np.count_nonzero(starts) < counted_runs / _RUNS_PER_CONFIGURATION + 1
         effects = means + _FOCUS * deviations * rng.standard_normal(means.shape)
         losses = np.where(has_all_runs | np.isinf(scores), np.inf, self.losses(effects))
         choice = int(np.argmin(losses))

@@ -238,26 +238,26 @@ class OutcomeModel:
     def success_chances(self, effects: FloatArray) -> FloatArray | float:
         """Return the chances that runs on any instance succeed once they end.
 
-        `effects` has a row for each of the `parts`.
+        `effects` has a row for each of the `models`.
         """
         if len(effects) == 1:
             return 1.0
         return normal_cdf(-effects[1] / math.sqrt(1.0 + self.failures.mean_square))
 
     @property
-    def parts(self) -> list[RunTimeModel]:
+    def models(self) -> list[RunTimeModel]:
         """The models that have runs: of times, and of failures if there are any."""
         return [self.times, self.failures] if self.failures.means.size else [self.times]
 
     @property
     def means(self) -> FloatArray:
-        """Means of effects of configurations, a row for each of the `parts`."""
-        return np.array([model.means for model in self.parts])
+        """Means of effects of configurations, a row for each of the `models`."""
+        return np.array([model.means for model in self.models])
 
     @property
     def deviations(self) -> FloatArray:
         """Deviations of these effects."""
-        return np.array([model.deviations for model in self.parts])
+        return np.array([model.deviations for model in self.models])
 
 
 Model = TypeVar("Model", RunTimeModel, OutcomeModel)

@@ -131,7 +131,8 @@ class SpaceDecider:
             starts[configuration] = len(positions)
         runs = self._history.runs
         rng = self._rng(_DECISIONS, int(starts.sum()))
-        choice = self._search.choose(runs, starts, challenger, self._positions, rng)
+        failures = np.count_nonzero(runs[self._warm_count :]["is_failed"])
+        choice = self._search.choose(runs, starts, failures, challenger, self._positions, rng)
         if choice is None:
             return None
         configuration, effects = choice

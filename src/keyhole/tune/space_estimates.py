@@ -60,11 +60,11 @@ class SpaceEstimates:
         search = copy.deepcopy(search)
         draws = [
             [
-                [part.configuration_effects for part in model.parts],
-                [part.instance_effects[:instance_count] for part in model.parts],
-                [part.variance for part in model.parts],
+                [model.configuration_effects for model in sweep.models],
+                [model.instance_effects[:instance_count] for model in sweep.models],
+                [model.variance for model in sweep.models],
             ]
-            for model in posterior_sweeps(search.model, runs, features, rng)
+            for sweep in posterior_sweeps(search.model, runs, features, rng)
         ]
         columns = (np.array(column) for column in zip(*draws, strict=True))
         self._effects, self._instance_effects, variances = columns
