@@ -173,6 +173,14 @@ def test_the_default_is_recommended_unless_another_one_leads_by_a_deviation():
         assert decider.recommend().incumbent.configuration in choices
 
 
+def test_a_default_that_always_fails_is_not_recommended():
+    decider = make(SMALL, instances=3)
+    for _ in range(6):
+        trial = decider.ask()
+        decider.tell(trial, "ok" if trial.configuration else "failed", trial.limit / 2)
+    assert decider.recommend().incumbent.configuration != 0
+
+
 def test_failures_of_another_tune_leave_room_for_new_configurations():
     failures = [(trial, "failed", 0.01) for trial, *_ in play(make(seed=9), 150)]
     decider = make()

@@ -108,7 +108,7 @@ class RunHistory:
     """All runs as columns of an array that grows.
 
     The log time of a run that was out of time is censored: it is known only to be larger. That of a
-    run that failed is censored at the full cut-off, since the run would not have succeeded by then.
+    run that failed is censored at the full cut-off, for models that do not tell failures apart.
     """
 
     def __init__(self, cutoff: float) -> None:

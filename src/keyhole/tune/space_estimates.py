@@ -81,21 +81,22 @@ class SpaceEstimates:
         # With half a deviation, the one that was run more often is before one that looks alike.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
         is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
+        self._may_keep_default = not is_excluded[0]
         self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
 
     def choose_incumbent(self) -> int:
-        """Return the best configuration, or the default if that may well be as good.
+        """Return the best configuration, or the default unless the best leads by a deviation.
 
-        Another one must have a lead of one standard deviation: who wrote the program has chosen the
-        default on more instances.
+        The authors of a program mostly chose its default on more instances than a tune has.
         """
+        best = self.ranking[0]
         default_gains, best_gains = (
             max(self._draw_gains(configuration, self._limits), key=np.mean)
-            for configuration in (0, self.ranking[0])
+            for configuration in (0, best)
         )
         lead = best_gains - default_gains
-        return self.ranking[0] if lead.mean() > lead.std() or not self.run_counts[0] else 0
+        return 0 if self._may_keep_default and lead.mean() <= lead.std() else best
 
     def recommend(
         self, incumbent: int, configurations: Mapping[int, dict[str, Parameter]]
