@@ -1,8 +1,7 @@
 """Decisions of a tune over a parameter space: which configuration to run, where, how long."""
 
-import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
@@ -87,7 +86,7 @@ class SpaceDecider:
         self._history = RunHistory(self._gains.cutoff)
         self._numbers: dict[str, int] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}
-        self._told: dict[int, set[int]] = defaultdict(set)
+        self._repetitions: Counter[tuple[int, int]] = Counter()
         self._started: dict[int, set[int]] = defaultdict(set)
         self._pending: dict[int, tuple[int, int]] = {}
         self._last_round = 0
@@ -157,8 +156,11 @@ class SpaceDecider:
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
-        position = self._position(configuration, trial.instance)
-        self._told[configuration].add(position)
+        # A log has no positions: its n-th run of a pair is that of the n-th permutation.
+        repetition = self._repetitions[configuration, trial.instance]
+        self._repetitions[configuration, trial.instance] += 1
+        offset = self._order(configuration, repetition).index(trial.instance)
+        position = repetition * self.instance_count + offset
         self._start(configuration, position)
         self._record(trial, outcome, seconds, 1.0)
         if self._racing:
@@ -288,12 +290,3 @@ class SpaceDecider:
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)
         return [position for position in range(int(last)) if position not in started]
-
-    def _position(self, configuration: int, instance: int) -> int:
-        """Return the first position of an instance whose run was not told."""
-        positions = (
-            repetition * self.instance_count
-            + self._order(configuration, repetition).index(instance)
-            for repetition in itertools.count()
-        )
-        return next(p for p in positions if p not in self._told[configuration])
