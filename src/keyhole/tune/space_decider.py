@@ -130,7 +130,7 @@ class SpaceDecider:
             starts[configuration] = len(positions)
         runs = self._history.runs
         rng = self._rng(_DECISIONS, int(starts.sum()))
-        failures = np.count_nonzero(runs[self._warm_count :]["is_failed"])
+        failures = int(runs[self._warm_count :]["is_failed"].sum())
         choice = self._search.choose(runs, starts, failures, challenger, self._positions, rng)
         if choice is None:
             return None
