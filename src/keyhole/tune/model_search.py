@@ -22,6 +22,7 @@ _CAPPED_FROM: Final = 10
 _RACE_DEVIATIONS: Final = 2.0
 _LEAST_COST: Final = 1e-9  # of a second, where seconds cost nothing
 _LOG_TIME_STEP: Final = 0.05
+_FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]
 
 
 @dataclass
@@ -68,10 +69,9 @@ class ModelSearch:
         deviation = math.sqrt(times.variance + times.mean_square)
         # Times that differ by a few percent count as equal, which takes a tenth of the time.
         steps, columns = np.unique((effects[0] / _LOG_TIME_STEP).round(), return_inverse=True)
-        failed_gains, success_gains = (
-            self.gains.expected(steps * _LOG_TIME_STEP, deviation, self.limits, chance)[:, columns]
-            for chance in (0.0, 1.0)
-        )
+        failed_gains, success_gains = self.gains.expected(
+            steps * _LOG_TIME_STEP, deviation, self.limits, _FAILED_OR_NOT
+        )[..., columns]
         chances = self.model.success_chances(effects)
         gains = failed_gains + chances * (success_gains - failed_gains)
         return np.asarray(-gains.max(axis=0))

@@ -80,13 +80,13 @@ class RunGains:
         log_means: FloatArray,
         deviation: float,
         limits: FloatArray,
-        success_chance: float = 1.0,
+        success_chance: FloatArray | float = 1.0,
     ) -> FloatArray:
         r"""Return the expected gains of log-normal run times, with a row for each limit.
 
-        A run that ends succeeds with this chance. For a log mean m and deviation s, and a limit L
-        with :math:`u = (\log L - m) / s`, the expected seconds are
-        :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
+        A run that ends succeeds with `success_chance`; an array of shape (k, 1, 1) gives k tables.
+        For a log mean m and deviation s, and a limit L with :math:`u = (\log L - m) / s`, the
+        expected seconds are :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
         """
         scores = (np.log(limits)[:, None] - log_means) / deviation
         chances = normal_cdf(scores)
