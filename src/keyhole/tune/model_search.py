@@ -51,12 +51,14 @@ class ModelSearch:
     model: OutcomeModel
     _next_sweep: int = 1
     _best: int = 0
+    _scores: FloatArray | None = None  # of configurations, until the next sweep
 
     def tell(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
         if len(runs) >= self._next_sweep:
             self._next_sweep = len(runs) + max(1, len(runs) // _SWEPT_RUNS)
             self.model.sweep(runs, features, rng)
+            self._scores = None
 
     def losses(self, effects: FloatArray) -> FloatArray:
         """Return numbers in whose order configurations are good, the least the best.
@@ -100,8 +102,9 @@ class ModelSearch:
         means = model.means
         deviations = model.deviations
         count = means.shape[1]
-        scores = self.losses(means + deviations)
-        scores = np.where(have_only_failed(runs, count), np.inf, scores)
+        if self._scores is None:
+            self._scores = self.losses(means + deviations)
+        scores = np.where(have_only_failed(runs, count), np.inf, self._scores)
         self._best = best = int(np.argmin(scores))
         has_all_runs = starts[:count] >= most_runs
         reach = _RACE_DEVIATIONS * np.hypot(deviations[:, 0], deviations[:, best])
