@@ -194,7 +194,7 @@ class FailureModel(RunTimeModel):
 
     with effects as in `RunTimeModel`. The runs are those that have failed or succeeded.
 
-    Source: Albert and Chib (1993), Section 3.
+    Source: Albert and Chib (1993), the sampler of the probit model.
     """
 
     def _guess_mean(self, runs: NDArray[Any]) -> float:
