@@ -35,8 +35,13 @@ COMPILED_PAGES = (
     "running.md", "semibandit.md", "stochastic.md", "stopping.md", "studies.md", "threshold.md",
     "thresholding.md",
 )  # fmt: skip
-# Those of them that take longest: they are slow, unless they are named to pytest.
-SLOW_PAGES = ("delayed.md", "real_data.md", "semibandit.md", "stochastic.md", "threshold.md")
+# What takes longest or starts a browser or a cluster: slow, unless its file is named to pytest.
+SLOW_FILES = (
+    "docs/delayed.md", "docs/howto/simulations.md", "docs/real_data.md", "docs/resource.md",
+    "docs/semibandit.md", "docs/stochastic.md", "docs/threshold.md", "tests/clusters/",
+    "tests/docs/test_http_page.py", "tests/pages_in_browser/", "tests/resource/test_benchmark.py",
+    "tests/test_benchmarks.py",
+)  # fmt: skip
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.
 KERNELS = tuple(
@@ -95,7 +100,7 @@ def pytest_collection_modifyitems(session, items):
             item.add_marker(pytest.mark.kernels)
         if isinstance(item, pytest.DoctestItem) and item.path.name not in COMPILED_PAGES:
             item.add_marker(pytest.mark.interpreted)
-        if item.path.name in SLOW_PAGES and not session.isinitpath(item.path):
+        if item.nodeid.startswith(SLOW_FILES) and not session.isinitpath(item.path):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))

@@ -23,7 +23,7 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
     "missing-right": PermissionError,
     "storage": StoreError,
 } | {errors.problem_name(error): error for error in errors.ALL}
-"""The class of error for each name of a problem; other names are RuntimeErrors."""
+"""The class of error for each name of a problem; with another name, it is a RuntimeError."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds
 _HISTORY_BATCH: Final = 1000  # events in one answer

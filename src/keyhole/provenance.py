@@ -16,7 +16,7 @@ _GIT_SECONDS: Final = 10.0  # that a command of Git may take
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
-    """Describe the software that computes results here, as JSON values without private names.
+    """Describe the software that computes results, as JSON values that name no folders or users.
 
     Parameters
     ----------

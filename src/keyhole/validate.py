@@ -361,9 +361,8 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
     is_data_frame = data_frame_column_names(values) is not None
     values = column_to_array(values)
     has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-    if isinstance(values, Set) and not isinstance(
-        values, MappingView
-    ):  # a dict's views have an order
+    # The views of a dict are sets, too, but have an order.
+    if isinstance(values, Set) and not isinstance(values, MappingView):
         has_order = False
     if is_data_frame or not has_order or getattr(values, "ndim", 1) != 1:
         hint = "; for a column of a data frame pass df['arm'], say" if is_data_frame else ""

@@ -198,6 +198,20 @@ def test_show_names_arms_without_feedback(done, labels):
     assert "no feedback yet" not in shown
 
 
+def test_show_says_nothing_of_chances_and_means_before_the_first_feedback(done, path, tmp_path):
+    table = 'name = "s"\npolicy = "ThompsonSampling"\nsetting = "stochastic"\narms = ["a", "b"]\n'
+    (tmp_path / "s.toml").write_text(table)
+    done("create", path, tmp_path / "s.toml")
+    id = done("ask", path, "s").split()[0]
+    content = json.loads(done("show", path, "s", "--json"))
+    assert (content["best_chances"], content["intervals"]) == (None, None)
+    assert "chance to be best" not in done("show", path, "s")
+    done("tell", path, "s", id, "reward=1")
+    content = json.loads(done("show", path, "s", "--json"))
+    assert content["best_chances"]["a"] > 0.5
+    assert content["intervals"].startswith("[low, high]")
+
+
 def test_show_says_why_means_have_no_intervals(done, path, tmp_path):
     (tmp_path / "labels.toml").write_text(TEXT.replace("ask_again", "forget"))
     done("create", path, tmp_path / "labels.toml")
@@ -312,7 +326,9 @@ def test_a_study_of_a_policy_of_ones_own(keyhole, done, path, tmp_path, mine):
     assert done("create", path, tmp_path / "s.toml") == "labels: Mine, 3 arms\n"
     refused(*keyhole("study", "ask", path, "labels"), "or --policy FILE.py:Mine")
     assert done("ask", path, "labels", "--policy", mine).endswith(" arm=cat\n")
-    assert "  policy: Mine(alpha=2)\n" in done("show", path, "labels", "--policy", mine)
+    shown = done("show", path, "labels", "--policy", mine)
+    assert "  policy: Mine(alpha=2)\n  arms: 3\n" in shown
+    assert "  pending decisions: 1\n" in shown
     done("export", path, "labels", tmp_path / "log.jsonl", "--policy", mine)
     done("restore", path, tmp_path / "log.jsonl", "--name", "two", "--policy", mine)
     assert done("list", path) == "labels\ntwo\n"
@@ -325,7 +341,9 @@ def test_another_policy_may_be_ones_own(keyhole, done, labels, mine, monkeypatch
     done("change", *labels, mine, "alpha=2")
     refused(*keyhole("study", "show", *labels), "or --policy FILE.py:Mine")
     monkeypatch.setenv("KEYHOLE_POLICY", mine)
-    assert "  policy: Mine(alpha=2)\n" in done("show", *labels)
+    shown = done("show", *labels)
+    assert "  policy: Mine(alpha=2)\n  arms: 3\n" in shown
+    assert "  pending decisions: 0\n" in shown
 
 
 def test_what_a_users_file_prints_is_no_part_of_the_result(keyhole, labels, tmp_path):

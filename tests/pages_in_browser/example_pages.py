@@ -145,11 +145,7 @@ MAKERS = {
 }
 OF_INDEX = {"entry": ENTRY, "entry of problems": ENTRY_OF_PROBLEMS}
 KINDS = (*MAKERS, *OF_INDEX)
-# All pages take some 15 CPU seconds to make; those of a run and of a study take one each.
-FAST = ("run", "study")
-each_kind = pytest.mark.parametrize(
-    "kind", [pytest.param(one, marks=[pytest.mark.slow] * (one not in FAST)) for one in KINDS]
-)
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
 WIDE, PHONE = 1300, 390
 each_width = pytest.mark.parametrize("width", [WIDE, PHONE])

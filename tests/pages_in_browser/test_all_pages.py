@@ -31,7 +31,6 @@ def test_the_first_screen_has_a_picture_and_few_words(kind, width, pages, open_p
     assert kind == "index" or len(words) <= WORDS, f"{len(words)} words: {' '.join(words)}"
 
 
-@pytest.mark.slow
 def test_the_index_has_few_words_since_claims_are_on_pages_of_their_own(pages, open_page):
     assert measure(open_page(pages["index"]))["allWords"] <= WORDS_OF_INDEX
 
@@ -51,7 +50,7 @@ def test_nothing_is_cut_off_or_wider_than_the_screen(kind, width, pages, open_pa
 @pytest.mark.parametrize(
     # Either scheme and either width: no rule is about both.
     ("scheme", "width"),
-    [("light", PHONE), pytest.param("dark", WIDE, marks=pytest.mark.slow)],
+    [("light", PHONE), ("dark", WIDE)],
 )
 @each_kind
 def test_axe_finds_nothing(kind, width, scheme, pages, open_page):

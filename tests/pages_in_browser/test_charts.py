@@ -156,7 +156,7 @@ def test_names_of_curves_do_not_overlap(path, open_page):
         assert all(box["x"] + box["width"] <= width for box in boxes)
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_a_chart_that_is_looked_at(scheme, path, open_page):
     page = open_page(path, color_scheme=scheme)
     page.mouse.move(*point_at(page, "#main", 300, 4.1))

@@ -1,10 +1,6 @@
 """The check of names sees where a phone breaks them."""
 
-import pytest
-
 from tools import names_in_browser, site_in_browser
-
-pytestmark = pytest.mark.slow  # `make docs` runs the check itself
 
 PAGE = '<!doctype html><html lang="en"><title>A</title><article style="width: 6em">{}</article>'
 

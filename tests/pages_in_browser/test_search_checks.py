@@ -4,8 +4,6 @@ import pytest
 
 from tools import search_in_browser, site_in_browser
 
-pytestmark = pytest.mark.slow  # `make docs` runs the checks themselves
-
 SEARCH = """<!doctype html><html lang="en"><title>Search</title><div id="search-results"></div>
 <script>
 const pages = {"a/b test": ["one", "two#part", "three", "four"], "some words": ["one"]};

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 # A browser takes 5 CPU seconds for them, and only the documentation's own pages depend on them.
-pytestmark = pytest.mark.slow
-
 SCRIPT = Path(__file__).parents[2] / "docs" / "_static" / "search_target.js"
 GAP = '<div style="height: 3000px"></div>'
 PAGE = f"""<!doctype html><html lang="en"><title>Guide</title><article>

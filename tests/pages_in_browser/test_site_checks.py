@@ -4,8 +4,6 @@ import pytest
 
 from tools import site_in_browser
 
-pytestmark = pytest.mark.slow  # `make docs` runs the checks themselves
-
 PAGE = '<!doctype html><html lang="en"><title>A</title><main><h1>A</h1>{}</main>'
 
 

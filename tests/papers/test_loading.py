@@ -186,6 +186,16 @@ def test_the_metrics_of_claims_and_parameter_figures_are_named(tmp_path):
     assert "simple_regret" in load(tmp_path, TINY + more).metric_names
 
 
+def test_a_problem_is_run_alike_without_the_others(tmp_path, monkeypatch):
+    more = CLAIM + OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
+    entry = load(tmp_path, TINY + more)
+    details = {"simple_regret": Metric("simple_regret", detail=True)}
+    monkeypatch.setattr("keyhole.experiment.setting_registry.RegisteredSetting.metrics", details)
+    assert "simple_regret" not in entry.with_problems("hard").metric_names
+    for part in (entry, entry.with_problems("hard")):
+        assert part.spec("hard", "quick").details
+
+
 def test_a_bound_of_another_setting_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, policy, round, horizon: 1.0)
     lines = 'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "elsewhere.theorem_1"'

@@ -11,6 +11,7 @@ from keyhole.thresholding import LSA
 from keyhole.tune import SavedTune, Tuner
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune.value_estimates import Interval
+from keyhole.validate import escape_html
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
 
@@ -48,6 +49,7 @@ def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
     shown = study._repr_html_()
     for word in ("LSA(alpha=1.35)", "pending decisions: 1", "cat", "&lt;labels&gt;"):
         assert word in shown
+    assert shown == f"<pre>{escape_html(str(study))}</pre>"
     assert "cat  1          0" in str(study)
     study.close()
     assert study._repr_html_().startswith("<pre>Study(&#x27;")

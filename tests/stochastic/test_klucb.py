@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.draws.mean_bounds import log_complement
 from keyhole.stochastic import KLUCB
-from keyhole.stochastic.policies.klucb import find_only_bound_above, separate_largest_bounds
+from keyhole.stochastic.policies.klucb import find_only_arm_above, separate_largest_bounds
 
 pytestmark = pytest.mark.interpreted
 
@@ -39,7 +39,7 @@ def test_the_only_arm_above_a_number_has_the_largest_bound(arms, level, x):
     state = SimpleNamespace(pulls=pulls, mean=mean, entropy=entropies)
     bounds = [log_complement(*arm, level) for arm in zip(pulls, mean, entropies, strict=True)]
     for _ in range(4):
-        if (found := find_only_bound_above(state, x, level)) >= 0:
+        if (found := find_only_arm_above(state, x, level)) >= 0:
             first = bounds.index(min(bounds))
             assert found == first or arms[found] == arms[first]
             assert found == arms.index(arms[found])  # the lowest of equals
@@ -54,7 +54,7 @@ def test_a_number_between_the_two_largest_bounds_is_soon_found():
     x = -0.5
     for _ in range(3):
         x = separate_largest_bounds(state, x, 3.0)
-    assert find_only_bound_above(state, x, 3.0) == 1
+    assert find_only_arm_above(state, x, 3.0) == 1
 
 
 def test_a_learner_goes_on_without_its_scratch():

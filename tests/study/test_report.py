@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from keyhole.semibandit import CSBST
-from keyhole.stochastic import UCB1, OptimisticThompson
+from keyhole.stochastic import UCB1, BestArmStopping, OptimisticThompson
 from keyhole.study import Study
 from keyhole.thresholding import LSA, PerArmStopping
 from tests.study.studies import Clock
@@ -40,6 +40,15 @@ def test_it_says_what_is_settled(tmp_path):
         while not study.is_done:
             study.tell(study.ask(), True)
         assert "Settled: 2 of 2 arms; done" in page_of(study, tmp_path)
+
+
+def test_it_answers_with_verdicts_rather_than_with_a_chance_without_a_guarantee(tmp_path):
+    with Study.create(tmp_path / "s.db", "s", BestArmStopping(), ["a", "b"]) as study:
+        study.tell(study.ask(), True)
+        assert study.best_chances()
+        text = page_of(study, tmp_path)
+    assert "Settled: 0 of 2 arms" in text
+    assert "Chance to be best:" not in text
 
 
 def test_it_says_how_long_feedback_takes_and_what_is_waited_for(tmp_path):

@@ -401,6 +401,14 @@ def test_a_study_is_printed_as_where_it_is(path, study):
     assert repr(study) == f"Study({str(path)!r}, 'labels')"
 
 
+def test_a_printed_study_does_not_show_a_password(study):
+    study._storage = "postgresql://me:secret@host/x"  # the address with which it was opened
+    study._writer.store.where = "postgresql://me@host/x"  # the same for messages
+    for text in (repr(study), str(study), study._repr_html_()):
+        assert "me@host" in text
+        assert "secret" not in text
+
+
 # Arms and policies that change.
 
 

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from keyhole.tune.run_history import RunGains, RunHistory, Trial
-from keyhole.tune.run_time_model import RunTimeModel, draw_normals_above, normal_cdf
+from keyhole.tune.run_time_model import (
+    OutcomeModel,
+    RunTimeModel,
+    draw_normals_above,
+    normal_cdf,
+)
 
 # Configuration, instance, seconds, limit, weight; a run at its limit is censored.
 RUNS = [
@@ -118,12 +123,33 @@ def test_expected_gains_are_means_of_simulated_gains():
     gains = RunGains(cutoff=2.0, cost_per_second=0.3, cost_of_giving_up=0.2)
     log_means = np.array([-1.0, 0.5])
     times = np.exp(log_means + 0.7 * np.random.default_rng(5).standard_normal((100_000, 2)))
-    failures = np.zeros(times.shape, bool)
-    expected_gains = gains.expected(log_means, 0.7, np.array([0.5, 2.0]))
-    for limit, expected in zip((0.5, 2.0), expected_gains, strict=True):
-        assert gains.of_times(times, failures, limit).mean() == pytest.approx(expected, abs=0.01)
+    for chance in (1.0, 0.6):
+        is_failed = np.random.default_rng(6).random(times.shape) >= chance
+        expected_gains = gains.expected(log_means, 0.7, np.array([0.5, 2.0]), chance)
+        for limit, expected in zip((0.5, 2.0), expected_gains, strict=True):
+            simulated = gains.of_times(times, is_failed, limit).mean(axis=0)
+            assert simulated == pytest.approx(expected, abs=0.01)
 
 
 def test_the_distribution_function_is_that_of_the_standard_library():
     values = np.linspace(-9, 9, 31).reshape(1, 31)
     assert normal_cdf(values)[0] == pytest.approx([NORMAL.cdf(x) for x in values[0]], abs=1e-15)
+
+
+def test_chances_of_failure_are_recovered_beside_times():
+    rng = np.random.default_rng(7)
+    record, chances = RunHistory(cutoff=9.0), (0.1, 0.5, 0.9)
+    for configuration in range(3):
+        for instance in range(60):
+            outcome = "failed" if rng.random() < chances[configuration] else "ok"
+            # Failures are quick, and tell nothing of the times of successes.
+            seconds = 0.01 if outcome == "failed" else math.exp(0.3 * rng.standard_normal())
+            record.add(Trial(1, configuration, {}, instance, 9.0), outcome, seconds)
+    model = OutcomeModel(60, 3)
+    draws = []
+    for _ in range(300):
+        model.sweep(record.runs, np.eye(3), rng)
+        draws.append([*model.success_chances(model.means), *model.means[0]])
+    means = np.mean(draws[50:], axis=0)
+    assert means[:3] == pytest.approx([0.9, 0.5, 0.1], abs=0.1)
+    assert means[3:] == pytest.approx([0.0, 0.0, 0.0], abs=0.5)

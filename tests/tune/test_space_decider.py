@@ -140,6 +140,56 @@ def test_a_configuration_whose_runs_all_failed_is_not_played_on():
     assert len(set(runs)) == len(runs)
 
 
+def test_slow_configurations_that_succeed_are_before_fast_ones_that_mostly_fail():
+    def slow_or_failed(trial):
+        speed = trial.parameters["speed"]
+        rng = np.random.default_rng([trial.configuration, trial.instance])
+        seconds = 0.3 * math.exp(-2.0 * speed + 0.3 * rng.standard_normal())
+        if seconds > trial.limit:
+            return "out of time", trial.limit
+        return ("failed" if rng.random() < 0.2 + 0.7 * speed else "ok"), seconds
+
+    decider = make(ParameterSpace.from_table({"speed": {"range": [0, 1], "default": 0.9}}), 40)
+    for _ in range(300):
+        trial = decider.ask()
+        decider.tell(trial, *slow_or_failed(trial))
+    incumbent = decider.recommend().incumbent
+    assert incumbent.parameters["speed"] < 0.3
+    assert incumbent.gain.value > 0.4
+
+
+def test_the_default_is_recommended_unless_another_one_leads_by_a_deviation():
+    for lead, choices in ((0.0, {0}), (1.0, {1, 2, 3})):
+        decider = make(SMALL, instances=30)
+        for _ in range(100):
+            trial = decider.ask()
+            is_other = trial.configuration > 0
+            rng = np.random.default_rng([trial.instance, 1])
+            log_time = 0.3 * rng.standard_normal() - 1.5
+            # The other configurations lead on some instances and lag on others.
+            log_time += is_other * (0.5 * (-1) ** trial.instance - lead)
+            seconds = min(math.exp(log_time), trial.limit)
+            decider.tell(trial, "ok" if seconds < trial.limit else "out of time", seconds)
+        assert decider.recommend().incumbent.configuration in choices
+
+
+def test_a_default_that_always_fails_is_not_recommended():
+    decider = make(SMALL, instances=3)
+    for _ in range(6):
+        trial = decider.ask()
+        decider.tell(trial, "ok" if trial.configuration else "failed", trial.limit / 2)
+    assert decider.recommend().incumbent.configuration != 0
+
+
+def test_failures_of_another_tune_leave_room_for_new_configurations():
+    failures = [(trial, "failed", 0.01) for trial, *_ in play(make(seed=9), 150)]
+    decider = make()
+    decider.warm(failures, 0.5)
+    count = len(decider.configurations)
+    play(decider, 30)
+    assert len(decider.configurations) - count >= 5
+
+
 @pytest.mark.parametrize("policy", ["model", "racing"])
 @pytest.mark.parametrize("result", ["failed", "out of time"])
 def test_a_tune_without_any_success_goes_on(policy, result):

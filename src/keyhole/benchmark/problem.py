@@ -57,7 +57,7 @@ class BenchmarkProblem:
 
     @property
     def digest(self) -> str:
-        """A digest of all that determines the results of a policy, except scale and seed."""
+        """A digest of the setting, the problem, the horizon, and what policies are told."""
         return json_digest([self.setting, dict(self.problem), self.horizon, dict(self.told)])[:16]
 
 

@@ -62,7 +62,7 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
 def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[BenchmarkProblem]:
     """Return the problems of some settings that match a pattern; all if there are no patterns.
 
-    A pattern is a pattern of names, as in a shell: ``told-*``; or a part: ``judging``.
+    A pattern matches names, as in a shell: ``told-*``; or it is the name of a part: ``judging``.
     """
     problems = [problem for setting in settings for problem in all_problems(setting)]
     if not patterns:
@@ -109,7 +109,7 @@ class Contest:
     spec: Spec
     entrants: tuple[Entrant, ...]
     wrong_choice_loss: float
-    """The regret of a wrong choice in every round."""
+    """The regret of a wrong choice in every round, or in `thresholding` at the end."""
 
 
 def make_contests(

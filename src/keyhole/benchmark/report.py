@@ -123,7 +123,7 @@ def _profile_chart(summary: SituationSummary) -> LineChart:
     curves = []
     for standing in summary.ranked:
         ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in standing.ratios)
-        # All curves span the whole axis, also those of policies whose ratio is never 1.
+        # All curves span the whole axis, even those of policies whose ratio is never 1.
         x = [1.0, *ratios, _LARGEST_DRAWN]
         y = [sum(r <= ratio_limit for r in ratios) / count for ratio_limit in x]
         curves.append(Curve(label=standing.policy, x=x, y=y, steps=True))

@@ -52,7 +52,7 @@ class ProblemRecord(_Record):
     situation: str = Field(description="the situation of the guide that it belongs to")
     title: str
     drawn: bool = Field(default=False, description="whether it was drawn by a rule, not chosen")
-    digest: str = Field(description="a digest of the problem: equal digests have equal problems")
+    digest: str = Field(description="a digest: problems with equal digests are equal")
     horizon: int = Field(ge=1)
     replications: int = Field(ge=2)
     seed: int = Field(ge=0)

@@ -9,7 +9,7 @@ from keyhole.files import read_toml
 
 SEED: Final = 29
 LINEAR_SHARE: Final = 0.5
-"""A run is linear if its regret is above this share of that of a wrong choice in every round."""
+"""A run is linear if it has more than this share of the regret of a wrong choice in every round."""
 MORE_LINEAR: Final = 0.05
 """A policy is not the best if its share of linear runs is above the smallest share plus this."""
 FLOOR_SHARE: Final = 1e-4
@@ -25,7 +25,7 @@ class Scale:
     replications: int
     divisor: int = 1  # of the horizons
     fewest_rounds: int = 1000  # no horizon is cut below this
-    timed_seconds: float = 0.02  # for about so long, a policy is simulated to time its rounds
+    timed_seconds: float = 0.02  # how long about a policy is simulated to time its rounds
 
     def horizon(self, rounds: int) -> int:
         """Return the horizon of a problem that has this number of rounds at paper scale."""

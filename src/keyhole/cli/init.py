@@ -257,7 +257,7 @@ def _quote(value: str | list[str]) -> str:
 
 
 def _ask_choice(option: str, word: str | None, question: str, choices: Mapping[str, str]) -> str:
-    """Return a word that is one of the choices; on the terminal, its number stands for it."""
+    """Return one of the choices, given or asked for as a word or by its number."""
     names = list(choices)
     width = max(map(len, names))
     lines = (

@@ -56,15 +56,15 @@ def error_text(error: Exception) -> str:
     """Return the message of an error; of an OSError its file and reason, without the number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # An error of a file has the file's name. Without a name, it is standard output that found
-        # the disk full.
+        # An error of a file has the file's name. An error without a name that says that the disk is
+        # full comes from standard output.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Write a report with a function; only warn if that fails, since the results exist."""
+    """Return the path of the report that a function writes; only warn if it fails to write it."""
     try:
         return write(*arguments, **options)
     except OSError as error:

@@ -294,7 +294,7 @@ def import_results(
     decimal: Annotated[str, Option(help="The decimal sign.")] = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Begin a new study with past decisions and their rewards.
+    """Begin a study, just created, with past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
     that learn as well from decisions of others. Rows must be in the order of time, and not selected

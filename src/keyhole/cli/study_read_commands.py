@@ -122,17 +122,23 @@ def _study_as_json(study: Any) -> dict[str, Any]:
     recommendation = None
     if policy.vocabulary_class.has_recommendation():
         recommendation = study.recommend()
+    unseen_arms = study.arms_without_feedback(most_events=MOST_EVENTS)
+    best_chances = None
+    intervals = None
+    if unseen_arms != list(study.arms):
+        best_chances = study.best_chances(most_events=MOST_EVENTS)
+        intervals = study.explain_intervals(most_events=MOST_EVENTS)
     return {
         "name": study.name,
         "policy": repr(policy),
         "arms": study.arms,
         "recommended": recommendation,
-        "arms_without_feedback": study.arms_without_feedback(most_events=MOST_EVENTS),
+        "arms_without_feedback": unseen_arms,
         "settled": study.settled,
         "is_done": study.is_done,
         "means": means and means_as_json(means),
-        "best_chances": study.best_chances(most_events=MOST_EVENTS),
-        "intervals": study.explain_intervals(most_events=MOST_EVENTS),
+        "best_chances": best_chances,
+        "intervals": intervals,
     }
 
 

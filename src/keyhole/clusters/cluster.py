@@ -137,11 +137,11 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, also if it is cancelled or its client is gone, so that
+    Dask cannot end a task that has begun, even if it is cancelled or its client is gone, so that
     the task itself must ask. Ray ends such a task.
     """
     try:
-        # Not by an import: a task of Dask has the package loaded, and elsewhere it may be missing.
+        # Not imported here: a task of Dask has loaded the package, and elsewhere it may be missing.
         worker = sys.modules["distributed"].get_worker()
     except (KeyError, ValueError):  # not in a task of Dask
         return lambda: True

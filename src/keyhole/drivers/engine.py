@@ -109,7 +109,7 @@ def compiled_engine(setting: Setting, policy: CompiledClass, environment: Compil
 def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
     read_lane = _compile_lane_reader(policy, environment)
     start = _compile_start(policy, environment, read_lane)
-    advance = _compile_play_rounds(setting, policy, environment, read_lane)
+    play_rounds = _compile_play_rounds(setting, policy, environment, read_lane)
     measure = _compile_measure(policy, environment, read_lane)
     are_all_stopped = _compile_are_all_stopped(policy, read_lane)
     read_p, read_e = input_readers(policy, environment)
@@ -137,7 +137,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
                     # dropped.
                     if control[STOP] != 0:
                         return
-                    refused = advance(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
+                    refused = play_rounds(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
                     if refused >= 0:
                         control[STOP] = 1
                         control[REFUSED_ROUND] = t + 1 + refused // LANES
@@ -219,7 +219,7 @@ def _compile_play_rounds(
     write_decision = records.decision.writer()
 
     @kernel
-    def advance(p, e, cells, rngs, plan, shapes, played, last_round, lanes):  # type: ignore[no-untyped-def]
+    def play_rounds(p, e, cells, rngs, plan, shapes, played, last_round, lanes):  # type: ignore[no-untyped-def]
         """Play the rounds from `played` + 1 to `last_round`.
 
         Return -1; if a decision is refused, its lane plus LANES times the rounds played in this
@@ -261,7 +261,7 @@ def _compile_play_rounds(
                 update(p, s, t, p_rng, context, decision, feedback)
         return -1
 
-    return advance
+    return play_rounds
 
 
 def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:

@@ -175,7 +175,7 @@ def _combine_charts(
 
 
 def _value_range(chart: LineChart) -> tuple[float, float]:
-    """Return ends of the vertical axis with which it shows all means and intervals of a chart."""
+    """Return the ends that the vertical axis of a chart needs for all its means and intervals."""
     is_log = chart.y.scale == "log"
     values = [
         value

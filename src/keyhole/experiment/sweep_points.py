@@ -44,10 +44,10 @@ class Point:
 
     def __str__(self) -> str:
         """Return the values, as ``horizon = 100, policy.alpha = 1``."""
-        return format_first_values(self.values)
+        return format_point_values(self.values)
 
 
-def format_first_values(values: Mapping[str, Any]) -> str:
+def format_point_values(values: Mapping[str, Any]) -> str:
     """Return the values of a point on a line."""
     return ", ".join(f"{name} = {_short_value(value)}" for name, value in values.items())
 
@@ -188,7 +188,7 @@ def prefix_errors_with_point(values: Table) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, FileNotFoundError) as error:
-        raise ValueError(f"at {format_first_values(values)}: {error}") from error
+        raise ValueError(f"at {format_point_values(values)}: {error}") from error
 
 
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:

@@ -393,24 +393,24 @@ def compiled_copy(function: Kernel) -> Kernel:
     Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
     itself are used as they are, since they cannot change within a process.
     """
-    return _make_linked_copy(python_function(function), {})
+    return _find_or_make_copy(python_function(function), {})
 
 
-def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
+def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
     if plain in copies:  # in a recursion, this copy is not finished yet
         return copies[plain]
     # The fingerprint of such a function is its name alone, and cannot be a key of `_copies`.
     if _module_of(plain).startswith(_COVERED):
-        return _make_relinked_copy(plain, copies)
+        return _make_linked_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
     copy = _copies.get(key)
     if copy is None:
-        copy = _copies[key] = _make_relinked_copy(plain, copies)
+        copy = _copies[key] = _make_linked_copy(plain, copies)
     return copy
 
 
-def _make_relinked_copy(plain: FunctionType, copies: Copies) -> Kernel:
+def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
     copy = bare_copy(plain, plain.__code__, {})
     vars(copy).update(vars(plain))
     copy_kernel: Kernel = kernel_declaration.kernel(copy)
@@ -448,7 +448,7 @@ def link_copy(plain: FunctionType, copy: FunctionType, convert: Convert) -> None
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
     """Return the one copy, with checked indices, of a function of Keyhole's own."""
     if plain not in _bounds_checked_copies:
-        _bounds_checked_copies[plain] = _make_linked_copy(plain, {})
+        _bounds_checked_copies[plain] = _find_or_make_copy(plain, {})
     return _bounds_checked_copies[plain]
 
 
@@ -460,7 +460,7 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
             if not is_bounds_checked():
                 return value
             return copies.get(plain) or _bounds_checked_copy(plain)
-        return _make_linked_copy(plain, copies)
+        return _find_or_make_copy(plain, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
         return copy_used_attributes(
             value, chains, lambda name, member, rest: _convert_for_copy(member, copies, rest)

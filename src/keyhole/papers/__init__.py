@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# All except the list of entries takes seconds to import: settings, data and compiled code.
+# Everything except the list of entries takes seconds to import: settings, data and compiled code.
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")

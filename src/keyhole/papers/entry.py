@@ -110,7 +110,7 @@ class ProblemFigure(TableModel):
     note: str = ""  # the caption
 
     def check(self, where: str, problems: Mapping[str, Any]) -> None:
-        """Refuse problems of another setting, and a list of names that differs from the arms."""
+        """Refuse problems of another setting, and a list of names that has not one for each arm."""
         setting = self.draw.partition(".")[0]
         for key, problem in problems.items():
             if problem.setting.name != setting:
@@ -228,6 +228,8 @@ class Entry(TableModel):
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
+    # the metrics that the whole file names; an entry `with_problems` records all of these, too
+    _file_metrics: tuple[str, ...] = PrivateAttr(())
 
     @property
     def identifier(self) -> str:
@@ -295,7 +297,9 @@ class Entry(TableModel):
             entry = cls.model_validate({"name": name} | table)
             placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
             claims = [claim for _, claim in placed_claims]
-            return entry.model_copy(update={"claims": claims}), placed_claims
+            entry = entry.model_copy(update={"claims": claims})
+            entry._file_metrics = entry.metric_names
+            return entry, placed_claims
         except ValidationError as error:
             raise ValueError(f"{path.name}: {error_message(error)}") from None
         except ValueError as error:
@@ -368,7 +372,7 @@ class Entry(TableModel):
         if setting not in setting_registry.setting_names():
             return False  # the spec refuses the setting with its own message
         metrics = setting_registry.find_setting(setting).metrics
-        names = {name.partition("[")[0] for name in self.metric_names}
+        names = {name.partition("[")[0] for name in (*self.metric_names, *self._file_metrics)}
         return any(metrics[name].detail for name in names & metrics.keys())
 
     def _policies_of(self, problem: str) -> list[TomlTable]:

@@ -15,7 +15,7 @@ conclusion; the paper's, read from a bound; or ours."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
 """Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
-theorem is; our replica of a set-up that the paper does not describe in full; or ours."""
+theorem is; our replica of the paper's set-up, which could not be read in full; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
@@ -65,7 +65,7 @@ class Number:
             return 0.0
         if self.half_width > 0:
             return distance / self.half_width
-        # The distance of a number without error is relative to the larger end.
+        # The distance of a number without error is relative to its larger end, and to 1 at least.
         ends = [abs(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
         return distance / max(1.0, *ends)
 

@@ -40,8 +40,8 @@ class ApiKey:
     studies : str
         The pattern of the studies that it sees, such as "shop-*".
     until : float
-        The time when it ends, in seconds since 1970; minus the time of revocation if it was
-        revoked.
+        The time when it ends, in seconds since 1970; of a revoked key, the time of revocation with
+        a minus sign.
     """
 
     digest: str
@@ -143,7 +143,8 @@ class KeyCache:
     async def find(self, headers: Mapping[str, str]) -> ApiKey:
         """Return the key in the headers of a request; raise an error if it is missing or invalid.
 
-        While the database has no keys, a request from this machine needs none.
+        While the database has no keys, a request from this machine needs none, unless the settings
+        have `needs_key`.
         """
         await self.refresh()
         if not self._keys and not self._settings.needs_key:

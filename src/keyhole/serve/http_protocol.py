@@ -31,7 +31,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data; wait for a request until it is complete, and again after the response."""
+        """Read data; wait until a request is complete, and again once the next one begins."""
         super().data_received(data)
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self._waiting_since = inf

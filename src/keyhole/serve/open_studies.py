@@ -71,8 +71,8 @@ class OpenStudies:
         self._policies = load_user_policies(settings.policies)
         self._max_open = settings.max_open
         self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
-        # A request that opens a study uses one of `max_open` slots, so that of `max_open` open
-        # studies at least one is not in use, and can be closed.
+        # Each request that uses a study takes one of `max_open` slots. A request that opens a study
+        # has a slot itself, so that one of `max_open` open studies is not in use and can be closed.
         self._slots = asyncio.Semaphore(settings.max_open)
 
     @property
@@ -81,7 +81,7 @@ class OpenStudies:
         return [entry.study.study for entry in self._entries.values() if hasattr(entry, "study")]
 
     async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
-        """Return the result of a function of a study, which is open meanwhile."""
+        """Return the result of a function that is called with a study; keep it open meanwhile."""
         async with self._slots:
             entry = self._entries.get(name)
             if entry is None:

@@ -32,13 +32,14 @@ class PastDecision(NamedTuple):
     arm : str
         The name of its arm.
     reward : float or None
-        Its reward (1 if it ever converted, however late); None while it is pending.
+        Its reward: of a conversion 1 if it ever converted, and after
+        `_outcomes_within_window` only if it did within the window; None while it is pending.
     at : float, default 0
         When it was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
         The idempotency key of a pending decision.
     delay : float, default infinity
-        The seconds until it converted.
+        The seconds until it converted; infinite if it did not.
     """
 
     arm: str

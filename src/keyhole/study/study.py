@@ -941,7 +941,7 @@ class Study:
 
     def __repr__(self) -> str:
         """Return address and name."""
-        return f"Study({self._storage!r}, {self.name!r})"
+        return f"Study({self._writer.store.where!r}, {self.name!r})"
 
     def __str__(self) -> str:
         """Return a summary in lines of text: policy, counts of decisions, recommendation, each arm.

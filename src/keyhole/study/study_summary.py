@@ -35,7 +35,7 @@ _LEFT_OUT: Final = ("stream", "head")  # of the words of events
 
 
 def learnt_texts(state: State) -> dict[str, str]:
-    """Return the texts that only the policy knows: its recommendation, and what is settled."""
+    """Return texts of the policy: its recommendation and, if it can stop, the settled arms."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
     texts = {}
@@ -262,9 +262,10 @@ def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and how sure it is."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
-    for name in ("settled", "chance to be best"):
-        if name in texts:
-            note += f" {capitalize(name)}: {texts[name]}."
+    # Verdicts have a guarantee, and the chance has none: it is shown where there are no verdicts.
+    name = "settled" if "settled" in texts else "chance to be best"
+    if name in texts:
+        note += f" {capitalize(name)}: {texts[name]}."
     if "recommended" not in texts:
         return Answer(note)
     if not counts.feedback_count and not counts.told_sums:

@@ -31,7 +31,7 @@ class PlannedTrial:
 
 
 class Decisions(Protocol):
-    """Decides on the next runs, and learns from their outcomes; several threads call it."""
+    """Source of the next runs, which learns from their outcomes; several threads call it."""
 
     log: TrialLog  # of all trials so far
 

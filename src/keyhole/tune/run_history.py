@@ -75,9 +75,16 @@ class RunGains:
         costs = self.cost_per_second * np.minimum(times, limit)
         return np.where(is_ended, rewards, -self.cost_of_giving_up) - costs
 
-    def expected(self, log_means: FloatArray, deviation: float, limits: FloatArray) -> FloatArray:
-        r"""Return the mean gain at each limit of log-normal run times, over their `log_means`.
+    def expected(
+        self,
+        log_means: FloatArray,
+        deviation: float,
+        limits: FloatArray,
+        success_chance: FloatArray | float = 1.0,
+    ) -> FloatArray:
+        r"""Return the expected gains of log-normal run times, with a row for each limit.
 
+        A run that ends succeeds with `success_chance`; an array of shape (k, 1, 1) gives k tables.
         For a log mean m and deviation s, and a limit L with :math:`u = (\log L - m) / s`, the
         expected seconds are :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
         """
@@ -85,9 +92,10 @@ class RunGains:
         chances = normal_cdf(scores)
         # The exponent is bounded: beyond the bound, the other factor of `seconds` is 0.
         means = np.exp(np.minimum(log_means + deviation**2 / 2, 700.0))
-        seconds = means * normal_cdf(scores - deviation) + limits[:, None] * (1.0 - chances)
-        gains = chances - self.cost_of_giving_up * (1.0 - chances)
-        return np.asarray((gains - self.cost_per_second * seconds).mean(axis=1))
+        seconds = means * normal_cdf(scores - deviation)
+        seconds += limits[:, None] * (1.0 - chances)
+        gains = success_chance * chances - self.cost_of_giving_up * (1.0 - chances)
+        return np.asarray(gains - self.cost_per_second * seconds)
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
         """Return how much less a run with the full cut-off gains than a success in no time."""
@@ -100,7 +108,7 @@ class RunHistory:
     """All runs as columns of an array that grows.
 
     The log time of a run that was out of time is censored: it is known only to be larger. That of a
-    run that failed is censored at the full cut-off, since the run would not have succeeded by then.
+    run that failed is censored at the full cut-off, for models that do not tell failures apart.
     """
 
     def __init__(self, cutoff: float) -> None:

@@ -1,8 +1,8 @@
-"""Bayesian model of run times: each configuration and each instance has an effect."""
+"""Bayesian models of run times and failures: configurations and instances have effects."""
 
 import math
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ class RunTimeModel:
         self.deviations: FloatArray = np.zeros(0)
         self.feature_effects: FloatArray = np.zeros(feature_count)
         self._feature_variance = _FEATURE_SCALE
+        self.used_instances = np.zeros(instance_count, np.bool_)
         self.mean = 0.0
         self._first_mean = 0.0
         self.variance = 1.0
@@ -85,28 +86,27 @@ class RunTimeModel:
         configurations = runs["configuration"]
         instances = runs["instance"]
         weights = runs["weight"]
-        log_times = self._draw_log_times(runs, rng)
+        values = self._draw_values(runs, rng)
 
-        rest = log_times - self.configuration_effects[configurations]
+        rest = values - self.configuration_effects[configurations]
         precisions = np.bincount(instances, weights, len(self.instance_effects)) / self.variance
         sums = np.bincount(instances, weights * rest, len(self.instance_effects)) / self.variance
         self._draw_instance_effects(precisions, sums, rng)
 
-        rest = log_times - self.instance_effects[instances]
-        count = len(self.configuration_effects)
+        rest = values - self.instance_effects[instances]
+        count = len(features)
         precisions = np.bincount(configurations, weights, count) / self.variance
         sums = np.bincount(configurations, weights * rest, count) / self.variance
-        self._draw_configuration_effects(precisions, sums, features[:count], rng)
+        self._draw_configuration_effects(precisions, sums, features, rng)
 
         errors = rest - self.configuration_effects[configurations]
-        self.variance = _draw_variance(rng, _SCALE, weights * errors**2, len(runs))
+        self._draw_run_variance(rng, weights * errors**2)
 
     def _grow(self, runs: NDArray[Any], features: FloatArray) -> None:
         """Add configurations and instances that are new."""
         if not self.configuration_effects.size:
-            self.mean = self._first_mean = float(runs["log_time"].mean())
-        count = len(self.configuration_effects)
-        new_features = features[count : int(runs["configuration"].max()) + 1]
+            self.mean = self._first_mean = self._guess_mean(runs)
+        new_features = features[len(self.configuration_effects) :]
         if len(new_features):
             new_effects = self.mean + new_features @ self.feature_effects
             self.configuration_effects = np.append(self.configuration_effects, new_effects)
@@ -114,14 +114,26 @@ class RunTimeModel:
         if new_count > 0:
             self.instance_effects = np.append(self.instance_effects, np.zeros(new_count))
 
-    def _draw_log_times(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+    @property
+    def mean_square(self) -> float:
+        """Mean square of the effects of the instances that were run."""
+        return float(np.mean(self.instance_effects[self.used_instances] ** 2))
+
+    def _guess_mean(self, runs: NDArray[Any]) -> float:
+        return float(runs["log_time"].mean())
+
+    def _draw_run_variance(self, rng: np.random.Generator, squares: FloatArray) -> None:
+        self.variance = _draw_variance(rng, _SCALE, squares, len(squares))
+
+    def _sum_effects(self, runs: NDArray[Any]) -> FloatArray:
+        effects = self.configuration_effects[runs["configuration"]]
+        return np.asarray(effects + self.instance_effects[runs["instance"]])
+
+    def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
         """Return the log times, and draws for those that are censored."""
         log_times: FloatArray = runs["log_time"].copy()
         censored = runs[runs["is_censored"]]
-        means = (
-            self.configuration_effects[censored["configuration"]]
-            + self.instance_effects[censored["instance"]]
-        )
+        means = self._sum_effects(censored)
         deviations = np.sqrt(self.variance / censored["weight"])
         draws = draw_normals_above(rng, (censored["log_time"] - means) / deviations)
         log_times[runs["is_censored"]] = means + deviations * draws
@@ -174,9 +186,86 @@ class RunTimeModel:
         self.configuration_variance = _draw_variance(rng, scale, squares, count)
 
 
+class FailureModel(RunTimeModel):
+    r"""Gibbs sampler of a probit model: a run fails if a normal number is above 0.
+
+    .. math::
+        z = a_c + b_i + e, \qquad e \sim N(0, 1 / w)
+
+    with effects as in `RunTimeModel`. The runs are those that have failed or succeeded.
+
+    Source: Albert and Chib (1993), the sampler of the probit model.
+    """
+
+    def _guess_mean(self, runs: NDArray[Any]) -> float:
+        return 0.0
+
+    def _draw_run_variance(self, rng: np.random.Generator, squares: FloatArray) -> None:
+        """Keep the variance, which is 1."""
+
+    def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+        """Draw the normal numbers, each on that side of 0 on which its run ended."""
+        signs = np.where(runs["is_failed"], 1.0, -1.0)
+        deviations = 1.0 / np.sqrt(runs["weight"])
+        means = self._sum_effects(runs)
+        draws = draw_normals_above(rng, -signs * means / deviations)
+        return np.asarray(means + signs * deviations * draws)
+
+
+class OutcomeModel:
+    """Model of run times and failures: `RunTimeModel`, and `FailureModel` from a failure on.
+
+    Times are those of success: a failed run tells nothing of them, as long as there are others.
+
+    Attributes
+    ----------
+    times, failures : RunTimeModel
+        The two models.
+    """
+
+    def __init__(self, instance_count: int, feature_count: int) -> None:
+        self.times = RunTimeModel(instance_count, feature_count)
+        self.failures = FailureModel(instance_count, feature_count)
+
+    def sweep(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+        """Sweep the models that have runs."""
+        features = features[: int(runs["configuration"].max()) + 1]
+        is_failed = runs["is_failed"]
+        self.times.sweep(runs if is_failed.all() else runs[~is_failed], features, rng)
+        if is_failed.any():
+            self.failures.sweep(runs[is_failed | ~runs["is_censored"]], features, rng)
+
+    def success_chances(self, effects: FloatArray) -> FloatArray | float:
+        """Return the chances that runs on any instance succeed once they end.
+
+        `effects` has a row for each of the `models`.
+        """
+        if len(effects) == 1:
+            return 1.0
+        return normal_cdf(-effects[1] / math.sqrt(1.0 + self.failures.mean_square))
+
+    @property
+    def models(self) -> list[RunTimeModel]:
+        """The models that have runs: of times, and of failures if there are any."""
+        return [self.times, self.failures] if self.failures.means.size else [self.times]
+
+    @property
+    def means(self) -> FloatArray:
+        """Means of effects of configurations, a row for each of the `models`."""
+        return np.array([model.means for model in self.models])
+
+    @property
+    def deviations(self) -> FloatArray:
+        """Deviations of these effects."""
+        return np.array([model.deviations for model in self.models])
+
+
+Model = TypeVar("Model", RunTimeModel, OutcomeModel)
+
+
 def posterior_sweeps(
-    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
-) -> Iterator[RunTimeModel]:
+    model: Model, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+) -> Iterator[Model]:
     """Yield a model after each of `DRAWS` sweeps, which follow a burn-in."""
     for sweep in range(-_BURN_IN, DRAWS):
         model.sweep(runs, features, rng)

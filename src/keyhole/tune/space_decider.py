@@ -1,8 +1,7 @@
 """Decisions of a tune over a parameter space: which configuration to run, where, how long."""
 
-import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
@@ -16,7 +15,7 @@ from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.recommendation import Recommendation
 from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
-from keyhole.tune.run_time_model import RunTimeModel
+from keyhole.tune.run_time_model import OutcomeModel
 from keyhole.tune.space_estimates import SpaceEstimates
 
 _TRIES: Final = 1_000
@@ -77,7 +76,7 @@ class SpaceDecider:
         is_deterministic: bool = True,
     ) -> None:
         self.space = space
-        self.limits = np.array(limits, dtype=np.float64)
+        self.limits = np.array(limits if learns_limit else limits[-1:], dtype=np.float64)
         self.instance_count = instance_count
         self.configurations: dict[int, dict[str, Parameter]] = {}
         self._features = np.zeros((_FIRST_SIZE, len(space.levels)))
@@ -87,7 +86,7 @@ class SpaceDecider:
         self._history = RunHistory(self._gains.cutoff)
         self._numbers: dict[str, int] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}
-        self._told: dict[int, set[int]] = defaultdict(set)
+        self._repetitions: Counter[tuple[int, int]] = Counter()
         self._started: dict[int, set[int]] = defaultdict(set)
         self._pending: dict[int, tuple[int, int]] = {}
         self._last_round = 0
@@ -95,12 +94,11 @@ class SpaceDecider:
         self._first_new = 1
         self._next_number = 1
         self._free_numbers: set[int] = set()
-        self._learns_limit = learns_limit
         # One run on the only instance says all of a configuration: nothing is to be estimated.
         is_raced = policy == "racing" or self._positions == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
-        model = RunTimeModel(instance_count, len(space.levels))
-        self._search = ModelSearch(self._gains, self.limits, model, learns_limit)
+        model = OutcomeModel(instance_count, len(space.levels))
+        self._search = ModelSearch(self._gains, self.limits, model)
         self._add(0, space.default)
 
     def ask(self) -> Trial:
@@ -132,21 +130,23 @@ class SpaceDecider:
             starts[configuration] = len(positions)
         runs = self._history.runs
         rng = self._rng(_DECISIONS, int(starts.sum()))
-        choice = self._search.choose(runs, starts, challenger, self._positions, rng)
+        failures = int(runs[self._warm_count :]["is_failed"].sum())
+        choice = self._search.choose(runs, starts, failures, challenger, self._positions, rng)
         if choice is None:
             return None
-        configuration, effect = choice
+        configuration, effects = choice
         # An easy instance says as much of the configuration as a hard one, in less time.
-        effects = self._search.model.instance_effects
+        instance_effects = self._search.model.times.instance_effects
         free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
             return None
         position = min(
             free_positions,
-            key=lambda position: effects[self._instance(configuration, position)],
+            key=lambda position: instance_effects[self._instance(configuration, position)],
         )
         instance = self._instance(configuration, position)
-        return configuration, position, self._search.limit(runs, configuration, instance, effect)
+        limit = self._search.limit(runs, configuration, instance, effects)
+        return configuration, position, limit
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
         """Take the outcome of a run, and its seconds; an expired run tells nothing."""
@@ -156,8 +156,11 @@ class SpaceDecider:
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
-        position = self._position(configuration, trial.instance)
-        self._told[configuration].add(position)
+        # A log has no positions: its n-th run of a pair is that of the n-th permutation.
+        repetition = self._repetitions[configuration, trial.instance]
+        self._repetitions[configuration, trial.instance] += 1
+        offset = self._order(configuration, repetition).index(trial.instance)
+        position = repetition * self.instance_count + offset
         self._start(configuration, position)
         self._record(trial, outcome, seconds, 1.0)
         if self._racing:
@@ -211,9 +214,8 @@ class SpaceDecider:
     def recommend(self) -> Recommendation:
         """Return the best configuration and its limit, with the default and others beside it."""
         estimates = self._estimates
-        incumbent = self._racing.incumbent if self._racing else estimates.ranking[0]
-        limits = self.limits if self._learns_limit else self.limits[-1:]
-        return estimates.recommend(incumbent, self.configurations, limits)
+        incumbent = self._racing.incumbent if self._racing else estimates.choose_incumbent()
+        return estimates.recommend(incumbent, self.configurations)
 
     def effects(self) -> list[ParameterEffect]:
         """Return effects of parameters on run times, by value or by third of a range."""
@@ -227,8 +229,7 @@ class SpaceDecider:
             self._history.runs,
             self._history.runs[self._warm_count :],
             self._features,
-            self._search.model,
-            self._gains,
+            self._search,
             self.instance_count,
             self._rng(_ESTIMATES, self._history.count),
         )
@@ -289,12 +290,3 @@ class SpaceDecider:
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)
         return [position for position in range(int(last)) if position not in started]
-
-    def _position(self, configuration: int, instance: int) -> int:
-        """Return the first position of an instance whose run was not told."""
-        positions = (
-            repetition * self.instance_count
-            + self._order(configuration, repetition).index(instance)
-            for repetition in itertools.count()
-        )
-        return next(p for p in positions if p not in self._told[configuration])

@@ -1,7 +1,6 @@
 """Estimates of a tune over a parameter space: gains of configurations, effects of parameters."""
 
 import copy
-import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,12 +9,17 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
-from keyhole.tune.model_search import have_only_failed
+from keyhole.tune.model_search import ModelSearch, have_only_failed
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.recommendation import ConfigurationEstimate, Recommendation
-from keyhole.tune.run_history import RunGains
-from keyhole.tune.run_time_model import DRAWS, RunTimeModel, draw_normals_above, posterior_sweeps
+from keyhole.tune.run_time_model import (
+    DRAWS,
+    RunTimeModel,
+    draw_normals_above,
+    normal_cdf,
+    posterior_sweeps,
+)
 from keyhole.tune.value_estimates import Interval
 
 _RUNNERS_UP: Final = 3
@@ -35,8 +39,8 @@ class SpaceEstimates:
         All runs, and those of this tune without its warm start.
     features : ndarray
         A row for each configuration.
-    model : RunTimeModel
-        The model; a copy of it is swept.
+    search : ModelSearch
+        The search; a copy of its model is swept.
     """
 
     def __init__(
@@ -44,26 +48,29 @@ class SpaceEstimates:
         runs: NDArray[Any],
         own_runs: NDArray[Any],
         features: FloatArray,
-        model: RunTimeModel,
-        gains: RunGains,
+        search: ModelSearch,
         instance_count: int,
         rng: np.random.Generator,
     ) -> None:
+        self._runs = runs
         self._own_runs = own_runs
-        self._gains = gains
+        self._gains = search.gains
+        self._limits = search.limits
         self._rng = rng
+        search = copy.deepcopy(search)
         draws = [
-            (
-                model.configuration_effects,
-                model.feature_effects,
-                model.instance_effects[:instance_count],
-                [math.sqrt(model.variance)],
-            )
-            for model in posterior_sweeps(copy.deepcopy(model), runs, features, rng)
+            [
+                [model.configuration_effects for model in sweep.models],
+                [model.instance_effects[:instance_count] for model in sweep.models],
+                [model.variance for model in sweep.models],
+            ]
+            for sweep in posterior_sweeps(search.model, runs, features, rng)
         ]
         columns = (np.array(column) for column in zip(*draws, strict=True))
-        self._effects, self._feature_effects, self._instance_effects, self._deviations = columns
-        count = self._effects.shape[1]
+        self._effects, self._instance_effects, variances = columns
+        self._deviations = np.sqrt(variances[:, :1])
+        self._outcomes: dict[int, tuple[FloatArray, NDArray[np.bool_]]] = {}
+        count = self._effects.shape[2]
         self._features = features[:count]
         weights = rng.standard_exponential((DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
@@ -72,25 +79,35 @@ class SpaceEstimates:
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # With half a deviation, the one that was run more often is before one that looks alike.
-        scores = self._effects.mean(axis=0) + self._effects.std(axis=0) / 2
+        scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
         is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
+        self._may_keep_default = not is_excluded[0]
         self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
 
+    def choose_incumbent(self) -> int:
+        """Return the best configuration, or the default unless the best leads by a deviation.
+
+        The authors of a program mostly chose its default on more instances than a tune has.
+        """
+        best = self.ranking[0]
+        default_gains, best_gains = (
+            max(self._draw_gains(configuration, self._limits), key=np.mean)
+            for configuration in (0, best)
+        )
+        lead = best_gains - default_gains
+        return 0 if self._may_keep_default and lead.mean() <= lead.std() else best
+
     def recommend(
-        self,
-        incumbent: int,
-        configurations: Mapping[int, dict[str, Parameter]],
-        limits: FloatArray,
+        self, incumbent: int, configurations: Mapping[int, dict[str, Parameter]]
     ) -> Recommendation:
         """Return the estimates of the incumbent, of the default, and of the next best."""
-        default = self._draw_outcomes(0)
         cutoff = np.array([self._gains.cutoff])
-        yardstick = self._draw_gains(*default, self._gains.cutoff)
+        (yardstick,) = self._draw_gains(0, cutoff)
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
-            times, is_failed = default if configuration == 0 else self._draw_outcomes(configuration)
-            gains = [self._draw_gains(times, is_failed, limit) for limit in limits]
+            times, is_failed = self._draw_outcomes(configuration)
+            gains = self._draw_gains(configuration, limits)
             best = int(np.argmax([draws.mean() for draws in gains]))
             limit = float(limits[best])
             successes = self._average((times <= limit) & ~is_failed)
@@ -108,43 +125,57 @@ class SpaceEstimates:
 
         others = [c for c in self.ranking if c not in (0, incumbent) and self.run_counts[c]]
         return Recommendation(
-            estimate(incumbent, limits),
-            estimate(0, limits),
+            estimate(incumbent, self._limits),
+            estimate(0, self._limits),
             estimate(0, cutoff),
-            tuple(estimate(configuration, limits) for configuration in others[:_RUNNERS_UP]),
+            tuple(estimate(configuration, self._limits) for configuration in others[:_RUNNERS_UP]),
         )
 
     def effects(self, space: ParameterSpace) -> list[ParameterEffect]:
-        """Return the effect of each level of each parameter on the mean log time."""
-        features = self._features[self.run_counts > 0]
-        return parameter_effects(space.levels, features, self._feature_effects)
+        """Return the effect of each level of each parameter on the mean log time.
+
+        Here a failed run counts as longer than the full cut-off, so that a level that fails shows.
+        """
+        model = RunTimeModel(self._weights.shape[1], self._features.shape[1])
+        sweeps = posterior_sweeps(model, self._runs, self._features, self._rng)
+        draws = np.array([model.feature_effects for model in sweeps])
+        return parameter_effects(space.levels, self._features[self.run_counts > 0], draws)
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Draw the times of a configuration on all instances, and whether it failed."""
+        """Draw the times of a configuration on all instances, and whether it failed, once."""
+        if configuration in self._outcomes:
+            return self._outcomes[configuration]
         runs = self._own_runs[self._own_runs["configuration"] == configuration]
-        means = self._effects[:, [configuration]] + self._instance_effects
+        all_means = self._effects[:, :, [configuration]] + self._instance_effects
+        means = all_means[:, 0]
         log_times = means + self._deviations * self._rng.standard_normal(means.shape)
         is_failed = np.zeros(means.shape, bool)
+        if all_means.shape[1] > 1:
+            is_failed = self._rng.random(means.shape) < normal_cdf(all_means[:, 1])
         is_censored = np.zeros(means.shape, bool)
+        given_up = runs["is_censored"] & ~runs["is_failed"]
         ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
         for draw in range(DRAWS):
             # Of several runs on an instance the last of a random order is kept: a random one.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
             log_times[draw, instances] = ends[order]
-            is_failed[draw, instances] = runs["is_failed"][order]
-            is_censored[draw, instances] = runs["is_censored"][order]
-        is_censored &= ~is_failed
+            is_censored[draw, instances] = given_up[order]
+            # Whether a run that was given up would have failed remains as drawn.
+            is_failed[draw, instances] = np.where(
+                given_up[order], is_failed[draw, instances], runs["is_failed"][order]
+            )
         deviations = np.broadcast_to(self._deviations, means.shape)[is_censored]
         bounds = (log_times[is_censored] - means[is_censored]) / deviations
         draws = draw_normals_above(self._rng, bounds)
         log_times[is_censored] = means[is_censored] + deviations * draws
-        return np.exp(log_times), is_failed
+        self._outcomes[configuration] = np.exp(log_times), is_failed
+        return self._outcomes[configuration]
 
-    def _draw_gains(
-        self, times: FloatArray, is_failed: NDArray[np.bool_], limit: float
-    ) -> FloatArray:
-        return self._average(self._gains.of_times(times, is_failed, limit))
+    def _draw_gains(self, configuration: int, limits: FloatArray) -> list[FloatArray]:
+        """Return draws of the mean gain of a configuration at each limit."""
+        outcomes = self._draw_outcomes(configuration)
+        return [self._average(self._gains.of_times(*outcomes, limit)) for limit in limits]
 
     def _average(self, outcomes: NDArray[Any]) -> FloatArray:
         """Return the mean over instances, one for each draw."""

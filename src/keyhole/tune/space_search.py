@@ -68,13 +68,9 @@ class SpaceSearch:
                     f"many runs succeed, and in which time, got {short_repr(value)}"
                 )
 
-    def as_json(self) -> dict[str, object]:
-        """Return the search as JSON data."""
-        return vars(self) | {"space": self.space.as_json()}
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the search of the data of `as_json`."""
+        """Return the search of an entry of a saved spec."""
         return cls(**{**data, "space": ParameterSpace.from_json(data["space"])})
 
 

@@ -3,7 +3,7 @@
 import re
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from keyhole.runner import CommandResult
@@ -124,10 +124,6 @@ class SuccessRule:
     def reward_span(self) -> float:
         """Difference of the largest reward and `least_reward`."""
         return self.scale[1] - self.least_reward
-
-    def as_json(self) -> dict[str, object]:
-        """Return the table ``[success]`` of a spec."""
-        return asdict(self) | {"codes": list(self.codes), "scale": list(self.scale)}
 
 
 def _read_output(output: bytes, *, is_whole: bool) -> str:

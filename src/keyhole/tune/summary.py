@@ -257,7 +257,7 @@ def format_cut_off(tune: SavedTune) -> str:
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return a note on how many runs would halve the bound on the regret; "" if it is small."""
+    """Return a note on how many runs roughly halve the bound on the regret; "" if it is small."""
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.reward_span
     if is_settled or has_one_pair(tune) or not best.successes:

@@ -89,7 +89,7 @@ class TrialRecord:
     def as_trial(self, positions: Mapping[str, int]) -> Trial:
         """Return the run as a trial of a configuration; `positions` are those of the instances.
 
-        The number of the configuration or the instance is -1 if there is none.
+        Without a configuration its number is -1, and so is the position of an unknown instance.
         """
         configuration = -1 if self.configuration is None else self.configuration
         position = positions.get(self.instance, -1)

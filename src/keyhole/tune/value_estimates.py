@@ -177,7 +177,7 @@ class ValueEstimates:
 
     @cached_property
     def comparison_gains(self) -> FloatArray:
-        """Draws of gains for comparisons of pairs, also those of untried arms; as `draws`."""
+        """Draws of gains for comparisons of pairs, also of untried arms; shaped as `draws`."""
         # Draws have a generator of their own, so that they do not depend on the order in which
         # properties are read: `show`, `best` and the report have the same numbers.
         rng = np.random.default_rng([self._spec.seed, 1])

@@ -221,6 +221,15 @@ def test_a_full_disk_leaves_nothing_half_written(path):
         store.commit(study, [ROW._replace(seq=written + 1)])
 
 
+def test_many_rows_are_written_by_an_sqlite_that_takes_few_values(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        store._db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999)  # as before SQLite 3.32
+        store.begin(study, 0)
+        store.commit(study, [ROW._replace(seq=seq) for seq in range(1, 301)])
+        assert [row.seq for row in store.read(study)] == list(range(1, 301))
+
+
 @contextmanager
 def files_of_at_most(size):
     """Let no file grow beyond a size, as on a full disk."""

@@ -116,7 +116,7 @@ def mean_consumptions(problem: Problem) -> FloatArray:
 
 
 def reward_rises(problem: Problem) -> FloatArray:
-    r"""Return by how much each arm's mean reward is larger in runs that consume more than its mean.
+    r"""Return each arm's mean reward in runs above its mean consumption, less that in other runs.
 
     .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
 

@@ -130,7 +130,7 @@ class Claim(TableModel):
 
     @model_validator(mode="after")
     def _check_ranges_and_rounds(self) -> Self:
-        """Refuse an empty range, other than one end for each round, and `late` before `early`."""
+        """Refuse an empty range, ends other than one for each round, and `late` before `early`."""
         values = dict(self)
         count = len(statistics.repeat_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:

@@ -267,7 +267,7 @@ def _values_of_worst_problem(
 
 
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return by how much the second step of y exceeds that of the power of x with the same first.
+    """Return by how much y's second step exceeds that of a power of x with the same first step.
 
     A step is the rise from one x to the next.
     """

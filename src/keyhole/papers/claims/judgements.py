@@ -39,9 +39,9 @@ def trend(
     """Judge whether a metric rises significantly from each of some cells to the next.
 
     With `factors`, one for all steps or one for each, a cell must exceed the factor times the cell
-    before it. The claim holds if every step rises significantly. It does not hold if some step
-    falls significantly, or if its cells are equal in every replication and not all 0. The steps are
-    adjusted together (Holm).
+    before it. The claim holds if it significantly does in every step. It does not hold if in some
+    step the cell is significantly below that, or equal to it in every replication and not always 0.
+    The steps are adjusted together (Holm).
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1

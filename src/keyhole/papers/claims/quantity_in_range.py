@@ -131,7 +131,10 @@ def growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`."""
+    """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`.
+
+    The interval comes from the delta method. The claim is undecided where a denominator may be 0.
+    """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
     times = [statistics.format_round(t) for t in (late, early)]
@@ -323,7 +326,8 @@ def deviation_ratio(
     """Judge the standard deviation of one `cell` over that of the cell `over`.
 
     The interval comes from the jackknife of the ratio's logarithm (Miller 1968, "Jackknifing
-    variances"), which needs no normal distribution.
+    variances"), which needs no normal distribution. The claim is undecided where a deviation may be
+    0.
     """
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"

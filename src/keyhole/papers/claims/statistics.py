@@ -262,8 +262,8 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     """
     n = len(a)
     # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
-    # An F test would assume normality: its 95 % interval covers the ratio of two exponential
-    # distributions in 75 % of all cases.
+    # An F test would assume normality: for two exponential distributions its 95 % interval covers
+    # the ratio of their deviations in 75 % of all cases.
     if n < _FEWEST_REPLICATIONS:
         return None
     squares_a, squares_a_without_each = _squared_deviations(a)

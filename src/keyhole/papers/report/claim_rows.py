@@ -119,7 +119,7 @@ class ClaimRow:
 def claim_rows_block(
     heading: str, rows: Sequence[ClaimRow], most: int
 ) -> judged_entry.TemplateBlock:
-    """Return a block with a heading and rows; more than `most` are sorted, and the last folded."""
+    """Return a heading and rows; of more than `most`, the worst come first, the last are folded."""
     if len(rows) > most:
         rows = sorted(rows, key=lambda row: _WORST_FIRST.index(row.status))
     return judged_entry.TemplateBlock(

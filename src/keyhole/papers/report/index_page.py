@@ -159,7 +159,7 @@ class _Index:
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_section(self) -> list[Section]:
-        """Return the section of the papers' claims that do not hold, in a list; empty if all do."""
+        """Return the section of the papers' claims that do not hold, in a list, or no section."""
         blocks: list[PageBlock] = [
             # `in_brief` shows the headline of a claim, and its number without a name.
             TemplateBlock(

@@ -97,7 +97,7 @@ class Namespace(Mechanism):
         # If mounts were shared, the new /proc would replace the one of the whole machine.
         linux_syscalls.make_mounts_private()
         linux_syscalls.mount_proc()  # some containers refuse that: the outer /proc then stays
-        # The command gets the PID after this one. Otherwise it would be 2 in all runs, and
+        # The command gets the PID after `outer_pid`. Otherwise it would be 2 in all runs, and
         # programs that name temporary files after their PID would collide with those of
         # parallel runs.
         with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:

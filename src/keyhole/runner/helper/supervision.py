@@ -32,7 +32,7 @@ _MAX_INTERVAL: Final = 0.25  # seconds between two samples
 _INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
 _MAX_SAMPLE_SHARE: Final = 0.05  # the part of the time that samples may take
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
-_MAX_FILL_RATE: Final = 4e9  # bytes of memory that a run fills a second, at most
+_MAX_FILL_RATE: Final = 4e9  # bytes a second, assumed: about two processors at their fastest
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
 _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
@@ -110,7 +110,7 @@ class UsageMeter:
         self._update_memory([process for process in processes if process.alive])
         now = time.monotonic()
         self._interval = min(self._interval * _INTERVAL_GROWTH, _MAX_INTERVAL)
-        # The next sample comes before the limits can be exceeded, with all processors at work.
+        # The nearer a limit, the sooner the next sample: all processors may be at work until then.
         cpu_left = (self._cpu_limit - self.cpu) / (os.cpu_count() or 1)
         memory_left = (self._memory_limit - self.memory) / _MAX_FILL_RATE
         wait = max(min(self._interval, cpu_left, memory_left), _MIN_INTERVAL)

@@ -98,7 +98,7 @@ class KLUCB(Policy):
         for _ in range(_TRIES):
             if not _LOWEST < x < _HIGHEST:
                 break
-            best = find_only_bound_above(s, x, level)
+            best = find_only_arm_above(s, x, level)
             if best >= 0:
                 s.between[0] = x
                 return best
@@ -128,7 +128,7 @@ class KLUCB(Policy):
         s.last[0] = arm
 
 
-def find_only_bound_above(s: KLUCB.State, x: float, level: float) -> int:
+def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     """Return the only arm whose bound is above q, where x is ln(1 - q).
 
     -1 is returned if there is no such arm or several, or if rounding errors leave it uncertain.

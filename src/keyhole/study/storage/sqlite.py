@@ -27,7 +27,7 @@ except ImportError:  # Windows
 
 _INSERT: Final = "INSERT INTO event (study, seq, kind, decision, key, at, body, digest) VALUES "
 _EVENT_PLACEHOLDERS: Final = "(?, ?, ?, ?, ?, ?, ?, ?)"
-_MOST_ROWS: Final = 128  # of one statement
+_MOST_ROWS: Final = 124  # of one statement: SQLite before 3.32 takes at most 999 values, 8 a row
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
 _NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read yet
 _REPLACE_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
@@ -149,8 +149,8 @@ class Sqlite(store.Store):
         self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         db = self._connect_if_needed()
-        # Many rows in one statement: at the end of each statement another thread may take the
-        # interpreter's lock, and would be waited for.
+        # One statement writes many rows: at the end of each statement another thread may take the
+        # interpreter's lock, and this one would wait for it.
         for start in range(0, len(rows), _MOST_ROWS):
             batch = rows[start : start + _MOST_ROWS]
             statement = _INSERT + ", ".join([_EVENT_PLACEHOLDERS] * len(batch))

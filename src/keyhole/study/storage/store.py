@@ -363,7 +363,8 @@ class Store(ABC):
     ) -> None:
         """Append rows, all or none, and release the lock; they are durable when this returns.
 
-        `metadata` has texts by the numbers of rows; texts for other rows are left out.
+        `metadata` has texts by the numbers of rows; texts for other rows are left out. Without rows
+        only the lock is released.
         """
         if not rows:
             self.rollback()
