@@ -181,7 +181,7 @@ def test_a_default_that_always_fails_is_not_recommended():
     assert decider.recommend().incumbent.configuration != 0
 
 
-def test_failures_of_another_tune_leave_room_for_new_configurations():
+def test_failures_of_another_tune_keep_few_new_configurations_out():
     failures = [(trial, "failed", 0.01) for trial, *_ in play(make(seed=9), 150)]
     decider = make()
     decider.warm(failures, 0.5)
