@@ -322,7 +322,7 @@ def import_results(
 def change(study: Any, policy: OtherPolicy, values: Parameters = None) -> None:
     """Replace the policy; the new one learns the whole log.
 
-    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
+    Each FIELD=VALUE is a parameter of the policy, or a known quantity that it needs.
     """
     new_policy, facts = make_other_policy(study, policy, values)
     study.change_policy(new_policy, **facts)

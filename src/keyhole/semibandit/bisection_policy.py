@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Final
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, float_array, int_array, parameter
 from keyhole.semibandit.allocation_kernels import (
     KnapsackState,
-    count_all_violations,
     count_losses,
     format_loss_counts,
+    format_refuting_losses,
     format_second_phase,
-    format_violations,
     fund_best_knapsack,
     shuffle,
+    sum_refuting_losses,
     write_allocation,
 )
 from keyhole.semibandit.knapsack import SLACK
@@ -151,7 +151,7 @@ class BisectionPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
         searched[0] = s.searched[0]
-        refuted[0] = count_all_violations(s, p.arms)
+        refuted[0] = sum_refuting_losses(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase, and for each arm its threshold, or its losses in the second phase."""
@@ -274,11 +274,11 @@ def format_bracket(state: Mapping[str, Any], arm: int) -> str:
     """Return an arm's threshold, or its bounds and trial, as text."""
     tried = state["amounts"][arm]
     if state["settled"][arm]:
-        return f"threshold {tried:.4g}{format_violations(state, arm)}"
+        return f"threshold {tried:.4g}{format_refuting_losses(state, arm)}"
     return (
         f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
         f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
-        f"{format_violations(state, arm)}"
+        f"{format_refuting_losses(state, arm)}"
     )
 
 

@@ -10,11 +10,11 @@ from keyhole.policy import FloatArray, IntArray, Kernel, Stream, parameter
 from keyhole.semibandit.allocation_kernels import (
     AllocationState,
     KnapsackState,
-    count_all_violations,
     count_losses,
-    count_violations,
+    count_refuting_losses,
     format_loss_counts,
     fund_best_knapsack,
+    sum_refuting_losses,
     write_allocation,
 )
 from keyhole.semibandit.learner import Learner, StudyVocabulary
@@ -164,7 +164,7 @@ class EqualSharePolicy(Policy, abstract=True):
     def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""
         count_losses(p, s, allocation, losses)
-        count_violations(p, s, allocation, losses)
+        count_refuting_losses(p, s, allocation, losses)
 
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
@@ -173,7 +173,7 @@ class EqualSharePolicy(Policy, abstract=True):
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
         searched[0] = 0
-        refuted[0] = count_all_violations(s, p.arms)
+        refuted[0] = sum_refuting_losses(s, p.arms)
 
     describe = KnownThresholdPolicy.describe
 

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import Curves
 from keyhole.papers.claims import BOUNDS, KINDS, Result
-from keyhole.papers.claims.statistics import factor_of, known_number, number_of
+from keyhole.papers.claims.statistics import exact_number, factor_of, number_of
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
 from tests.papers.agreement import agree
@@ -234,7 +234,7 @@ def test_without_an_interval_the_ends_are_infinite():
 
 
 def test_a_count_is_its_own_interval_and_needs_no_test():
-    count = known_number("runs", 12, at_least=10)
+    count = exact_number("runs", 12, at_least=10)
     assert (count.low, count.value, count.high, count.p_value) == (12.0, 12.0, 12.0, None)
 
 

@@ -304,9 +304,9 @@ def _arm_numbers(
     """Return the numbers of some arms, by default all, or that of the problem, with a range."""
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
-        return (statistics.known_number(number, values[0], low, high),)
+        return (statistics.exact_number(number, values[0], low, high),)
     return tuple(
-        statistics.known_number(f"{number} of arm {arm}", values[arm], low, high)
+        statistics.exact_number(f"{number} of arm {arm}", values[arm], low, high)
         for arm in arms or range(len(values))
     )
 

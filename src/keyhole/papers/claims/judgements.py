@@ -137,7 +137,7 @@ def identical_results(
                 return Finding("undecided", f"{first} and {name} have different checkpoints")
             count = int((reference != values).any(axis=0).sum())
             text = f"replications in which {key} of {name} differs from {first}'s"
-            exceptions.append(statistics.known_number(text, count, at_most=0))
+            exceptions.append(statistics.exact_number(text, count, at_most=0))
     replications = results[cells[0].problem].curves.replications
     return statistics.judge_exceptions(exceptions, replications)
 
@@ -210,7 +210,7 @@ def different_best(
         f"{best_word}: {here.format_name(results)}: {best_here}; {there.format_name(results)}: "
         f"{best_there}; {name}: {win_count} of 2",
         (
-            statistics.known_number(name, win_count, at_least=2),
+            statistics.exact_number(name, win_count, at_least=2),
             *statistics.limit_numbers(differences, []),
         ),
     )
@@ -268,7 +268,7 @@ def growing_lead(
         (
             *ratios,
             *factors,
-            statistics.known_number("significant rises", rises, at_least=needed),
-            statistics.known_number("significant falls", falls, at_most=len(steps) - needed),
+            statistics.exact_number("significant rises", rises, at_least=needed),
+            statistics.exact_number("significant falls", falls, at_most=len(steps) - needed),
         ),
     )

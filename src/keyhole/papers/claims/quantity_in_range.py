@@ -198,7 +198,7 @@ def gain(
         multiples = statistics.format_range(floor, ceiling)
         claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
-        bound_numbers = [statistics.known_number("that of the bound", rise)]
+        bound_numbers = [statistics.exact_number("that of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claimed}"
     return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
@@ -242,7 +242,7 @@ def level(
         texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
             statistics.number_of(name, estimate),
-            statistics.known_number(
+            statistics.exact_number(
                 f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors
             ),
         ]
@@ -348,7 +348,7 @@ def value(
     """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
     curves = results[problem].curves
     exceptions = [
-        statistics.known_number(
+        statistics.exact_number(
             f"replications of {label} in which not so",
             (curves.values(label, metric) != value).any(axis=0).sum(),
             at_most=0,

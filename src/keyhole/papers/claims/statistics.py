@@ -327,7 +327,7 @@ def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = 
     return Number(name, value, low, high, p_value, at_least, at_most)
 
 
-def known_number(
+def exact_number(
     name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
 ) -> Number:
     """Return the `Number` of a value that is known without error, such as a count."""
@@ -336,7 +336,7 @@ def known_number(
 
 
 def limit_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all numbers, or of more than 50 only `highlights`, those that the text shows."""
+    """Return all numbers; if there are more than 50, return `highlights`, which the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 

@@ -47,7 +47,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     """
 
     warns_if_uncensored = True
-    cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
+    cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
 
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 

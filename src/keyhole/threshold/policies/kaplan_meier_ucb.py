@@ -45,7 +45,7 @@ class KaplanMeierUCB(IndexPolicy):
     1
     """
 
-    cost_per_round = "O(K) square roots, and O(c) to count what is seen"
+    cost_per_round = "O(K) square roots, and O(m) to count a sample"
 
     needs: ClassVar[tuple[str, ...]] = ("horizon",)
 

@@ -54,7 +54,7 @@ class KMUCB(Policy):
     [0, 0, 1, 1]
     """
 
-    cost_per_round = "O(1), and O(c) to count what is seen"
+    cost_per_round = "O(1), and O(m) to count a sample"
     needs = ("horizon",)
     pending = ("wait",)  # the next arm depends on all feedback so far
     requires = "each threshold once in every block of as many rounds as there are levels"
