@@ -74,7 +74,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class SituationSummary:
-    """The standings of policies in a situation, on the problems of a part.
+    """The standings of policies in a situation, on one part of the benchmark's problems.
 
     Those of policies that play all of the problems, and are no yardsticks, come first.
     """

@@ -1,4 +1,4 @@
-"""Cluster: an executor of `concurrent.futures` with a capacity, and how to connect to one."""
+"""Cluster: an executor of `concurrent.futures` with a capacity; functions that connect to it."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Reader of the user's CSV files with named columns, of recorded rewards, and its errors."""
+"""Reader of the user's CSV files of recorded rewards, with named columns, and its errors."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Learner that chooses what to run, and its limit; the vocabulary of its studies."""
+"""Learner that chooses an arm to run and a limit, and the vocabulary of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast

@@ -31,7 +31,7 @@ _MOST_POINTS: Final = 2**20
 
 
 class RefinedGridPolicy(Policy, abstract=True):
-    r"""Base class of policies that keep a grid of limits for each arm and refine it near the best.
+    r"""Base class of policies that keep a grid of limits for each arm, and refine it where it pays.
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits
     between the next smaller point and itself, an interval of width :math:`h`. The index of the

@@ -1,4 +1,4 @@
-"""Child process that runs jobs, which are calls of a function, and is killed after a time limit."""
+"""Child process that calls a Python function, and is killed if a call exceeds its time limit."""
 
 import signal
 import socket

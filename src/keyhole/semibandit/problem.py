@@ -1,4 +1,4 @@
-"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total."""
+"""Problem of dividing a resource: each arm's mean loss and threshold, and the total amount."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self

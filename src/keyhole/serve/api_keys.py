@@ -1,4 +1,4 @@
-"""API keys: who may do what with which studies."""
+"""API keys, which say what their holders may do with which studies."""
 
 import asyncio
 import secrets

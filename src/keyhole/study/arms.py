@@ -1,4 +1,4 @@
-"""The arms of a study: their names, which are in use, and positions in the policy's arrays."""
+"""The arms of a study: their names, whether they are in use, and their positions in arrays."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy

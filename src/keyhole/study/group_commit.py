@@ -1,4 +1,4 @@
-"""The road of an ask or a tell: group commit, in which one transaction writes for all threads.
+"""Group commit: one transaction writes the asks and tells of all threads that wait.
 
 1. Submit: a method of `Study` submits an operation, a function of `operations` and its arguments.
 2. Queue: its thread waits with a request. The thread of the oldest request leads a group.

@@ -87,7 +87,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """A decision, and what has become of it.
+    """A decision, its status and its feedback.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Base classes of the policies that try options, to tell whose mean is at least a threshold."""
+"""Base classes of the policies that label options by whether their mean reaches a threshold."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, overload

@@ -1,4 +1,4 @@
-"""Division of trials among options that makes a bound on the expected number of errors smallest.
+"""Division of trials among options that minimises a bound on the expected number of errors.
 
 The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;

@@ -40,7 +40,7 @@ class Instance:
 
 
 class InstanceOrder:
-    """Order in which an arm is run on instances: one random permutation of all after another.
+    """Order in which an arm is run on instances: random permutations of all, one after another.
 
     Sampling without replacement has a smaller variance. If all arms had the same order, arms with
     few runs would share the same few instances, and all look better, or all worse, than they are.

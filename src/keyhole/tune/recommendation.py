@@ -1,4 +1,4 @@
-"""Recommendation of a tune, with estimates of it and of what it is compared with."""
+"""Recommendation of a tune, with estimates for it and for its alternatives."""
 
 from dataclasses import dataclass
 from typing import Final

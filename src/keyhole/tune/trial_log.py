@@ -1,4 +1,4 @@
-"""Log of all trials: one line of JSON per run, durable before the study is told of it.
+"""Log of all trials: one line of JSON per run, stored durably before the study learns the run.
 
 A record has the id of its decision, and is flushed to disk before the study is told. Therefore no
 run counts twice after a kill, whenever it came: a decision without a record is run again, and an

@@ -1,4 +1,4 @@
-"""Policy ARSUCB for late rewards: pulls arms in rounds that grow longer, told nothing of delays."""
+"""Policy ARSUCB for late rewards: pulls arms in ever longer rows, without knowing the delays."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 
 
 class ARSUCB(Policy):
-    r"""Pull arms in rounds that grow longer, told nothing of the delays: adaptive round size.
+    r"""Pull each arm several times in a row, in ever longer rows; the delays may be unknown.
 
     A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
     :math:`\lceil k^q \rceil` pulls, and what arrives meanwhile counts as that arm's. After one

@@ -5,7 +5,7 @@ from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):
-    r"""Pull arms in phases sized for the expected delay, and drop those that fall behind.
+    r"""Pull arms in phases sized for the expected delay, and drop arms that fall behind.
 
     It needs the expected delay only, and its regret does not depend on how long rare delays are.
     With a known bound on the delays `ODAAFB` has less regret, and `NaivePhases` still less if that

@@ -1,4 +1,4 @@
-"""Policy RegressionUCB for late rewards: estimates which option the sums that arrive are due to."""
+"""Policy RegressionUCB for late rewards: estimates arms' means by a regression of the sums."""
 
 import math
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible 
 
 
 class RegressionUCB(Policy):
-    r"""Pull arms in batches, and the one with the largest upper bound by a regression of the sums.
+    r"""Pull, in batches, the arm with the largest upper bound by a regression of the sums.
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
     10) \rceil` rounds, d being the delay. It updates a regression of the sums on the rewards that

@@ -1,4 +1,4 @@
-"""Claims: the fields that all claims have, and the class of each kind, made from its judgement."""
+"""Claims: the fields of all claims, and a class for each kind, made from the kind's judgement."""
 
 import inspect
 import math

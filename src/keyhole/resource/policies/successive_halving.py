@@ -9,7 +9,7 @@ from keyhole.resource.setting import limit_index
 
 
 class SuccessiveHalving(Policy):
-    r"""Run all arms for a short time, the better half for longer, and so on; keep the last one.
+    r"""Run all arms for a short time, the better half for longer, and so on; keep the last arm.
 
     A baseline, common in practice for runs with a time limit. The K arms go through
     :math:`S = \lceil \log_2 K \rceil` stages. In stage s = 1, 2, ..., each of the

@@ -78,7 +78,7 @@ class CSBST(Policy):
     random_subset: int = parameter(default=0, ge=0, le=1, doc="whether to try on arms at random")
 
     class State(AllocationState):
-        """Allocation state, the remaining candidates, and the one on trial."""
+        """Allocation state, the remaining candidates, and the candidate on trial."""
 
         searched = int_array()
         low = int_array()

@@ -1,4 +1,4 @@
-"""Policy ThresholdThompson: divides a resource by drawing what each arm needs and would lose."""
+"""Policy ThresholdThompson: divides a resource by draws of each arm's threshold and mean loss."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Policy BernsteinUCB: pulls the largest upper bound of the mean by Bernstein's inequality."""
+"""Policy BernsteinUCB: pulls the arm with the largest upper bound by Bernstein's inequality."""
 
 import math
 

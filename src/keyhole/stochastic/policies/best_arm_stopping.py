@@ -22,7 +22,7 @@ _SEARCH_STEPS: Final = 60
 
 
 class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
-    r"""Give up arms that are proved not to be the best; the last one left is the best.
+    r"""Give up arms that are proved not to be the best; the last remaining arm is the best.
 
     Use it for tests with a fixed confidence and no fixed number of pulls. With `TopTwoThompson` as
     its base, it takes a fifth to a third of the pulls of KL-LUCB. Arm j is settled as *not best* as

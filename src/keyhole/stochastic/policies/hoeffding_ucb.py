@@ -1,4 +1,4 @@
-"""Policy HoeffdingUCB: pulls the largest upper bound of the mean by Hoeffding's inequality."""
+"""Policy HoeffdingUCB: pulls the arm with the largest upper bound by Hoeffding's inequality."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Policy ImprovedUCB: tries all arms equally often, and drops in phases those that fall behind."""
+"""Policy ImprovedUCB: pulls all arms equally often; drops arms that fall behind after a phase."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
 class ImprovedUCB(Policy):
-    r"""Pull all remaining arms equally often, and give up those that fall behind.
+    r"""Pull all remaining arms equally often, and give up arms that fall behind.
 
     Methods for delayed feedback build on it, since its phases are known in advance and last many
     rounds. `KLUCB` and others have less regret.

@@ -16,7 +16,7 @@ _CLEAR_FACTOR: Final = 1.0 + 1e-9
 
 
 class CappedKLUCB(Policy):
-    r"""Pull the arm with the largest bound, where bounds at lower levels cap that at the threshold.
+    r"""Pull the arm with the largest bound at the threshold, capped by its bounds at lower levels.
 
     An arm reaches a higher level no more often than a lower one, so that an upper bound at a low
     level holds at all higher ones. With rising thresholds the regret may be below that of Theorem

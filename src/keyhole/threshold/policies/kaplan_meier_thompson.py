@@ -1,4 +1,4 @@
-"""KaplanMeierThompson: draws each arm's chance to reach the threshold, and pulls the largest."""
+"""KaplanMeierThompson: draws each arm's chance to reach the threshold; the largest decides."""
 
 import numpy as np
 

@@ -6,7 +6,7 @@ from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class APGAI(IndexPolicy):
-    r"""Pull the arm that looks most surely good, or, if none does, least surely bad.
+    r"""Pull the arm that looks most surely good; if no arm looks good, the arm least surely bad.
 
     Use it to find one good arm soon, or to find that there is none. It has no parameters. It is
     poor at labelling all arms, since it leaves the others as soon as one arm looks good.
