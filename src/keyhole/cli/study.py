@@ -36,7 +36,7 @@ Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql
 
 
 def _find_study_name(context: typer.Context, name: str | None) -> str | None:
-    """Return the given name, or that of the only study; refuse a choice among several."""
+    """Return the given name, or the name of the only study; refuse a choice among several."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies

@@ -126,7 +126,7 @@ def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) 
 
 
 def is_policy_file(name: str) -> bool:
-    """Return whether the name of a policy is that of a user's file, even without a class."""
+    """Return whether the name of a policy names a user's file, even without a class."""
     return ":" in name or name.endswith(".py")
 
 

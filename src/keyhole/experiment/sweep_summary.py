@@ -71,8 +71,8 @@ class Summary:
 class Summaries:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel has the policies of points that differ only in policies, if a label has the same values
-    at all of them. The names of a panel are those of the other varied entries.
+    A panel joins points that differ only in policies, if a label has the same values at all of
+    these points. The names of a panel are the short names of the other varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -91,8 +91,8 @@ class Summaries:
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.metrics.items()}
-        # Panels need all checkpoints of some points, which are read again for that: those of all
-        # points may not fit into memory.
+        # Panels need all checkpoints of some points. These points are read again, since all
+        # checkpoints of all points may not fit into memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
         def summarize_whole(point: Summary) -> Summary:

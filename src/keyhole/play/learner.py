@@ -190,7 +190,7 @@ class Learner:
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
     def _check_arm_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
-        """Return the names of the arms; refuse them if their number is not that of the arms."""
+        """Return the names of the arms; refuse them if there are more or fewer names than arms."""
         if names is None:
             return None
         arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)

@@ -65,7 +65,7 @@ class SavedLearner:
     arm_names: tuple[Any, ...] | None = None
 
     def check_arrays(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
-        """Refuse arrays whose dtypes or shapes differ from those of a layout.
+        """Refuse arrays whose dtypes or shapes differ from a layout's.
 
         Arrays that were added to the policy after the file was written are zero.
         """

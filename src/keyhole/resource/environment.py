@@ -48,7 +48,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     limits = float_array("limit_count")
     best_arm_is = integer()
     gaps = float_array("arms", "limit_count")
-    """Gain of the best pair less that of each pair."""
+    """Gain of the best pair less the gain of each pair."""
 
     class State:
         """Number of pulls of each arm, and sums over the rounds."""

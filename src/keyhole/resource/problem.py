@@ -161,7 +161,7 @@ class Problem(AnyProblem):
 
     @property
     def gaps(self) -> FloatArray:
-        """Gain of the best pair less that of each pair, shape (arms, limits)."""
+        """Gain of the best pair less the gain of each pair, shape (arms, limits)."""
         return np.asarray(self.best_gain - self.gains)
 
     @property

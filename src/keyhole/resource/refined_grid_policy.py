@@ -117,7 +117,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
     def planned(p, s: State) -> int:
-        """Return T, the number of rounds of which bounds hold: by default the horizon."""
+        """Return T, the number of rounds for which bounds hold: by default the horizon."""
         return int(p.horizon)
 
     def init(p, s: State) -> None:

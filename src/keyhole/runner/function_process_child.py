@@ -173,7 +173,7 @@ def serve() -> None:
 
     channel = socket.socket(fileno=_CHANNEL)
     channel.set_inheritable(False)
-    # Output goes to the parent's standard error, of which the parent has passed the descriptor.
+    # Output goes to the parent's standard error, whose descriptor the parent has passed.
     os.dup2(_PARENT_STDERR, 1)
     os.dup2(_PARENT_STDERR, 2)
     os.close(_PARENT_STDERR)

@@ -232,7 +232,7 @@ ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)
 
 
 class ReplayEnvironment(Losses):
-    """Environment that replays recorded days in order; regret is that of the recorded losses."""
+    """Environment that replays recorded days in order; regret is computed from recorded losses."""
 
     length = integer()
     numbers = float_array("length")
@@ -250,8 +250,8 @@ class ReplayEnvironment(Losses):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
-            # Losses are compared with those of one allocation for all days, so that a day's regret
-            # may be negative.
+            # The losses are compared with the losses of one allocation for all days. So the regret
+            # of a day may be negative.
             if e.best[arm] == 0:
                 s.regret[0] -= loss
 

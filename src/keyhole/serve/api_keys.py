@@ -27,7 +27,7 @@ _ID_LENGTH: Final = 12
 
 @dataclass(frozen=True)
 class ApiKey:
-    """An API key, of which only the hash is stored.
+    """An API key; only its hash is stored.
 
     Attributes
     ----------

@@ -71,8 +71,8 @@ class OpenStudies:
         self._policies = load_user_policies(settings.policies)
         self._max_open = settings.max_open
         self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
-        # A request that opens a study uses one of `max_open` slots, so that of `max_open` open
-        # studies at least one is not in use, and can be closed.
+        # A request that opens a study uses one of `max_open` slots itself. So if `max_open` studies
+        # are open, at least one of them is not in use, and can be closed.
         self._slots = asyncio.Semaphore(settings.max_open)
 
     @property

@@ -85,7 +85,7 @@ class Route:
     status : int
         The status of the answer if nothing fails.
     problems : tuple of exception classes
-        The errors of the route, beside those of all routes.
+        The errors of the route, beside the errors of all routes.
     media_type : str
         The type of the answer's content.
     is_page : bool

@@ -35,7 +35,7 @@ def unknown_name_error(path: str, names: Iterable[str]) -> ValueError:
 
 
 def check_entries(path: str, table: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse an entry of a table that is not known; `path` is that of the table, or empty.
+    """Refuse an unknown entry of a table; `path` is the path of the table, or empty.
 
     Examples
     --------

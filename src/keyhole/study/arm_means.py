@@ -22,7 +22,7 @@ NO_ARM: Final = -1
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Points around the middle of a posterior, in units of its width, dense in the middle."""
 _MAX_POINTS: Final = 3000  # of a quadrature
-_TINY: Final = 1e-300  # in place of 0, of which there is no logarithm
+_TINY: Final = 1e-300  # in the place of 0, which has no logarithm
 LAST_EVENT_COUNT: Final = 20
 
 

@@ -39,7 +39,7 @@ class Arms:
     Attributes
     ----------
     names : list of str
-        The names by number, those of retired arms too.
+        The names by number, also of retired arms.
     has_retired_arms : bool
         Whether positions differ from numbers, since an arm was retired.
     """

@@ -212,7 +212,7 @@ class Transaction:
         self.events.append(Row(self.state.seq, kind, decision, None, self.now, body))
 
     def events_of_decision(self, decision: str) -> list[Row]:
-        """Return all events of a decision, those of this transaction included."""
+        """Return all events of a decision, including the events of this transaction."""
         own_events = [event for event in self.events if event.decision == decision]
         return self.store.events_of_decision(self.study_number, decision) + own_events
 

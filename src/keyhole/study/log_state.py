@@ -79,7 +79,7 @@ class FeedbackCodec:
     Attributes
     ----------
     learnt_size : int
-        The number of bytes that the policy learns: those of the feedback.
+        The number of bytes that the policy learns: the bytes of the feedback.
     """
 
     def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:

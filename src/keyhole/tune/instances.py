@@ -130,7 +130,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 
 
 def _check_name(path: str, name: object) -> str:
-    """Refuse a name that is not one line of text; that of a file need not be UTF-8."""
+    """Refuse a name that is not one line of text; the name of a file need not be UTF-8."""
     # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
     check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)

@@ -12,7 +12,7 @@ TOLERANCE: Final = 0.01
 """Pairs count as equally good if their gains differ by at most this share of the best reward."""
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 YARDSTICK: Final = "default, full cut-off"
-"""Name of the configuration with which all others are compared."""
+"""Name of the configuration to which all other configurations are compared."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Best(CommandLimitEstimate):
     full : CommandLimitEstimate
         Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
-        Gain of a run less that of the best command at the full cut-off. Which of the tried commands
-        is the best there is uncertain, so that the difference may be below 0.
+        Gain of a run, less the gain of the best command at the full cut-off. It is uncertain which
+        of the tried commands is the best there, so the difference may be below 0.
     runs_of_arms : dict of str to int
         How often each command was run.
     successes : int
@@ -118,7 +118,7 @@ class ConfigurationEstimate:
     gain, success_rate, seconds : Interval
         Mean gain, share of runs that succeed, and mean seconds of a run.
     gain_over_default : Interval
-        Its gain less that of the default configuration at the full cut-off.
+        Gain of the configuration, less the gain of the default configuration at the full cut-off.
     gains : tuple of Interval
         Gain with each limit that may be recommended.
     """

@@ -24,7 +24,7 @@ _RUNNERS_UP: Final = 3
 class SpaceEstimates:
     """Posterior draws of the outcomes of all configurations on all instances.
 
-    Observed outcomes are taken as they are. Censored ones, and those of instances on which a
+    Observed outcomes are taken as they are. Censored outcomes, and outcomes of instances on which a
     configuration was not run, are drawn from `RunTimeModel`. Instances have random weights (the
     Bayesian bootstrap), so that intervals hold for the population that the instances are sampled
     from. All differences are paired by instance.
@@ -32,7 +32,7 @@ class SpaceEstimates:
     Parameters
     ----------
     runs, own_runs : structured arrays
-        All runs, and those of this tune without its warm start.
+        All runs, and the runs of this tune without its warm start.
     features : ndarray
         A row for each configuration.
     model : RunTimeModel

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
-_LINE_END: Final = re.compile(r"\r*\n|\r")  # a lone CR is that of a progress bar
+_LINE_END: Final = re.compile(r"\r*\n|\r")  # progress bars write a lone CR
 _COLOR: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # and other control sequences (ECMA-48, CSI)
 _ALARM: Final = int(getattr(signal, "SIGALRM", 0))
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")

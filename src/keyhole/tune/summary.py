@@ -63,8 +63,8 @@ class Summary:
     claim : str
         What to run, and what that gains.
     yardstick : str
-        Name of the row of `table` with which the recommendation is compared; if there is none, of
-        its own row.
+        Name of the row of `table` with which the recommendation is compared. If there is no such
+        row, it is the name of the recommendation's own row.
     table : CellTable
         Estimates of the recommendation and of others; the first column has their names.
     sentences : list of str

@@ -87,7 +87,7 @@ class TrialRecord:
         return self.outcome != EXPIRED
 
     def as_trial(self, positions: Mapping[str, int]) -> Trial:
-        """Return the run as a trial of a configuration; `positions` are those of the instances.
+        """Return the run as a trial of a configuration; `positions` are instances' positions.
 
         The number of the configuration or the instance is -1 if there is none.
         """
@@ -137,7 +137,7 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        # Records of a list have no entries of a parameter space: they are those of 0.2.0.
+        # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
         data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with errors_with_path(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")

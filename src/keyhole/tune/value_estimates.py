@@ -362,9 +362,9 @@ def _student_parameters(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return location, scale and degrees of freedom of Student posteriors of means, by arm.
 
-    The pooled mean counts as one run of each arm; without any run it is `usual`. With fewer than
-    two runs in all, the variance is that of a uniform distribution of this `width`. So is that of
-    the mean of an arm without runs.
+    The pooled mean counts as one run of each arm; without any run it is `usual`. If there are fewer
+    than two runs in all, the variance of a uniform distribution of this `width` is taken. It is
+    also the variance of the mean of an arm without runs.
     """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)

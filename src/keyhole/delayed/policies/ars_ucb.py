@@ -12,13 +12,13 @@ class ARSUCB(Policy):
     r"""Pull each arm several times in a row, in ever longer rows; the delays may be unknown.
 
     A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
-    :math:`\lceil k^q \rceil` pulls, and what arrives meanwhile counts as that arm's. After one
-    round of each arm, the paper's round that begins at time t is one of the arm
+    :math:`\lceil k^q \rceil` pulls, and rewards that arrive meanwhile are credited to this arm.
+    After one round of each arm, the paper's round that begins at time t pulls the arm
 
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
-    with :math:`N_i` its pulls so far, and :math:`M_i` what arrived meanwhile. The policy breaks
-    where delays are long and nearly constant. `RegressionUCB` needs to be told as little.
+    with :math:`N_i` its pulls so far, and :math:`M_i` the sum of the rewards credited to it. The
+    policy breaks if delays are long and nearly constant. `RegressionUCB` needs no more knowledge.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class ODAAF(PhasePolicy):
     -----
     Departures from the paper: the constants are those of the proofs (Appendix C), since the main
     text has none. Readings: where L falls below 1, 1 is taken, since the formula has no meaning
-    where L is 0 or less. The arms' order, which is free, is that of their numbers.
+    where L is 0 or less. Arms are played in the order of their numbers (open in the paper).
 
     References
     ----------

@@ -177,7 +177,7 @@ class RegressionUCB(Policy):
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the index of its delay.
 
-    `log` is ln t. The delay is the one with which the bound is the largest.
+    `log` is ln t. The delay is the delay that makes the bound largest.
     """
     best, best_delay_index = 0, s.delay[0]
     highest = -math.inf

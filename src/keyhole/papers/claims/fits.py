@@ -20,7 +20,7 @@ from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
 _ROUNDING: Final = 1e-12  # relative rounding error of a mean
-_LINE_ROUNDING: Final = 1e-11  # that of a point on a line, whose slope and intercept are sums
+_LINE_ROUNDING: Final = 1e-11  # of a point on a line; slope and intercept are sums
 
 
 def _check_three_numbers(x: dict[str, float]) -> dict[str, float]:
@@ -38,14 +38,14 @@ def linear_fit(
 
     The line is the weighted least-squares fit to the means. The weights are 1 / standard error
     squared; if some standard error is 0, all weights are equal. The intervals of slope and R
-    squared follow from the replications, which are paired over the problems: the slope's as if the
-    weights were known, that of R squared by the jackknife.
+    squared follow from the replications, which are paired over the problems. For the slope, the
+    weights are taken as known; the interval of R squared is a jackknife interval.
 
-    The claim holds if the 95 % interval of the slope lies above 0 and that of R squared not below
-    `r_squared`. Without `r_squared` the slope alone counts, for a metric that varies too much to
-    show a shape. The claim does not hold if the slope is significantly below 0. Nor does it hold if
-    the interval of R squared lies below `r_squared` and noise does not explain why, since some mean
-    lies significantly off the line (adjusted by Holm).
+    The claim holds if the 95 % interval of the slope lies above 0 and the interval of R squared
+    does not lie below `r_squared`. Without `r_squared` the slope alone counts, for a metric that
+    varies too much to show a shape. The claim does not hold if the slope is significantly below 0.
+    It also does not hold if the interval of R squared lies below `r_squared` and noise does not
+    explain this, because some mean lies significantly off the line (adjusted by Holm).
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit(np.array(list(x.values())), values)

@@ -171,7 +171,7 @@ def _draw_bounds(
 
 
 def _choose_named(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
-    """Return the policies whose names a chart shows: those of the paper's claims, then the best.
+    """Return the policies whose names a chart shows: first the claims' policies, then the best.
 
     `means` are the means at the last point of each policy's curve.
     """

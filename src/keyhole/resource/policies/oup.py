@@ -17,7 +17,7 @@ class OUP(Policy):
     \lambda)`, with :math:`\lambda` the penalty of that limit. The policy looks for no better limit.
 
     Each arm has a limit :math:`\tau`, at first the smallest. A run stopped there could have at
-    most the utility u, that of R = 1 and :math:`C = \tau`; at the largest limit u is 0. After m
+    most the utility u of R = 1 and :math:`C = \tau`; at the largest limit u is 0. After m
     runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), :math:`\hat F` the share
     with :math:`W \ge u`, and K arms, its bounds are, unless earlier ones are closer,
 

@@ -10,8 +10,9 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
     and any number of rounds. It warns if feedback is uncensored, since it ignores what samples tell
-    beyond the threshold. On the shipped flights and deliveries its regret is a quarter to three
-    fifths of that of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson samplers have less.
+    beyond the threshold. On Keyhole's data of flights and of deliveries its regret is a quarter to
+    three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson samplers have
+    less regret.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 

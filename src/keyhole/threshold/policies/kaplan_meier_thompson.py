@@ -11,9 +11,9 @@ class KaplanMeierThompson(Policy):
 
     It is for censored feedback, thresholds in any order, and any number of rounds. It warns if
     feedback is uncensored, since it ignores what samples tell beyond the threshold. No bound is
-    proved for it. On Keyhole's recorded data of flights and of deliveries, its regret is a
-    thirteenth to a third of the regret of `KaplanMeierUCB`. `SurvivalThompson` uses more of each
-    sample, and has less regret, but takes longer.
+    proved for it. On Keyhole's data of flights and of deliveries, its regret is a thirteenth to a
+    third of the regret of `KaplanMeierUCB`. `SurvivalThompson` uses more of each sample, and has
+    less regret, but takes longer.
 
     In every round pull
 

@@ -23,8 +23,8 @@ class APGAI(IndexPolicy):
     -----
     Departures from the paper: its stopping rule is not here (:doc:`/not_here`). Under a policy that
     settles arms, such as `FamilywiseStopping`, stop when the first arm is settled as above (see the
-    example). The guarantee is then that of the settling policy, not one of the paper. Ties, open in
-    the paper, go to the lowest arm.
+    example). The guarantee is then a guarantee of the settling policy, not of the paper. Ties, open
+    in the paper, go to the lowest arm.
 
     References
     ----------
