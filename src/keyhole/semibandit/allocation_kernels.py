@@ -25,8 +25,7 @@ _HALVINGS: Final = 20
 class AllocationState:
     """State of each arm: its amount, whether it is funded, and its losses when it got nothing."""
 
-    amounts = float_array("arms")
-    """What an arm is given if it is funded."""
+    amounts = float_array("arms")  # what an arm is given if it is funded
     funded = int_array("arms")
     losses = float_array("arms")
     """Rounds with a loss, among those in which the arm was given nothing."""
@@ -131,8 +130,7 @@ def format_second_phase(state: Mapping[str, Any]) -> str:
 def format_loss_counts(state: Mapping[str, Any]) -> list[str]:
     """Return a line for each arm: its amount, and its losses in rounds in which it got nothing."""
     return [
-        f"arm {arm}: takes {amount:.4g}, "
-        f"{losses:g} losses in {losses + clears:g} rounds without funds"
+        f"arm {arm}: takes {amount:.4g}, {losses:g} losses in {losses + clears:g} unfunded rounds"
         f"{format_refuting_losses(state, arm)}"
         for arm, (amount, losses, clears) in enumerate(
             zip(state["amounts"], state["losses"], state["clears"], strict=True)
