@@ -87,7 +87,7 @@ class SituationSummary:
 
     @property
     def title(self) -> str:
-        """What the guide calls the situation."""
+        """The guide's name of the situation."""
         return SITUATIONS[self.setting][self.situation]
 
     @property

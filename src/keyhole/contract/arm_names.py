@@ -12,7 +12,7 @@ from keyhole import validate
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""What type checkers accept as names of arms; a text is a sequence too, but is refused."""
+"""The type that type checkers accept as names of arms; a text is a sequence, but is refused."""
 
 _MOST_LISTED: Final = 100  # names that a message lists
 

@@ -55,7 +55,7 @@ def shorten_message(message: str, length: int = _LONGEST) -> str:
 
 
 def check_column_names(**names: str) -> tuple[str, ...]:
-    """Return the names of columns that a user gave, stripped and in lower case; refuse equal ones.
+    """Return a user's names of columns, stripped and in lower case; refuse equal names.
 
     Examples
     --------

@@ -267,7 +267,7 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 
 
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
-    """Give up the arms that have fallen behind, and go on with the remaining ones."""
+    """Give up the arms that have fallen behind, and go on with the remaining arms."""
     best = find_best_active_arm(s.totals, s.active)
     # Sums are compared, since averages are rounded. An arm is kept if its average is lower than the
     # best average by exactly the tolerance.

@@ -194,7 +194,7 @@ def point_error_context(values: Table) -> Iterator[None]:
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table in which the entries that vary have the values of a point.
 
-    General names, such as ``problem``, are set before special ones, such as ``problem.threshold``.
+    General names, such as ``problem``, are set before longer names, such as ``problem.threshold``.
     """
     result = deepcopy(table)
     name_by_path: dict[EntryPath, str] = {}  # of the entries set so far

@@ -153,7 +153,7 @@ def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
 
 def _first_points_of_labels(points: Sequence[Summary]) -> list[Summary]:
     """Return the points that are the first with some label."""
-    # In reverse order, the first point of a label overwrites the later ones.
+    # In reverse order, the first point of a label overwrites the label's later points.
     first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first_ids.values()]
 
@@ -258,7 +258,7 @@ def _is_short(value: Any) -> bool:
 
 
 def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
-    """Return the summary of a point, at all checkpoints if `whole`, else only at the last one."""
+    """Return the summary of a point, at all checkpoints if `whole`, else only at the last."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
     metrics = {name: metric for name, metric in all_metrics.items() if not metric.detail}
     # Digests are of all checkpoints, since points can share a panel if their whole curves of a

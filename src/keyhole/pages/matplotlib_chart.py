@@ -73,7 +73,7 @@ def chart_figure(chart: LineChart | ChartGrid) -> Figure:
 
 
 def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
-    """Draw a chart on axes, by default those of a new figure of pyplot; return the axes.
+    """Draw a chart on axes, by default in a new figure of pyplot; return the axes.
 
     The legend has the curves in the order of their last values, the highest first.
     """

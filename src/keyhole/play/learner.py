@@ -235,7 +235,7 @@ class Learner:
         return _NUMBERED_ARM.sub(name_arm, text)
 
     def _learner_without_arm_names(self) -> Self:
-        """Return a learner without names of arms that shares the memory of this one."""
+        """Return a learner without names of arms that shares the memory of this learner."""
         if self._names is None:
             return self
         view = type(self).__new__(type(self))
@@ -519,8 +519,8 @@ class Learner:
         path : str or Path
             The file.
         policies : iterable of Policy classes, optional
-            Your own classes among which to look for the policy. Keyhole's own, and those of
-            imported modules, are found without it.
+            Your own classes among which to look for the policy. Classes of Keyhole and of imported
+            modules are found without it.
         interpreted : bool, optional
             Whether Python runs the kernels: by default as `keyhole.interpreted` says.
 

@@ -270,7 +270,7 @@ class StudyRound:
         raise NotImplementedError
 
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
-        """Add the feedback of one decision, of this round or of an earlier one."""
+        """Add the feedback of a decision, which may be of this round or of an earlier round."""
         raise NotImplementedError
 
     def check_sum(self, values: Values, rounds: int) -> None:

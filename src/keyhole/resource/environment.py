@@ -88,7 +88,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         return reward, consumption, 0
 
     def gap(e, arm: int, limit: float) -> float:
-        """Return the gain of the best pair less that of this one."""
+        """Return the gain of the best pair less the gain of this pair."""
         return float(e.gaps[arm, limit_index(e.limits, limit)])
 
     def score(
@@ -120,7 +120,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     slope = float_array("table_length")
 
     def gap(e, arm: int, limit: float) -> float:
-        """Return the gain of the best pair less that of this one."""
+        """Return the gain of the best pair less the gain of this pair."""
         low, high = e.table_starts[arm], e.table_ends[arm] - 1
         while low < high:  # the last knot that is at most the limit
             middle = (low + high + 1) // 2

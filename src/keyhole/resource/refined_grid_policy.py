@@ -347,7 +347,7 @@ def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
 
 
 def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
-    """Return the pair played on the finest level; among several, the one with the best estimate."""
+    """Return the pair played on the finest level; of several, the pair with the best estimate."""
     finest_played = 0
     largest = -math.inf
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]

@@ -202,7 +202,7 @@ class JointLosses(Losses, abstract=True):
     def respond(  # type: ignore[override]
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
-        """Draw all losses of the round, return the observed ones, and add the expected regret."""
+        """Draw all losses of the round, return the observed losses, and add the expected regret."""
         # The stream has one position a round, because the losses of all arms are drawn together.
         # Losses that the allocation hides are drawn too, because others may depend on them.
         seek_pull(rng, 0, t - 1)

@@ -91,7 +91,7 @@ def check_origin(headers: Mapping[str, str]) -> None:
 
 
 def _make_response(page: Page, status: int = 200) -> Response:
-    """Return the answer with a page, on which browsers run no scripts but those of Keyhole."""
+    """Return the answer with a page, on which browsers run only Keyhole's scripts."""
     policy = (
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
         "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "

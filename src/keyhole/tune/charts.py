@@ -204,7 +204,7 @@ def _recommend(tune: SavedTune, count: int) -> PastRecommendation:
 def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:
     """Return the chart of the gain of past recommendations, by number of runs."""
     names = [past.name for past in history]
-    # The point after the last one whose recommendation is not that of the end.
+    # The point after the last point whose recommendation differs from the final recommendation.
     first_point = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
     description = f"{names[-1]} since run {history[first_point].runs:,} of {len(tune.runs):,}"
     counts = [float(past.runs) for past in history]

@@ -168,7 +168,7 @@ def _read_list(path: Path, text: str, folder: Path) -> list[Instance]:
     instances = []
     for number, line in enumerate(text.split("\n"), 1):
         if name := _COMMENT.sub("", line).strip():
-            # Files are relative to the folder of the list, but commands run in that of the spec.
+            # Files are relative to the folder of the list, but commands run in the spec's folder.
             if (path.parent / name).is_file() and not os.path.isabs(name):
                 name = os.path.relpath(path.parent / name, folder)
             instances.append(Instance(check_line(f"{path}, line {number}: instance", name)))

@@ -343,7 +343,7 @@ class SavedTune(SavedRuns):
             full_means = gains.draws.mean(axis=0)[:, -1]
         full_arm = int(full_means.argmax())
         has_runs = gains.run_counts[:, 0] > 0
-        # All pairs are compared, also untried ones, since one of those may be the best.
+        # All pairs are compared, also untried pairs, since one of them may be the best.
         draws = gains.comparison_gains
         shortfalls = draws.max(axis=(1, 2)) - draws[:, arm, limit_index]
         return Best(

@@ -23,7 +23,7 @@ _TRIES: Final = 1_000
 _FIRST_SIZE: Final = 64
 
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Share of all instances: the easiest among so many of the next ones is run."""
+"""Share of all instances: among so many of the next instances, the easiest is run."""
 # Purposes of random numbers, each with a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
 
@@ -49,7 +49,7 @@ class SpaceDecider:
     seed : int
         Seed of configurations, orders of instances, and decisions.
     cost_per_second, cost_of_giving_up : float
-        What seconds, and reaching the limit, cost, if a success earns 1.
+        The cost of a second, and of reaching the limit, if a success earns 1.
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
@@ -185,7 +185,7 @@ class SpaceDecider:
         self._next_number = max(self._next_number, configuration + 1)
 
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
-        """Take runs of another tune, before the first run of this one, with a weight in (0, 1].
+        """Take runs of another tune, before the first run of this tune, with a weight in (0, 1].
 
         Instances that this tune lacks have numbers from `instance_count` on. Configurations are
         numbered anew, the fastest first.

@@ -71,7 +71,7 @@ class SpaceEstimates:
         # which is 2.5 % for the share p at the lower end. A single instance is the population.
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # With half a deviation, the one that was run more often is before one that looks alike.
+        # With half a deviation added, more runs decide between configurations that look alike.
         scores = self._effects.mean(axis=0) + self._effects.std(axis=0) / 2
         is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
         self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()

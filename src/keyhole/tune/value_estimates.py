@@ -116,7 +116,7 @@ class ValueEstimates:
     Comparisons of pairs use other draws, in which the similarity of arms is uncertain
     (`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky.
     With one limit, a run has weight .7 in these draws; with ten limits or more, half of all shares
-    are unrelated to those of other arms. Comparisons with the full cut-off use draws in which the
+    are unrelated to other arms' shares. Comparisons with the full cut-off use draws in which the
     parameters of :math:`h_{ak}` are multiplied by .7, since a good policy has few runs there. These
     numbers were chosen so that stated probabilities hold at least as often as stated, and were
     tested on scenarios that were not used to choose them (docs/tune.md).
@@ -177,7 +177,7 @@ class ValueEstimates:
 
     @cached_property
     def comparison_gains(self) -> FloatArray:
-        """Draws of gains for comparisons of pairs, also those of untried arms; as `draws`."""
+        """Draws of gains for comparisons of pairs, also of untried arms' pairs; as `draws`."""
         # Draws have a generator of their own, so that they do not depend on the order in which
         # properties are read: `show`, `best` and the report have the same numbers.
         rng = np.random.default_rng([self._spec.seed, 1])
@@ -195,7 +195,7 @@ class ValueEstimates:
     def _draw(
         self, rng: np.random.Generator, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Draw gains, success rates and seconds; `weight` is that of a run in the hazards."""
+        """Draw gains, success rates and seconds; `weight` is a run's weight in the hazards."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
         # Arm by arm, so that temporary arrays stay small beside the three results.
         draws = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
@@ -208,7 +208,7 @@ class ValueEstimates:
     def _compute_gains(
         self, hazards: FloatArray, shares: FloatArray, seconds: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
+        """Return gains, success rates and seconds of draws, with limits on the last axis."""
         spec = self._spec
         limits = np.array(spec.limits)
         least_reward = spec.success.least

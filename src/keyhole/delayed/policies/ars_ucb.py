@@ -58,7 +58,7 @@ class ARSUCB(Policy):
     growth: float = parameter(default=1.0, ge=0, le=8, doc="q: the k-th round has k**q pulls")
 
     class State:
-        """What arrived in the rounds of each arm, and the present round of the paper."""
+        """Rewards that arrived in the rounds of each arm, and the present round of the paper."""
 
         totals = float_array("arms")
         pulls = float_array("arms")

@@ -20,8 +20,8 @@ class DelayedUCB1(Policy):
 
     Notes
     -----
-    Departures from the paper: none. A reading: arms without rewards come first. Of several such
-    arms the one with the fewest pulls is taken; ties go to the lowest arm.
+    Departures from the paper: none. Read as: arms without rewards come first. Of several such
+    arms, the arm with the fewest pulls is taken; ties go to the lowest arm.
 
     References
     ----------

@@ -30,7 +30,7 @@ class RegressionUCB(Policy):
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
     10) \rceil` rounds, d being the delay. It updates a regression of the sums on the rewards that
-    are expected by then. After two batches of each arm, the second ones in reverse order, pull
+    are expected by then. After two batches of each arm (the second batches in reverse order) pull
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 

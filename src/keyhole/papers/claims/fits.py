@@ -134,7 +134,8 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
     if not np.isfinite(r_squared):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Mean and sum of squares without a replication follow from those of all: O(n), not O(n^2).
+        # The mean and sum of squares without a replication follow from the mean and sum of squares
+        # of all replications: O(n), not O(n^2).
         left_out_means = means[:, None] - deviations / np.float64(n - 1)
         left_out_squares = squares[:, None] - deviations**2 * n / np.float64(n - 1)
         weights = _weights(left_out_squares, is_weighted=is_weighted)
@@ -267,7 +268,7 @@ def _values_of_worst_problem(
 
 
 def _excess_gain(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return by how much the second step of y exceeds that of the power of x with the same first.
+    """Return by how much y's second step exceeds the second step of x's power with the same first.
 
     A step is the rise from one x to the next.
     """

@@ -105,7 +105,7 @@ def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve
 
 
 def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> LineChart:
-    """Return the chart of the ratios of other policies' means to that of `denominator`.
+    """Return the chart of the ratios of other policies' means to the mean of `denominator`.
 
     A line is broken where the mean in the denominator may be 0.
     """

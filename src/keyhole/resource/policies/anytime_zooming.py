@@ -62,7 +62,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     def _least_radius(self, horizon: int) -> float:
         """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)) of any period but the first."""
-        # Every period has its own T, and the horizon may cut the last one short.
+        # Every period has its own T, and the horizon may cut the last period short.
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):

@@ -69,7 +69,7 @@ class OUP(Policy):
         ended = float_array("arms")  # with W at least u
         upper = float_array("arms")
         lower = float_array("arms")
-        arm = int_array()  # with the largest upper bound, or the one that is kept
+        arm = int_array()  # the arm with the largest upper bound, or the kept arm
         best_arm = int_array()  # with the largest lower bound
         kept = int_array()  # 1 once an arm is kept for good
         plays = int_array("arms", "limit_count")
@@ -84,7 +84,7 @@ class OUP(Policy):
             s.doublings[:] = 1
 
     def select(p, s: State) -> tuple[int, float]:
-        """Return the arm with the largest upper bound, or the one that is kept, and its limit."""
+        """Return the arm with the largest upper bound, or the kept arm, and the arm's limit."""
         return s.arm[0], p.limits[s.position[s.arm[0]]]
 
     def update(
@@ -140,7 +140,7 @@ class OUP(Policy):
 def largest_utility(
     limits: FloatArray, position: int, cost: FloatArray, penalty: FloatArray
 ) -> float:
-    """Return the largest utility of a run that is stopped at a limit: 0 for the last one."""
+    """Return the largest utility of a run that is stopped at a limit: 0 for the last limit."""
     last = len(limits) - 1
     if position == last:
         return 0.0

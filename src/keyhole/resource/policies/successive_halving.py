@@ -93,7 +93,7 @@ class SuccessiveHalving(Policy):
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
         for position in range(played + 1):
-            # The gain is the one that the run would have had with this smaller limit.
+            # This is the gain that the run would have had with this smaller limit.
             within = exceeded == 0 and consumption <= p.limits[position]
             s.told[arm, position] += 1.0
             s.worth[arm, position] += gain if within else -value_at(p.penalty, p.limits[position])

@@ -42,7 +42,7 @@ class CSBST(Policy):
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
-        Whether each candidate is tried on arms drawn at random, instead of on the first ones.
+        Whether each candidate is tried on arms drawn at random, instead of on the first arms.
 
     Notes
     -----

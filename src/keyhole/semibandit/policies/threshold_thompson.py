@@ -208,7 +208,7 @@ def raise_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> Non
 
 
 def allocate_rest(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
-    """Give what is left to other arms, the one with the largest drawn loss first."""
+    """Give what is left to other arms, first to the arm with the largest drawn loss."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     while remaining > TOLERANCE:
         best = -1
