@@ -36,9 +36,9 @@ class BisectionPolicy(Policy, abstract=True):
     .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
-    and the middle of the two bounds is tried next. When the two are within :math:`\gamma` of each
-    other, the upper one is the estimate; with ``as_printed=1`` only if the upper bound was the one
-    that moved. The phase ends when every arm has an estimate.
+    and the middle of the two bounds is tried next. When the bounds are within :math:`\gamma` of
+    each other, the upper bound becomes the estimate (with ``as_printed=1``, only if it was the
+    upper bound that moved). The phase ends when every arm has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
     the search for this arm starts again between the refuted estimate and 1, and the first phase
@@ -198,7 +198,7 @@ def bisection_steps(gamma: float) -> float:
 
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
-    # Arms on trial come first, and those with an estimate use what remains of the resource.
+    # Arms on trial come first, and arms with an estimate use what remains of the resource.
     remaining = p.resource + SLACK
     settled_count = 0
     for arm in range(p.arms):

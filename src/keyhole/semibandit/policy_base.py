@@ -25,13 +25,13 @@ from keyhole.validate import DEFAULT_SEED, Range, check_integer
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of censored semi-bandits.
 
-    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
-    ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated thresholds;
-    ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number of losses at
-    arms that had been given their estimates.
+    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may have the
+    parameters ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated
+    thresholds; ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number
+    of losses at arms that had been given their estimates.
 
-    A policy without a search, whose state has `amounts`, the amount of each arm when it is funded,
-    need not define `recommend`: the default reports these.
+    If a policy has no search, and its state has `amounts` (the amount of each arm when it is
+    funded), it need not define `recommend`: the default reports the amounts.
 
     Examples
     --------
@@ -48,8 +48,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
-    # By default a pending decision blocks the next one, because the update of a search refers to
-    # the last `select`.
+    # By default a pending decision blocks the next decision, because the update of a search refers
+    # to the last `select`.
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 

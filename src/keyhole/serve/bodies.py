@@ -69,7 +69,7 @@ class PageQuery(Struct, forbid_unknown_fields=True):
 
 
 class StudyNames(Struct):
-    """The studies that the API key of the request may read, oldest first."""
+    """The studies that the API key may see, oldest first."""
 
     studies: list[str]
 

@@ -192,7 +192,7 @@ async def show_pending(request: Request) -> object:
 
 
 async def list_names(request: Request) -> object:
-    """List the studies that the key sees, oldest first."""
+    """List the studies that the API key may see, oldest first."""
     return {"studies": await web_pages.visible_names(request)}
 
 

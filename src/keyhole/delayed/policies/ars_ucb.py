@@ -31,8 +31,8 @@ class ARSUCB(Policy):
     -----
     Departures from the paper: a reward arrives at once; in the paper it may arrive in pieces. The
     paper claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T /
-    \Delta_i`, that of the lower bound, plus a term of the delays alone: see `keyhole reproduce
-    ars-ucb`. Readings, since the paper was read at second hand: :math:`k^q` pulls, q = 1 and
+    \Delta_i`, as in the lower bound, plus a term of the delays alone: see `keyhole reproduce
+    ars-ucb`. The paper was known at second hand, and is read as: :math:`k^q` pulls, q = 1 and
     :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
 
     References
@@ -89,11 +89,11 @@ class ARSUCB(Policy):
         return int(best)
 
     def update(p, s: State, arm: int, total: float) -> None:
-        """Credit what arrived to the arm."""
+        """Credit the rewards that arrived to the arm."""
         s.totals[arm] += total
         s.pulls[arm] += 1.0
         s.left[0] -= 1.0
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the pulls of each arm and the mean of what arrived meanwhile."""
+        """Return the pulls of each arm and the mean of the rewards credited to it."""
         return format_arm_means(learner.state["pulls"], learner.state["totals"], learner.scale)

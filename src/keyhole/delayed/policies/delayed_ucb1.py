@@ -59,8 +59,8 @@ class DelayedUCB1(Policy):
             bound = math.inf
             if s.arrived[arm] > 0.0:
                 bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log / s.arrived[arm])
-            # All arms without rewards have an infinite bound. The one with the fewest pulls comes
-            # first, so that they take turns until their first rewards arrive.
+            # All arms without rewards have an infinite bound. The arm with the fewest pulls comes
+            # first, so that these arms take turns until their first rewards arrive.
             is_less_pulled = bound == math.inf and s.pulls[arm] < s.pulls[best]
             if bound > highest or (bound == highest and is_less_pulled):
                 best, highest = arm, bound
