@@ -320,7 +320,7 @@ def import_results(
 
 @study_command("keyhole study change items.db labels APT epsilon=0.05")
 def change(study: Any, policy: OtherPolicy, values: Parameters = None) -> None:
-    """Replace the policy; the new one learns the whole log.
+    """Replace the policy; the new policy learns the whole log.
 
     Each FIELD=VALUE is a parameter of the policy, or a known quantity that it needs.
     """
@@ -348,7 +348,7 @@ def make_other_policy(
 
 
 def parse_json(name: str, text: str) -> object:
-    """Return the value of a JSON text; errors call it `name`."""
+    """Return the value of a JSON text; errors begin with `name`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

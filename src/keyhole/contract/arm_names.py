@@ -65,7 +65,7 @@ class ArmNames(Sequence[Hashable]):
         return validate.short_repr(list(self.names))
 
     def find_number(self, field: str, name: Any) -> int:
-        """Return the number of an arm by its name; errors call it `field`."""
+        """Return the number of an arm by its name; errors begin with `field`."""
         try:
             return self._numbers[name]
         except (KeyError, TypeError):  # a TypeError is of a value that has no hash

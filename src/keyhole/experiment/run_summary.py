@@ -103,7 +103,7 @@ def summarize_run(curves: Curves) -> str:
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on the policies whose intervals overlap with that of the best, if any."""
+    """Return a sentence on the policies whose intervals overlap with the best's, if any."""
     if not others:
         return ""
     if len(others) == 1:

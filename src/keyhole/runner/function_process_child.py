@@ -225,7 +225,7 @@ def to_json_types(value: object) -> object:
 def _find_living_children() -> set[str]:
     """Return the PIDs of living children and orphans; none where there is no /proc."""
     try:
-        # The PID in this /proc: `os.getpid` may be that of another namespace.
+        # This is the PID in this /proc; `os.getpid` may return the PID in another namespace.
         own_pid = os.readlink("/proc/self")
         parent_pid = _read_stat(own_pid)[1].decode()
     except (OSError, IndexError):

@@ -32,7 +32,7 @@ class CommandLimitEstimate:
     seconds : Interval
         The mean duration of a run.
     runs : int
-        How many runs inform these estimates: those with this limit or a larger one.
+        How many runs inform these estimates: the runs of the command with at least this limit.
     """
 
     arm: str
@@ -78,7 +78,7 @@ class Best(CommandLimitEstimate):
         return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
 
     def __repr__(self) -> str:
-        """Return three lines: what to run, what that gains, and how sure it is."""
+        """Return three lines: what to run, the gain, and how sure the recommendation is."""
         texts = ["" if self.successes else NO_SUCCESS, format_untried(self)]
         name = f"best: {self.arm} with {self.limit:g} s"
         first_line = "; ".join(filter(None, [*texts, name]))
@@ -154,7 +154,7 @@ class Recommendation:
     runners_up: tuple[ConfigurationEstimate, ...]
 
     def __repr__(self) -> str:
-        """Return three lines: what to run, what that gains, and what it gains over the default."""
+        """Return three lines: what to run, its gain, and its gain over the default."""
         best = self.incumbent
         parameters = " ".join(f"{name}={value}" for name, value in best.parameters.items())
         return (

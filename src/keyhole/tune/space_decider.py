@@ -36,7 +36,7 @@ class SpaceDecider:
     """Decider of a tune over a parameter space.
 
     Its state is a function of the seed and of the runs that it was told, in their order: a decider
-    that is told the runs of a log goes on as the one that was killed.
+    that is told the runs of a log goes on as the killed decider would have done.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class SpaceDecider:
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
-        Whether a limit is recommended; otherwise limits only cap runs, and the full cut-off is.
+        Whether a limit is recommended. If not, limits only cap runs; the full cut-off is
+        recommended.
     is_deterministic : bool
         Whether a second run of a configuration on an instance is the same as the first.
 
@@ -136,7 +137,7 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effect = choice
-        # An easy instance says as much of the configuration as a hard one, in less time.
+        # An easy instance says as much of the configuration as a hard instance, in less time.
         effects = self._search.model.instance_effects
         free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
@@ -179,7 +180,7 @@ class SpaceDecider:
 
     def _start(self, configuration: int, position: int) -> None:
         self._started[configuration].add(position)
-        # Numbers before this one that have no run are free.
+        # Numbers before this number that have no run are free.
         self._free_numbers |= set(range(self._next_number, configuration))
         self._free_numbers.discard(configuration)
         self._next_number = max(self._next_number, configuration + 1)

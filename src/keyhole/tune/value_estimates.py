@@ -114,7 +114,7 @@ class ValueEstimates:
     draws.
 
     Comparisons of pairs use other draws, in which the similarity of arms is uncertain
-    (`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky.
+    (`keyhole.tune.arm_shrinkage`), since the best of similar arms has mostly been lucky.
     With one limit, a run has weight .7 in these draws; with ten limits or more, half of all shares
     are unrelated to other arms' shares. Comparisons with the full cut-off use draws in which the
     parameters of :math:`h_{ak}` are multiplied by .7, since a good policy has few runs there. These
@@ -134,7 +134,7 @@ class ValueEstimates:
     seconds : ndarray of float64, shape (draws, arms, limits)
         The mean duration of a run that is killed at the limit.
     run_counts : ndarray of int, shape (arms, limits)
-        How many runs inform each pair: those with at least its limit.
+        How many runs inform each pair: the runs of the arm with at least this limit.
     """
 
     def __init__(
@@ -300,7 +300,7 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, unrelated: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
+        """Draw as `draw_arm` does, for all arms, with uncertain similarity (`arm_shrinkage`)."""
         entered, exited, succeeded = (
             weight * count
             for count in (self._counts.entered, self._counts.exited, self._counts.succeeded)
@@ -337,7 +337,7 @@ def _beta_parameters(
 
 
 def _prior_runs(count: FloatArray, totals: FloatArray) -> float:
-    """Return how many prior runs the pooled share counts as: more for more similar arms.
+    """Return the number of prior runs as which the pooled share counts: more for similar arms.
 
     Method of moments for a beta-binomial distribution, pooled over all intervals.
     """
