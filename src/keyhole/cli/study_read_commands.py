@@ -217,8 +217,8 @@ def plan(
     """Simulate how many decisions a test takes until it ends.
 
     A test ends when its policy has settled each arm: BestArmStopping, the default, names the best
-    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME, the
-    policy and the threshold are those of the study; so are the means, unless --means gives others.
+    arm; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME, the
+    study gives the policy and the threshold; it also gives the means, unless --means is given.
     Decisions are counted from the first decision of a test, also if the study has already begun.
     The same arguments print the same numbers.
     """

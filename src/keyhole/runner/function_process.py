@@ -175,7 +175,7 @@ class _Child:
 
     def _run_child(self) -> None:
         # `read_answer` reads the end of the stream only after every process has closed its copy of
-        # `_child_end`. This thread closes its copy last, when `_result` is set.
+        # `_child_end`. This thread closes its own copy only when `_result` is set.
         with self._child_end:
             self._result = self._runner.run(
                 # -P keeps the folder of the script off sys.path: its modules would hide others.

@@ -195,8 +195,8 @@ class Outcome:
 def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> Outcome:
     """Return the outcome of a run.
 
-    A run that was lost is expired, and so is one during which the machine slept. A run that exited
-    after its limit is out of time, unless `success.at_limit` has its output judged.
+    A run is expired if it was lost, or if the machine slept during the run. A run that exited after
+    its limit is out of time, unless `success.at_limit` has its output judged.
     """
     if run.outcome == "could not start":
         raise CannotStartError(f"arm {arm.name!r} could not be started: {run.reason}")

@@ -56,8 +56,8 @@ def not_better(
     """Judge whether a policy is not significantly better than others, in a given number of runs.
 
     Each comparison is tested at 5 %. There is no adjustment for several comparisons, since with an
-    adjustment fewer differences are significant, and the claim would hold more easily. In fewer
-    than `runs` runs, the number of the source, the absence of a difference is no evidence.
+    adjustment fewer differences are significant, and the claim would hold more easily. `runs` is
+    the source's number of runs: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
