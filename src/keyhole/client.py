@@ -96,7 +96,7 @@ class Client:
         return StudyClient(self, name)
 
     def list_studies(self) -> list[str]:
-        """Return the names of the studies that the key sees, oldest first."""
+        """Return the names of the studies that the API key may see, oldest first."""
         return list(self.request("GET", "/v1/studies")["studies"])
 
     def create(

@@ -9,7 +9,7 @@ from keyhole.validate import short_repr
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
 _UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
-_TWO_DIGITS: Final = 9.95  # from here on, a number of whole seconds has two digits
+_TWO_DIGITS: Final = 9.95  # seconds from which rounding to whole seconds leaves two digits
 
 
 def parse_seconds(name: str, text: str) -> float:

@@ -232,7 +232,7 @@ def _sum_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
 
 
 def _compute_reward(problem: Any, values: Mapping[str, Any], feedback: Mapping[str, Any]) -> float:
-    """Return the reward of a round; `values` are those of its decision and context."""
+    """Return the reward of a round; `values` are the values of its decision and context."""
     if "losses" in feedback:
         return -float(feedback["losses"].sum())
     if "value" in feedback:

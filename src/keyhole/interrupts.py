@@ -1,4 +1,4 @@
-"""Ctrl-C: a delay for code that must not be interrupted, and errors that are told from Ctrl-C."""
+"""Ctrl-C: code that delays it, and code that replaces errors but lets Ctrl-C through."""
 
 import signal
 from collections.abc import Callable, Iterator

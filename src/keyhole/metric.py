@@ -104,5 +104,5 @@ STOP_METRICS: Final = (
 An arm counts as settled wrongly if its verdict breaks the guarantee: not within the tolerance.
 """
 SIMULATION_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
-"""The metrics that simulations add to those of environments, by name."""
+"""The metrics that simulations add to the metrics of environments, by name."""
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)

@@ -254,7 +254,7 @@ def check_unit_interval(name: str, value: Any) -> float:
 
 
 def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
-    """Return `value` as an int; floats are refused, whole ones too."""
+    """Return `value` as an int; floats are refused, also whole numbers such as 2.0."""
     if type(value) is int and value in allowed and -_INT64 <= value < _INT64:  # the common case
         return value
     if isinstance(value, _BOOL_TYPES) or not isinstance(value, _INTEGER_TYPES):
@@ -440,7 +440,8 @@ def _visible_text(name: str) -> str:
 def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:
     """Return `value` if it is one of the allowed words.
 
-    An error lists them; of many it lists the first ones, and `listing`, where all are listed.
+    An error lists them. If there are many, it lists the first, and adds `listing`, which says where
+    all are.
     """
     choices = list(allowed)
     if isinstance(value, str) and value in choices:

@@ -713,7 +713,7 @@ def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, but
     done("import", *buttons, tmp_path / "past.csv")
     text = done("plan", *buttons, *SMALL)
     assert text.startswith(
-        "means: red=0, blue=1 (those so far: the highest of them is likely too high"
+        "means: red=0, blue=1 (the study's means so far; the highest is likely too high"
     )
     said = json.loads(done("plan", *buttons, "--json", *SMALL))
     assert (said["means"], said["means_so_far"], said["not_done"]) == ([0.0, 1.0], True, 0)

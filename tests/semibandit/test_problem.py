@@ -126,7 +126,7 @@ def test_a_wrong_report_changes_nothing():
 def test_what_is_known_is_shown():
     text = repr(CTS().learner(arms=2, resource=1, thresholds=[0.5, 0.6]))
     assert "2 arms, resource 1, 2 thresholds" in text
-    assert "arm 1: takes 0.6, 0 losses in 0 rounds without" in text
+    assert "arm 1: takes 0.6, 0 losses in 0 unfunded rounds" in text
     text = repr(MPTS(m=1).learner(arms=3, resource=1))
     assert "arm 0: takes 0.5" in text
     learner = CSBST().learner(arms=4, resource=2)

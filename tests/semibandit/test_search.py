@@ -51,7 +51,7 @@ def test_one_quiet_spell_is_made_good():
     assert "its estimated threshold: the estimate was too low" in warning
     assert np.all(learner.recommend() >= problem.thresholds)
     assert np.all(learner.recommend() <= problem.thresholds + 0.01)
-    assert "1 loss in spite of an estimate" in repr(learner)
+    assert "losses when given its estimated threshold: 1" in repr(learner)
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_as_printed_the_evidence_against_an_estimate_is_kept_but_not_used():
     assert len(warned) == 1
     assert np.all(learner.recommend() < PAIR.thresholds)
     assert learner.state["refuted"].sum() > 20
-    assert "losses in spite of an estimate" in repr(learner)
+    assert "losses when given its estimated threshold" in repr(learner)
     mended = CSBDT(gamma=0.05, loss_free_rounds=6, as_printed=0).learner(arms=2, resource=1.0)
     played(mended, PAIR, 600, first=[[0, 0]] * 60)
     assert np.all(mended.recommend() >= PAIR.thresholds)
@@ -139,7 +139,7 @@ def test_one_threshold_that_is_too_low_is_noticed_too(policy, problem, estimate)
     warned = played(learner, problem, 200, first=[[0] * 4] * 2)
     assert len(warned) == 1
     assert learner.recommend().tolist() == pytest.approx([estimate] * 4)
-    assert "in spite of an estimate" in repr(learner)
+    assert "when given its estimated threshold" in repr(learner)
 
 
 @pytest.mark.parametrize(

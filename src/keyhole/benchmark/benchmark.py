@@ -1,4 +1,4 @@
-"""`bench`: simulate every policy of some settings on every problem of the benchmark."""
+"""The function `bench`, which simulates policies of some settings on all benchmark problems."""
 
 import json
 import shlex

@@ -36,7 +36,7 @@ class BenchmarkProblem:
     horizon : int
         The number of rounds, which was fixed before any policy was run on it.
     told : dict
-        What policies are told, rightly or wrongly: values of their parameters, by name.
+        Values of parameters, by name, that policies are told; they may be wrong.
     setting : str
         The name of its setting.
     part : {"tuning", "judging"}

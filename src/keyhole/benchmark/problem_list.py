@@ -117,7 +117,7 @@ def make_contests(
 ) -> list[Contest]:
     """Return the contest of each problem that some policy can play.
 
-    `names` are those of `select_entrants`. A policy of `names` that can play none of the problems
+    `names` are as in `select_entrants`. A policy of `names` that can play none of the problems
     is refused, with the reason.
     """
     contests = []

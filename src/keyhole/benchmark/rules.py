@@ -9,7 +9,7 @@ from keyhole.files import read_toml
 
 SEED: Final = 29
 LINEAR_SHARE: Final = 0.5
-"""A run is linear if it has more than this share of the regret of a wrong choice in every round."""
+"""A run is linear if its regret exceeds this share of the regret of wrong choices in all rounds."""
 MORE_LINEAR: Final = 0.05
 """A policy is not the best if its share of linear runs is above the smallest share plus this."""
 FLOOR_SHARE: Final = 1e-4

@@ -26,11 +26,11 @@ class Standing:
     is_yardstick : bool
         Whether it knows what is unknown in practice.
     ratios : tuple of float
-        By problem, its mean regret divided by that of the best policy.
+        For each problem, the policy's mean regret divided by the mean regret of the best policy.
     worst_ratios : tuple of float
-        By problem, the regret of its worst run divided by the mean regret of the best policy.
+        For each problem, the regret of its worst run divided by the best policy's mean regret.
     ranks : tuple of int
-        By problem, one more than the number of policies that are clearly better.
+        For each problem, one more than the number of policies that are clearly better.
     linear, runs : int
         The numbers of linear runs and of all runs, on the problems where linear runs count.
     nanoseconds : float
@@ -74,9 +74,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class SituationSummary:
-    """The standings of policies in a situation, on the problems of a part.
+    """The standings of policies in a situation, on one part of the benchmark's problems.
 
-    Those of policies that play all of the problems, and are no yardsticks, come first.
+    Policies that play all of the problems, and are no yardsticks, come first.
     """
 
     setting: str
@@ -87,7 +87,7 @@ class SituationSummary:
 
     @property
     def title(self) -> str:
-        """What the guide calls the situation."""
+        """The guide's name of the situation."""
         return SITUATIONS[self.setting][self.situation]
 
     @property
@@ -109,7 +109,7 @@ class SituationSummary:
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next larger ratio, and its regret over that of the best."""
+        """The ranked policy with the next larger ratio after `best`; its regret over `best`'s."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.ratio >= best.ratio:
@@ -179,7 +179,7 @@ class RatioInterval:
 
 
 def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
-    """Return the regret of a policy over that of a reference, its geometric mean over problems.
+    """Return the geometric mean over problems of a policy's regret over a reference's regret.
 
     The interval is by bootstrap: problems are drawn with replacement, and the mean regret of each
     policy on each of them from a normal distribution with its standard error. It is wider than one

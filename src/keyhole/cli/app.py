@@ -1,4 +1,4 @@
-"""The commands of the command line. Exit codes and errors: see `error_handling`."""
+"""The command line's application and its commands; `error_handling` lists the exit codes."""
 
 from importlib.metadata import version
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Command `doctor`: versions, folders and optional programs here, and what is slow and why."""
+"""Command `doctor`: print versions, folders and optional programs, and what is slow and why."""
 
 import os
 import platform

@@ -57,7 +57,7 @@ def _run_app() -> int | None:
         return _discard_output()
     except MemoryError as error:
         return _print_error(str(error) or "there is not enough memory")
-    # These errors carry a message for the user. Any other error but those of Typer is a fault of
+    # These errors carry a message for the user. Any other error, except Typer's own, is a fault of
     # Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
         return _print_error(error_text(error), output.exit_code_of(error))

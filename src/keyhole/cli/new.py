@@ -1,4 +1,4 @@
-"""Command `new`: stubs of a policy, setting, problem or entry; writing of files from templates."""
+"""Command `new`: write stubs of a policy, setting, problem or entry from templates."""
 
 import inspect
 import keyword

@@ -1,4 +1,4 @@
-"""Output of commands: text, wrapped on a terminal, or one line of JSON; and their exit codes."""
+"""Output of commands (text, wrapped on a terminal, or a line of JSON), and their exit codes."""
 
 import errno
 import json
@@ -17,12 +17,12 @@ from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import escape_controls
 
-# Exit codes: see `error_handling`.
-CLAIM_FAILED: Final = 1
-DAMAGED: Final = 1
+# Exit codes, which `error_handling` lists.
+CLAIM_FAILED: Final = 1  # a claim of a paper does not hold
+DAMAGED: Final = 1  # a study is damaged
 BAD_INPUT: Final = 2
 TRY_LATER: Final = 3
-DONE: Final = 4
+DONE: Final = 4  # a study is done, and has no further decision
 INTERRUPTED: Final = 130
 
 _MOST_COLUMNS: Final = 100
@@ -53,11 +53,10 @@ def one_line_text(text: str) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of an error; of an OSError its file and reason, without the number."""
+    """Return the message of an error; for an OSError, its file and reason without its number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # An error of a file has the file's name. An error without a name that says that the disk is
-        # full comes from standard output.
+        # If no file is named, the disk was full when standard output was written.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
@@ -92,7 +91,7 @@ def print_paragraph(text: str, indent: int) -> None:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the code of an error: that of bad input, unless the error says otherwise."""
+    """Return the exit code of an error, by its attributes `done` and `later`, if it has them."""
     if getattr(error, "done", False):
         return DONE
     return TRY_LATER if getattr(error, "later", False) else BAD_INPUT

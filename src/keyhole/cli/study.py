@@ -36,7 +36,7 @@ Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql
 
 
 def _find_study_name(context: typer.Context, name: str | None) -> str | None:
-    """Return the given name, or that of the only study; refuse a choice among several."""
+    """Return the given name, or the name of the only study; refuse a choice among several."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -320,9 +320,9 @@ def import_results(
 
 @study_command("keyhole study change items.db labels APT epsilon=0.05")
 def change(study: Any, policy: OtherPolicy, values: Parameters = None) -> None:
-    """Replace the policy; the new one learns the whole log.
+    """Replace the policy; the new policy learns the whole log.
 
-    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
+    Each FIELD=VALUE is a parameter of the policy, or a known quantity that it needs.
     """
     new_policy, facts = make_other_policy(study, policy, values)
     study.change_policy(new_policy, **facts)
@@ -348,7 +348,7 @@ def make_other_policy(
 
 
 def parse_json(name: str, text: str) -> object:
-    """Return the value of a JSON text; errors call it `name`."""
+    """Return the value of a JSON text; errors begin with `name`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -23,7 +23,7 @@ app = commands.app
 
 _SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
-_SO_FAR: Final = " (those so far: the highest of them is likely too high, and the test then longer)"
+_SO_FAR: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
@@ -38,7 +38,7 @@ def list_(storage: commands.Storage, as_json: AsJson = False) -> None:
 
 @commands.study_command("keyhole study history items.db labels")
 def history(study: Any, as_json: AsJson = False) -> None:
-    """Print all events, one a line."""
+    """Print all events, each on a line."""
     from keyhole.study.log_export import EventFormatter
 
     formatter = EventFormatter(study.definition, metadata=study.metadata())
@@ -49,8 +49,8 @@ def history(study: Any, as_json: AsJson = False) -> None:
         else:
             when = datetime.fromtimestamp(event.pop("at"), UTC)
             time_text = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
-            # The position of the random stream and the whole definition are left out: they are long
-            # and only programs use them, with --json.
+            # "stream", the position of the random stream, and "head", the study's whole definition,
+            # are left out: they are long and only programs use them, with --json.
             fields = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
             if "head" in event:
                 fields["policy"] = event["head"]["policy"]
@@ -73,15 +73,15 @@ def report(
 def show(study: Any, as_json: AsJson = False) -> None:
     """Print the summary that print(study) shows in Python, and the pending decisions.
 
-    The table has the 12 arms with the most decisions, and lists begin with 5 arms (JSON: all). The
-    interval of a mean holds at all times at once, with 95 % confidence for each arm: look as often
-    as you like. The chance to be best is that of the policy's posterior, where it has one. Of an
-    arm without feedback the policy has only its assumptions. Above 200,000 events nothing is
-    counted; in Python Study.means() counts them.
+    The table has the 12 arms with the most decisions; other lists of arms stop after 5 arms (JSON:
+    all). The interval of a mean holds at all times at once, with 95 % confidence for each arm: look
+    as often as you like. If the policy has a posterior, the chance of an arm to be best follows
+    from it. Without feedback on an arm, the policy has only its assumptions about the arm. Above
+    200,000 events, counts, means and chances are left out; in Python, Study.means() has the means.
 
-    Of more than 10 pending decisions the first and the last 5 are printed (JSON: all). Those that
-    expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A decision past
-    its time expires at the next ask, not here.
+    If more than 10 decisions are pending, the first 5 and the last 5 are printed (JSON: all).
+    Decisions that expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A
+    decision past its time expires at the next ask, not here.
     """
     pending = study.pending
     expired_ids = study.to_ask_again
@@ -152,7 +152,7 @@ def replay(
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
-    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
+    Each FIELD=VALUE is a parameter of the policy, or a known quantity that it needs.
     """
     other_policy, facts = commands.make_other_policy(study, policy, values)
     result = study.replay(other_policy, **facts)
@@ -174,8 +174,8 @@ def check(
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
-    Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
-    database as it is.
+    Prints a line for each study, and ends with 1 if anything is damaged. --repair-to leaves the
+    damaged database as it is.
     """
     from keyhole.experiment.spec_factories import load_user_policies
     from keyhole.study import check_database, copy_intact_events
@@ -210,11 +210,11 @@ def plan(
     storage: Annotated[str | None, Argument(help="The file of a study.")] = None,
     name: Annotated[str | None, Argument(help="The study.")] = None,
     means: Means = None,
-    rule: Annotated[str | None, Option(help="The policy that stops.")] = None,
-    delta: Annotated[float | None, Option(help="The error rate that it allows.")] = None,
-    tolerance: Annotated[float | None, Option(help="Its tolerance, if any.")] = None,
-    threshold: Annotated[float | None, Option(help="The threshold of labels.")] = None,
-    decisions: Annotated[int, Option(min=1, help="The most of them to simulate.")] = 200_000,
+    rule: Annotated[str | None, Option(help="The policy, which must be able to stop.")] = None,
+    delta: Annotated[float | None, Option(help="The error rate that the policy allows.")] = None,
+    tolerance: Annotated[float | None, Option(help="The policy's tolerance, if any.")] = None,
+    threshold: Annotated[float | None, Option(help="To label arms as above or below it.")] = None,
+    decisions: Annotated[int, Option(min=1, help="The most decisions of a test.")] = 200_000,
     replications: Annotated[int, Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -223,9 +223,10 @@ def plan(
     """Simulate how many decisions a test takes until it ends.
 
     A test ends when its policy has settled each arm: BestArmStopping, the default, names the best
-    one; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME, the
-    policy and the threshold are those of the study; so are the means, unless --means gives others.
-    All decisions count from the first one on. The same arguments print the same numbers.
+    arm; with --threshold, PerArmStopping says which arms are above it. With STORAGE and NAME, the
+    study gives the policy and the threshold; it also gives the means, unless --means is given.
+    Decisions are counted from the first decision of a test, also if the study has already begun.
+    The same arguments print the same numbers.
     """
     from keyhole.contract.reward_units import UNIT
     from keyhole.experiment.spec_factories import make_policy, make_problem
@@ -276,7 +277,7 @@ def plan(
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
-    """Return the names and the means in a list as ``A=.04,.05``; a missing name is ""."""
+    """Return the names and the means in a list such as ``A=.04,.05``; a missing name is ""."""
     pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
     if arm_names := list(filter(None, names)):

@@ -97,7 +97,7 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
 
 
 def print_verdict_counts(result: "ReproducedEntries", *, as_json: bool, verbose: bool) -> None:
-    """Print how many claims hold, and which ones do not."""
+    """Print how many claims hold, and which claims do not."""
     verdicts = result.verdicts
     if as_json:
         output.print_json(_verdicts_as_json(verdicts) | {"index": result.index})

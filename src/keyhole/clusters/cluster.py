@@ -1,4 +1,4 @@
-"""Cluster: an executor of `concurrent.futures` with a capacity, and how to connect to one."""
+"""Cluster: an executor of `concurrent.futures` with a capacity; functions that connect to it."""
 
 import os
 import socket
@@ -125,7 +125,7 @@ def dead_workers_error(count: int) -> RuntimeError:
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
-    """Refuse a worker whose versions, by name, differ from those of its client."""
+    """Refuse a worker whose versions, by name, differ from its client's versions."""
     for name, version in worker_versions.items():
         if client_versions.get(name) != version:
             raise ValueError(

@@ -12,7 +12,7 @@ from keyhole import validate
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""What type checkers accept as names of arms; a text is a sequence too, but is refused."""
+"""The type that type checkers accept as names of arms; a text is a sequence, but is refused."""
 
 _MOST_LISTED: Final = 100  # names that a message lists
 
@@ -65,7 +65,7 @@ class ArmNames(Sequence[Hashable]):
         return validate.short_repr(list(self.names))
 
     def find_number(self, field: str, name: Any) -> int:
-        """Return the number of an arm by its name; errors call it `field`."""
+        """Return the number of an arm by its name; errors begin with `field`."""
         try:
             return self._numbers[name]
         except (KeyError, TypeError):  # a TypeError is of a value that has no hash

@@ -242,7 +242,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 
 def base_kernel_args(policy: type[Policy]) -> dict[str, str]:
-    """Return the argument lists with which other kernels call those of a policy, by name."""
+    """Return, by name, the argument lists with which other kernels call a policy's kernels."""
     return {signature.name: signature.flat_args(policy.setting) for signature in BASE_KERNELS}
 
 

@@ -181,7 +181,7 @@ class RecordLayout:
         self.is_filled = has_array if filled is None else filled
 
     def value_expressions(self, value: str) -> dict[str, str]:
-        """Return the expression of each value, by name; `value` is that of the whole group."""
+        """Return the expression of each value, by name; `value` is the whole group's expression."""
         names = list(self.layout.fields)
         # Arrays are in a named tuple, several single values in a plain one.
         if self.is_filled:

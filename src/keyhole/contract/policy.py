@@ -385,7 +385,7 @@ class Policy:
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities of the policy by name, checked.
 
-        A subclass may refuse values with which it does not work. None stands for a quantity that is
+        A subclass may refuse values that it does not work with. None stands for a quantity that is
         not known.
         """
         facts = self.setting.check(self.needs, values)

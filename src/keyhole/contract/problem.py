@@ -129,7 +129,7 @@ class Problem(ABC):
         Returns
         -------
         dict
-            Values by name, for all that the environment declares but those of `ROUND_COUNT_NAMES`.
+            Values by name, for all that the environment declares, except `ROUND_COUNT_NAMES`.
         """
 
     def fact(self, name: str) -> Any:

@@ -67,7 +67,7 @@ class Scale(NamedTuple):
         return self.high - self.low
 
     def to_unit(self, value: Value, unit: str = REWARD) -> Value:
-        """Convert a value from the user's units to those of policies."""
+        """Convert a value from the user's units to the units of policies."""
         return cast(Value, (value - self._zero_in_user_units(unit)) / self.span ** _POWERS[unit])
 
     def from_unit(self, value: Value, unit: str = REWARD) -> Value:

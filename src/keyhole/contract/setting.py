@@ -142,7 +142,7 @@ class Setting:
     declarations : type
         The known quantities: a class whose attributes are made with `fact`.
     decision, feedback, context, report : mapping of str to Field
-        Named values; shape () for single ones.
+        Named values; a single value has the shape ().
     allowed : kernel
         The guard: it returns whether a decision can be carried out. It may name ``p`` (with the
         quantities that every policy knows), the context and the decision. It protects the memory of

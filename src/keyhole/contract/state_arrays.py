@@ -220,7 +220,7 @@ class Layout:
         return views
 
     def rebuild_trees(self, buffer: FloatArray, dims: Mapping[str, int]) -> None:
-        """Rebuild the inner nodes of trees, of which `views` gives Python the keys alone."""
+        """Rebuild the inner nodes of trees; `views` gives Python only the keys of a tree."""
         start = 0
         for field in self.fields.values():
             size = field.cells(dims)
@@ -306,7 +306,7 @@ def allocate(
 def copy_arm_entries(
     fields: Mapping[str, Field], old: Arrays, new: Arrays, sources: IntArray, targets: IntArray
 ) -> None:
-    """Copy arrays to a state with other arms: arm ``targets[i]`` gets those of arm ``sources[i]``.
+    """Copy arrays to a state with other arms: from arm ``sources[i]`` to arm ``targets[i]``.
 
     Scratch arrays are not copied, since one may hold an arm's number, which may have changed.
     """

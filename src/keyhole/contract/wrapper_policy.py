@@ -40,8 +40,8 @@ class WrapperPolicy(Policy, abstract=True):
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
     ``t`` is the round as the base counts it. The policy needs the known quantities that its base
-    needs. While decisions are pending it waits; a subclass that declares other modes in `pending`
-    has those of them that its base has too.
+    needs. While decisions are pending it waits. A subclass may declare other modes in `pending`: it
+    has those of the declared modes that its base has, too.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class WrapperPolicy(Policy, abstract=True):
         return Policy.numbers(self) | {"base": {"name": type(base).__name__, **base.parameters()}}
 
     def numbers(self) -> dict[str, Any]:
-        """Return the parameters as kernels read them, by name: its own, then those of the base."""
+        """Return the parameters as kernels read them, by name: first its own, then the base's."""
         numbers = super().numbers()
         return numbers | cast(Policy, numbers.pop("base")).numbers()
 

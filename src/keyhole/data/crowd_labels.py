@@ -1,4 +1,4 @@
-"""Crowdsourced yes/no labels, as the problem of which items most workers would label yes."""
+"""Crowdsourced yes/no labels, as the problem of finding items that most workers label yes."""
 
 from dataclasses import dataclass
 from os import PathLike

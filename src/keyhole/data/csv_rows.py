@@ -1,4 +1,4 @@
-"""Reader of the user's CSV files with named columns, of recorded rewards, and its errors."""
+"""Reader of the user's CSV files of recorded rewards, with named columns, and its errors."""
 
 import csv
 import io
@@ -55,7 +55,7 @@ def shorten_message(message: str, length: int = _LONGEST) -> str:
 
 
 def check_column_names(**names: str) -> tuple[str, ...]:
-    """Return the names of columns that a user gave, stripped and in lower case; refuse equal ones.
+    """Return a user's names of columns, stripped and in lower case; refuse equal names.
 
     Examples
     --------

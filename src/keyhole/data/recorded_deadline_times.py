@@ -1,4 +1,4 @@
-"""Recorded times, such as of deliveries, as the problem of choosing what meets a deadline."""
+"""Recorded times, such as delivery times: the problem of choosing an arm that meets a deadline."""
 
 import csv
 import math

@@ -232,7 +232,7 @@ class HalfNormal(Delay):
 
 @dataclass(frozen=True)
 class TwoPoint(Delay):
-    """One of two delays, as of packets, some of which are lost and must be sent again.
+    """One of two delays, as when some packets are lost and must be sent again.
 
     Parameters
     ----------

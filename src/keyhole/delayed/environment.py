@@ -1,4 +1,4 @@
-"""Environments (simulators) of rewards that are drawn in one round and seen in a later one."""
+"""Environments (simulators) of rewards that are drawn in one round and seen in a later round."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final, cast

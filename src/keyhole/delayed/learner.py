@@ -63,7 +63,7 @@ class Round(StudyRound):
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
     ) -> RoundFeedback | None:
-        """End the round, and double the memory for rewards until those of the round fit."""
+        """End the round; double the memory for rewards until the round's rewards fit."""
         if self._arm < 0:
             return None
         pairs = self._pairs if facts["named"] else []

@@ -1,4 +1,4 @@
-"""Base classes of the policies for rewards that arrive late, and of those that play in phases."""
+"""Base classes of the policies for late rewards, and of the policies that play in phases."""
 
 import math
 from collections.abc import Mapping
@@ -24,12 +24,14 @@ class Policy(Facts, CorePolicy, abstract=True):
     Kernels read `p.arms`, `p.named` (whether feedback is named), and `p.horizon` if the class lists
     it in `needs`. `select` returns an ``arm``. `update` may have the parameters ``arm`` and
     ``total``, and with named feedback ``count``, ``sources`` (the arm of each reward) and
-    ``rewards``. Arrays that hold rewards have the length "memory".
+    ``rewards``. A field of the state that holds rewards is declared with the length "memory", as in
+    ``float_array("memory")``.
 
-    A policy that plays in phases overrides `recommend`. This writes ``phase[0]``, the number of the
-    current phase, and three values for each arm: ``eliminated`` is the round in which the arm was
-    given up, or 0; ``judged`` is the last phase in which all its pulls are over, or 0; and
-    ``estimates`` is its mean at the end of that phase.
+    A policy that plays in phases overrides `recommend`, which reports the phases. The kernel writes
+    ``phase[0]``, the number of the current phase, and three values for each arm: ``eliminated`` is
+    the round in which the arm was given up, or 0; ``judged`` is the number of the last phase at
+    whose end the arm was judged, or 0; and ``estimates`` is the arm's mean at the end of that
+    phase.
 
     Examples
     --------
@@ -47,7 +49,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     # `pending` is inherited and is "wait": every round ends with feedback, which may have no
     # rewards. A policy whose `update` reads ``sources`` or ``rewards`` sets `feedback` itself.
-    feedback = "the sum of what arrives in a round; names of rewards, if told, are ignored"
+    feedback = "the sum of what arrives in a round; if rewards are named, their names are ignored"
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
 
@@ -77,12 +79,12 @@ class Policy(Facts, CorePolicy, abstract=True):
             estimates[arm] = 0.0
 
     def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
-        """Return the number of rewards that the state buffers, or an upper bound on it.
+        """Return the number of rewards that the state buffers, or an upper bound on this number.
 
         `rewards` is the number of rewards of named feedback so far. By default this number is
-        returned if the state has an array of the length "memory", and 0 if it has none. A policy
-        that reuses places in its arrays returns fewer, so that the memory of its learner does not
-        grow with the rounds.
+        returned if the state has an array of the length "memory"; otherwise 0. If a policy reuses
+        positions in its arrays, it returns fewer, so that the memory of its learner does not grow
+        with the rounds.
         """
         shapes = [field.shape for field in declared_fields(type(self).State).values()]
         return rewards if any("memory" in shape for shape in shapes) else 0
@@ -115,7 +117,7 @@ class PhasePolicy(Policy, abstract=True):
 
     In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
     pulled in consecutive rounds until it has :math:`n_m` pulls in all phases so far. Rewards that
-    arrive meanwhile count as its own. After the last arm, every arm whose average is more than the
+    arrive meanwhile are credited to it. After the last arm, each arm whose average is more than the
     tolerance below the best average is given up. In a subclass with bridges, a *bridge* follows:
     the remaining arm with the best average is pulled :math:`n_m - n_{m-1}` times before the next
     phase, and rewards that arrive meanwhile are ignored. If only one arm remains, it is pulled to
@@ -146,12 +148,12 @@ class PhasePolicy(Policy, abstract=True):
         estimates = float_array("arms")
         """The arm's average at the end of the phase `judged`."""
         judged = int_array("arms")
-        """The last phase in which all pulls of the arm are over, or 0."""
+        """The number of the last phase at whose end the arm was judged, or 0."""
         phase = int_array()
         length = float_array()
-        """n_m: pulls of each remaining arm by the end of the phase."""
+        """n_m: pulls of each remaining arm in all phases up to the end of this one."""
         before = float_array()
-        """n_(m-1): pulls of each remaining arm by the end of the phase before."""
+        """n_(m-1): pulls of each remaining arm in all phases before this one."""
         arm = int_array()
         """The current arm of the phase."""
         left = float_array()
@@ -178,15 +180,16 @@ class PhasePolicy(Policy, abstract=True):
     def update(
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
-        """Credit what arrived to the arm, except in a bridge; after its last pull, go on."""
-        # The bridge lets rewards of the phase before arrive that would be credited to wrong arms.
+        """Credit the rewards that arrived to the arm, except in a bridge; end its turn if due."""
+        # In a bridge, late rewards of the phase before arrive. They may be those of other arms, so
+        # nothing is credited in a bridge.
         if s.bridging[0] == 0:
             s.totals[arm] += total
         s.left[0] -= 1.0
         if s.left[0] > 0.0:
             return
         next_arm = next_active_arm(s.active, arm + 1)
-        # A bridge has only one arm, so that it ends with the pulls of this arm.
+        # A bridge pulls only one arm, so it ends with the pulls of this arm.
         if s.bridging[0] == 1:
             begin_phase(p, s, length)
         elif next_arm < p.arms:
@@ -218,7 +221,7 @@ class PhasePolicy(Policy, abstract=True):
         )
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return a line about the phase, or a caution, and one about each arm and its rewards."""
+        """Return a line about the phase, or a caution, and a line about each arm's rewards."""
         state = learner.state
         phase = int(state["phase"][0])
         length = int(state["length"][0])
@@ -239,8 +242,8 @@ class PhasePolicy(Policy, abstract=True):
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
         r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
-        # The kernel `length` runs in Python here. Its `p` is a namespace, since the parameters of
-        # compiled code exist only there.
+        # Python runs the kernel `length` here. Its argument `p` is a namespace with the parameters
+        # and the horizon.
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
@@ -264,10 +267,10 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 
 
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
-    """Give up the arms that have fallen behind, and go on with the remaining ones."""
+    """Give up the arms that have fallen behind, and go on with the remaining arms."""
     best = find_best_active_arm(s.totals, s.active)
-    # Sums are compared, since averages are rounded. An arm whose average is lower than the best by
-    # exactly the tolerance is kept.
+    # Sums are compared, since averages are rounded. An arm is kept if its average is lower than the
+    # best average by exactly the tolerance.
     sum_tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
@@ -311,7 +314,7 @@ def phase_log_term(horizon: int, tolerance: float) -> float:
 def phase_length(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded.
 
-    `log` is L, as of `phase_log_term`, and `bias` is B.
+    `log` is the number L that `phase_log_term` returns, and `bias` is B.
     """
     # sqrt(n) is the larger root of a quadratic equation. Both terms of this root are positive, so
     # that no digits cancel, even for a small bias.

@@ -44,7 +44,7 @@ SETTING: Final = Setting(
     fixed_means=True,
     by_round=True,  # feedback belongs to the round in which it arrives, not to one decision
 )
-"""Pull an arm; at the end of the round see the rewards that arrive, of this pull or earlier ones.
+"""Pull an arm; at the end of the round see the rewards that arrive, of this or earlier pulls.
 
 Anonymous feedback is the sum of these rewards, ``total``; ``count`` is 0. Named feedback also has
 each reward: ``count`` is their number, the first ``count`` entries of ``sources`` are their arms,

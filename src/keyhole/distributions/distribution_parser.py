@@ -136,7 +136,7 @@ def parse_distribution(
         A distribution; a frozen distribution of SciPy; or a mapping with the name of a distribution
         as ``distribution``, and its parameters.
     base_class : type
-        The class of which the distribution must be an instance.
+        The class that the distribution must be an instance of.
     classes : mapping of str to type
         The distributions that a mapping can name.
 

@@ -22,7 +22,7 @@ def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw one of the pairs uniformly; `numbers` has all first components, then all second ones."""
+    """Draw a pair uniformly; `numbers` has all first components, then all second components."""
     count = len(numbers) // 2
     i = int(uniform(rng) * count)
     return numbers[i], numbers[count + i]

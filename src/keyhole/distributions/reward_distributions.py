@@ -200,7 +200,7 @@ def _truncated_variance(centre: float, scale: float, mean: float) -> float:
 
 
 def _is_uniform_best(centre: float, scale: float) -> bool:
-    """Return whether uniform proposals are accepted more often than normal ones."""
+    """Return whether uniform proposals are accepted more often than normal proposals."""
     from scipy.special import ndtr
 
     # A normal proposal is accepted with probability `mass`, and a uniform one with the mean density

@@ -1,4 +1,4 @@
-"""Kernels that find an arm: the one with the smallest key, and the first that was never pulled.
+"""Kernels that find an arm: the arm with the smallest key, or the first that was never pulled.
 
 A tree finds the smallest key. From one round to the next one key changes, and few nodes are read.
 

@@ -1,4 +1,4 @@
-"""Evidence on a mean by betting, from the weights of rewards on a grid in [0, 1] (kernels)."""
+"""Kernels that compute evidence on a mean by betting, from rewards on a grid in [0, 1]."""
 
 import math
 from typing import Any, Final

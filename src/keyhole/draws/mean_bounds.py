@@ -58,10 +58,10 @@ def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: f
        \Big(\frac{1 - q}{1 - c}\Big)^{1 - x_t} \mathrm{d}q
        = \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f}
 
-    with c the null, s the sum of the rewards, at most 10**12 in number, f = n - s, and Z of the
-    beta distribution with shapes s + 1 and f + 1. Against "mean >= null" it is that of one minus
-    the rewards, with one minus the null. It holds for all rewards in [0, 1]: see
-    `keyhole.draws.betting_evidence`, which has more evidence for those in between.
+    with c the null, s the sum of the n rewards (n is at most 10**12), f = n - s, and Z of the beta
+    distribution with shapes s + 1 and f + 1. For the null "mean >= null", call it with one minus
+    the rewards and one minus the null. The e-process holds for all rewards in [0, 1]; if rewards
+    lie between 0 and 1, `keyhole.draws.betting_evidence` has more evidence.
 
     The logarithm of E is at most :math:`(s - nc)^2 / (n c (1 - c))`, and the beta distribution is
     evaluated only if E without P(Z > c) reaches the floor.

@@ -269,7 +269,7 @@ def _binomial_by_waiting(rng: Stream, n: float, p: float) -> float:
 
 @kernel
 def _log_binomial_ratio(n: float, p: float, k: float, mode: float) -> float:
-    """Return ln of the chance of k over that of the mode."""
+    """Return ln of the chance of k over the chance of the mode."""
     d = k - mode
     value = d * math.log(p * (n - k + 1.0) / ((1.0 - p) * (k + 1.0)))
     value -= (mode + 0.5) * math.log1p(d / (mode + 1.0))

@@ -62,8 +62,8 @@ ROUND, ASKED, RETURNS, HEADER = range(4)
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 STREAMS: Final = len(PURPOSES)
 
-# The arguments of the engine, and two more. The memory plan is that of `memory_plan` below, and the
-# last metric in `out` is the time.
+# The arguments of the engine, and two more. `memory_plan` below makes the memory plan, and the last
+# metric in `out` is the time.
 SIGNATURE: Final = numba_signature(
     "void",
     *ARGUMENTS,
@@ -264,7 +264,7 @@ def _compile_replication(
 
 
 def _compile_decide(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
-    """Return the compiled function that takes the next decision, given the pending ones."""
+    """Return the compiled function that takes the next decision, given the pending decisions."""
     records = policy.records
     observe = records.context.make_caller(environment.kernels()["observe"], "e, es, t, rng")
     select = records.decision.make_caller(policy.kernels()["select"], "p, s, t, rng, context")
@@ -277,7 +277,7 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
 
     @kernel
     def decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):  # type: ignore[no-untyped-def]
-        """Take a decision in the row after the pending ones; return whether it is allowed.
+        """Take a decision in the row after the pending rows; return whether it is allowed.
 
         The first `imputed` pending decisions are on the copy already; -1 means that the copy is
         stale.

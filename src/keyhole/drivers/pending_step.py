@@ -1,4 +1,4 @@
-"""One step of a policy as compiled code, where earlier decisions may still wait for feedback.
+"""One compiled step of a policy, while earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
 decision, the policy's kernel `impute` imputes feedback on a copy of it: that of all pending

@@ -44,7 +44,7 @@ class Forecast:
     seconds : float
         The duration of the simulation; infinite if no round of a policy ended in the measurement.
     endless : tuple of str
-        The policies of which no round ended.
+        The policies that did not end a single round.
     """
 
     points: int
@@ -159,7 +159,7 @@ def _estimate_seconds(
     samples: Sequence[SimulationJob],
     seconds_per_round: Callable[[SimulationJob], float],
 ) -> float:
-    """Return the seconds of all runs of a kind, from those of its samples.
+    """Return the seconds of all runs of a kind, from the seconds of its samples.
 
     Seconds per round are averaged over samples of the same size, and interpolated between sizes.
     """

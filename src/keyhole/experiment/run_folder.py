@@ -65,7 +65,7 @@ class LoadedResult:
 
     @property
     def curves(self) -> Curves:
-        """The results; those of a sweep are read each time, since all may not fit into memory."""
+        """The results; a sweep's results are read each time, since all may not fit into memory."""
         return self.read()
 
 
@@ -250,7 +250,7 @@ def open_run(path: str | Path) -> RunFolder:
 def _load_points(
     folder: Path, spec: dict[str, Any], provenance: dict[str, Any]
 ) -> tuple[LoadedResult, ...]:
-    """Return the results at each point; those of a run without a sweep are read at once."""
+    """Return the results at each point; the results of a run without a sweep are read at once."""
     if "sweep" not in spec:
         read_table = partial(pq.read_table, folder / VALUES_FILE)
         setting = spec["problem"]["setting"]

@@ -19,13 +19,13 @@ MOST_LEADERS: Final = 3
 class Leaders:
     """The policies that may be best at a point.
 
-    They are the one with the best mean, and those whose 95 % intervals overlap with its interval.
-    A single replication has no intervals: then only the best mean is known.
+    They are the policy with the best mean, and the policies whose 95 % intervals overlap with its
+    interval. A single replication has no intervals: then only the best mean is known.
     """
 
     names: Mapping[str, str]  # the short names of the point's values, by entry
-    labels: tuple[str, ...]  # that of the best mean first
-    mean: Estimate  # the best one
+    labels: tuple[str, ...]  # first the label of the best mean
+    mean: Estimate  # the best mean
     has_intervals: bool = True
 
     @property
@@ -44,7 +44,7 @@ class Leaders:
 def find_leaders(
     means: Mapping[str, Estimate], metric: Metric, names: Mapping[str, str]
 ) -> Leaders:
-    """Return the policies that may be best by a metric; `names` are those of the point."""
+    """Return the policies that may be best by a metric; `names` are the names of the point."""
     labels = metric.rank({label: mean.value for label, mean in means.items()})
     best = means[labels[0]]
     # One replication has no interval, without which no policy can be called best.
@@ -103,7 +103,7 @@ def summarize_run(curves: Curves) -> str:
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on the policies whose intervals overlap with that of the best, if any."""
+    """Return a sentence on the policies whose intervals overlap with the best's, if any."""
     if not others:
         return ""
     if len(others) == 1:

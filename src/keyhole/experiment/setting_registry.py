@@ -1,4 +1,4 @@
-"""The registry of settings: Keyhole's own, and those that other packages add.
+"""The registry of settings: Keyhole's own settings, and the settings that other packages add.
 
 A package adds a setting by an entry point of the group ``keyhole.settings``: the name of the
 setting, and a module with ``SETTING``, ``PROBLEM_FACTORIES``, and an ``__all__`` that lists its
@@ -39,18 +39,18 @@ class RegisteredSetting:
     name: str
     module: ModuleType
     package: str = _OWN_PACKAGE
-    """The installed package that it belongs to."""
+    """The installed package to which the setting belongs."""
 
     @cached_property
     def problem_factories(self) -> dict[str, ProblemFactory]:
-        """The factories that a spec can use: the setting's own, and those of recorded data."""
+        """The factories that a spec can use: of the setting itself, and of its recorded data."""
         from keyhole.data import problem_factories as data  # importing it takes a second
 
         return {**self.module.PROBLEM_FACTORIES, **data.PROBLEM_FACTORIES.get(self.name, {})}
 
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
-        """Its policies by name, in the order of the module's ``__all__``."""
+        """The setting's policies by name, in the order of the module's ``__all__``."""
         public = {name: getattr(self.module, name) for name in self.module.__all__}
         return {
             name: value
@@ -60,17 +60,18 @@ class RegisteredSetting:
 
     @property
     def environments(self) -> list[type[Environment]]:
-        """Its environments in the order of their definition, including abstract ones."""
-        # With the dot, a package whose name only begins like this one does not match.
+        """The setting's environments in the order of their definition, including abstract ones."""
+        # With the dot, a package does not match if its name only begins with this name.
         package = f"{self.module.__name__}."
         classes = dict.fromkeys(_iterate_subclasses(Environment))  # once each: some have two bases
         return [cls for cls in classes if f"{cls.__module__}.".startswith(package)]
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics of its environments by name: those of all environments first, details last.
+        """The metrics of the setting's environments by name, details last.
 
-        A metric that each arm has is listed once.
+        Before the details, metrics that all environments have come first. A metric with a value for
+        each arm is listed once.
         """
         lists = [check_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
         metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
@@ -95,7 +96,7 @@ def setting_names() -> list[str]:
 
 
 def find_setting(name: Any, field: str = "setting") -> RegisteredSetting:
-    """Return a setting by its name; errors call the name `field`.
+    """Return a setting by its name; errors begin with `field`.
 
     The setting of a broken package is refused, with the package and the reason.
     """

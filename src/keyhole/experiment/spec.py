@@ -75,7 +75,7 @@ class FigureAxes(BaseModel):
 
 
 _MODELS: Final[dict[str, type[BaseModel]]] = {"checkpoints": Spacing, "figure": FigureAxes}
-# What errors say of these entries after "must".
+# The text that follows "must" in errors of these entries.
 _EXPECTATIONS: Final = {
     "checkpoints": "be a list of rounds, or a table with a count",
     "policy": "be a list of tables, each headed [[policy]] with two brackets",

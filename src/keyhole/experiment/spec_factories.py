@@ -71,7 +71,7 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
-    """Make the policy that one table ``[[policy]]``, without its label, describes.
+    """Make the policy that a table ``[[policy]]``, given without its label, describes.
 
     The file of a user's policy (``name = "file.py:Class"``) is relative to the folder. Errors begin
     with the name of the entry.
@@ -112,7 +112,7 @@ def find_policy_class(
 
 
 def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
-    """Refuse unknown parameters of a policy, and missing ones without a default."""
+    """Refuse unknown parameters of a policy, and missing parameters that have no default."""
     fields_by_name = {field.name: field for field in fields(cast(Any, policy))}
     for name in parameters:
         if name not in fields_by_name and not fields_by_name:
@@ -126,7 +126,7 @@ def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) 
 
 
 def is_policy_file(name: str) -> bool:
-    """Return whether the name of a policy is that of a user's file, even without a class."""
+    """Return whether the name of a policy names a user's file, even without a class."""
     return ":" in name or name.endswith(".py")
 
 

@@ -13,8 +13,8 @@ from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
 
-_SHARED_RATIO: Final = 8.0  # panels share an axis if none would use less than 1/8 of its height
-_LOG_RATIO: Final = 30.0  # a parameter whose ends have this ratio gets a logarithmic axis
+_SHARED_RATIO: Final = 8.0  # panels share an axis if each of them uses at least 1/8 of its height
+_LOG_RATIO: Final = 30.0  # ratio of largest to smallest value from which an axis is logarithmic
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
 _MARGIN: Final = 0.04
@@ -30,7 +30,7 @@ def best_tiles(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     values = {point.names[entries[-1]] for point in leaders}
     column_entry = entries[-1] if len(values) <= _MOST_COLUMNS else ""
     tiles = {}
-    for point in leaders:
+    for point in leaders:  # each entry of `leaders` is a point with its best policies
         row_names = {name: text for name, text in point.names.items() if name != column_entry}
         column_names = {name: text for name, text in point.names.items() if name == column_entry}
         row = sweep_summary.format_point_title(row_names, summaries.sweep)
@@ -52,8 +52,8 @@ def charts_by_parameter(
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric at the last checkpoint against a number that varies.
 
-    It has a panel for each combination of the other varied entries, at most `MOST_PANELS`. Points
-    that differ only in policies share a panel.
+    The chart has a panel for each combination of values of the other varied entries, but at most
+    `MOST_PANELS` panels. Points that differ only in policies share a panel.
     """
     panels: dict[str, list[tuple[float, Summary]]] = {}
     values = summaries.sweep[entry]
@@ -63,13 +63,14 @@ def charts_by_parameter(
         panel = panels.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
         panel += [(numbers[point.names[entry]], point) for point in points]
     declaration = summaries.metrics[metric]
-    reaches_zero = y != "log" and declaration.drawn != "mean"
+    # Metrics that are drawn "from 0" or as a share, for instance, have a natural zero.
+    begins_at_zero = y != "log" and declaration.drawn != "mean"
     charts: list[LineChart] = []
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
         curves = _curves_by_parameter(summaries.labels, panel, metric)
         scale: Scale = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
         negative = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
-        low = min(negative, default=0.0) if reaches_zero else None
+        low = min(negative, default=0.0) if begins_at_zero else None
         chart = LineChart(
             id=f"{anchor}-{len(charts) + 1}",
             x=Axis(title=entry, scale=_parameter_scale(values)),
@@ -85,10 +86,11 @@ def charts_by_parameter(
 def _curves_by_parameter(
     labels: Sequence[str], panel: Sequence[tuple[float, Summary]], metric: str
 ) -> list[Curve]:
-    """Return the curve of each policy that some point has, with its intervals."""
+    """Return a curve with intervals for each policy that has a value at any point of the panel."""
     curves = []
     for label in labels:
-        # Points with the same x differ only in other policies, and have the same mean of this one.
+        # Points with the same x differ only in their policies. If several of them have this policy,
+        # its mean is the same in all.
         means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
         if means:
             curves.append(estimates_curve(label, sorted(means.items())))
@@ -150,14 +152,14 @@ def _combine_charts(
         caption += f" {len(charts)} of {panel_count:,} panels, evenly spread over all."
     if len(charts) == 1:
         return replace(charts[0], caption=caption, height=_CHART_HEIGHT)
-    # A panel without positive means has a linear axis even if the others have a logarithmic one:
-    # only panels with the usual axis share a range.
+    # A panel without positive means has a linear axis even if the other panels have logarithmic
+    # axes. Only panels with the most frequent kind of axis share a range.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
     usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
     ranges = [_value_range(chart) for chart in charts]
     shared_low = min(ranges[i][0] for i in usual)
     shared_high = max(ranges[i][1] for i in usual)
-    # Curves that leave a panel below are cut off at the same value in all panels.
+    # Curves that go below the axis are cut off at the same value in all panels.
     if shares_lower_end:
         for i in usual:
             ranges[i] = shared_low, ranges[i][1]
@@ -180,7 +182,7 @@ def _value_range(chart: LineChart) -> tuple[float, float]:
     values = [
         value
         for curve in chart.curves
-        # The lower end of an interval may be close to 0, whose logarithm no axis has.
+        # Logarithmic axes may cut off lower ends of intervals: ends close to 0 would stretch them.
         for line in (curve.y, () if is_log else curve.low or (), curve.high or ())
         for value in line
         if math.isfinite(value) and (value > 0 or not is_log)

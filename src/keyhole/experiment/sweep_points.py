@@ -126,7 +126,7 @@ def _check_finite(field: str, value: Any) -> None:
 
 
 def parse_path(name: str) -> EntryPath:
-    """Return the steps of a name such as ``policy[0].alpha``; refuse one that is no such path."""
+    """Return the steps of a name such as ``policy[0].alpha``; refuse other names."""
     matches = list(_STEP.finditer(name))
     if "".join(step[0] for step in matches) != name or not name:
         raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
@@ -194,7 +194,7 @@ def prefix_errors_with_point(values: Table) -> Iterator[None]:
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table in which the entries that vary have the values of a point.
 
-    General names, such as ``problem``, are set before special ones, such as ``problem.threshold``.
+    General names, such as ``problem``, are set before longer names, such as ``problem.threshold``.
     """
     result = deepcopy(table)
     name_by_path: dict[EntryPath, str] = {}  # of the entries set so far
@@ -287,7 +287,7 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if depth == len(steps) - 1:
-            # A copy, since another name may set an entry of it, which other points must not see.
+            # It is copied: another name may set an entry of it that other points must not see.
             table[step] = deepcopy(value)
         # A missing table is refused, not made, since it would lack its other entries.
         elif isinstance(step, str) and step not in table:
@@ -313,8 +313,8 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
             with suppress(TypeError, ValueError, OSError):
                 policies_by_key[key] = make_policy(parameters, setting, folder)
     policies = [policy for policy in policies_by_key.values() if policy is not None]
-    # A policy that is the same at all points keeps its default label. One whose class varies has a
-    # label for each class.
+    # A policy that is the same at all points keeps its default label. A policy whose class varies
+    # has a label for each class.
     names = {type(policy).__name__ for policy in policies}
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None

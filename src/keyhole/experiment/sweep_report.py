@@ -14,7 +14,7 @@ from keyhole.results.curve_chart import cell_note, count_nonpositive, is_drawn_a
 from keyhole.text_formatting import capitalize, count_text
 
 _MOST_ROWS: Final = 200
-_LEAST_VALUES: Final = 3  # of an entry that metrics are drawn against
+_MIN_CHART_VALUES: Final = 3  # a number with fewer values gets no chart
 
 
 def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
@@ -31,7 +31,8 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
     figures: list[PageBlock] = []
     if len(leaders) > 1 and len(summaries.labels) > 1:
         figures.append(best_tiles(summaries, leaders))
-    # The first chart, which is that against an entry if a number varies, moves to the first screen.
+    # The first chart moves to the first screen. If a number varies, it shows the metric against the
+    # number; otherwise it shows the metric over the rounds.
     first, *others = sections[0].blocks
     if not isinstance(first, Table):
         figures.append(first)
@@ -52,7 +53,7 @@ def sweep_page(run: RunFolder, summaries: Summaries, title: str) -> Page:
 
 
 def _count_points(summaries: Summaries) -> str:
-    """Return a sentence with the numbers of points and replications, and what varies."""
+    """Return a sentence: how many points and replications there are, and which entries vary."""
     counts = [point.replications for point in summaries.points]
     replications = " to ".join(f"{n:,}" for n in dict.fromkeys((min(counts), max(counts))))
     points = count_text(len(summaries.points), "point")
@@ -60,7 +61,10 @@ def _count_points(summaries: Summaries) -> str:
 
 
 def _short_names_section(summaries: Summaries) -> list[Section]:
-    """Return the section that lists the values of short names, if there are any."""
+    """Return the section that lists which value each short name such as `means 1` stands for.
+
+    It is left out if every value is short enough to be its own name.
+    """
     names_and_values = sweep_summary.list_shortened_values(summaries.sweep)
     omitted = len(names_and_values) - _MOST_ROWS
     note = f"; {omitted:,} more are in the spec" if omitted > 0 else ""
@@ -79,7 +83,7 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     numeric_entries = [
         name
         for name, values in summaries.sweep.items()
-        if len(values) >= _LEAST_VALUES and sweep_summary.are_numbers(values)
+        if len(values) >= _MIN_CHART_VALUES and sweep_summary.are_numbers(values)
     ]
     for number, name in enumerate(numeric_entries, 1):
         path = run.folder / f"{file}-against-{number}"
@@ -101,7 +105,7 @@ def _metric_section(run: RunFolder, summaries: Summaries, metric: str, file: str
     blocks.append(
         _points_table(summaries, note, CURVES_FILE, lambda p, label: p.last_text(label, metric))
     )
-    if declaration.drawn != "share":  # the worst run of a share says nothing
+    if declaration.drawn != "share":  # in a single run, such a metric is 0 or 1
         note = f"{declaration.title}: 90 % quantile and worst run, at the last checkpoint"
         blocks.append(
             _points_table(summaries, note, VALUES_FILE, lambda p, label: p.tail_text(label, metric))

@@ -71,8 +71,8 @@ class Summary:
 class Summaries:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel has the policies of points that differ only in policies, if a label has the same values
-    at all of them. The names of a panel are those of the other varied entries.
+    A panel joins points that differ only in policies, if a label has the same values at all of
+    these points. The names of a panel are the short names of the other varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -91,8 +91,8 @@ class Summaries:
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.metrics.items()}
-        # Panels need all checkpoints of some points, which are read again for that: those of all
-        # points may not fit into memory.
+        # Panels need all checkpoints of some points. These points are read again, since all
+        # checkpoints of all points may not fit into memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
         def summarize_whole(point: Summary) -> Summary:
@@ -153,7 +153,7 @@ def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
 
 def _first_points_of_labels(points: Sequence[Summary]) -> list[Summary]:
     """Return the points that are the first with some label."""
-    # In reverse order, the first point of a label overwrites the later ones.
+    # In reverse order, the first point of a label overwrites the label's later points.
     first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first_ids.values()]
 
@@ -258,7 +258,7 @@ def _is_short(value: Any) -> bool:
 
 
 def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
-    """Return the summary of a point, at all checkpoints if `whole`, else only at the last one."""
+    """Return the summary of a point, at all checkpoints if `whole`, else only at the last."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
     metrics = {name: metric for name, metric in all_metrics.items() if not metric.detail}
     # Digests are of all checkpoints, since points can share a panel if their whole curves of a

@@ -93,7 +93,7 @@ class CodeFile(NamedTuple):
 def _make_code_file(owner: str, digest: str, name: str) -> CodeFile | None:
     """Return the file of a piece of code; None if the folder cannot be used.
 
-    `digest` is that of the sources, and `name` has the digest, options and signature.
+    `digest` is the digest of the sources, and `name` has the digest, options and signature.
     """
     if not cache_files.is_folder_usable(cache_files.cache_folder()):
         return None

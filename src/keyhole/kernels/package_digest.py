@@ -1,4 +1,4 @@
-"""Digests of generated code and of elementary functions, on which results depend beside kernels.
+"""Digests of generated code and elementary functions: beside kernels, results depend on them.
 
 The digest of the packages that generate code is taken over syntax trees, without comments,
 docstrings and line numbers, so it changes only with code. Reading the trees takes more than a tenth

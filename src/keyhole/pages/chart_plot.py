@@ -300,7 +300,7 @@ class Plot:
     def interval(self, curve: Curve) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of a curve; NaN where it has no interval or no point.
 
-        A lower end at minus infinity, or on a logarithmic axis at 0 or below, is that of the axis.
+        A lower end at minus infinity, or on a logarithmic axis at 0 or below, is the axis's end.
         """
         if curve.low is None or curve.high is None:
             missing = np.full(len(curve.x), np.nan)

@@ -101,8 +101,8 @@ class LineChart:
     height : int
         Height of the plot in pixels.
     among : sequence of str
-        Labels of the curves in this chart and those beside it, so that a curve looks the same in
-        all; by default only those of this chart.
+        Labels of the curves in this chart and the charts beside it, so that a curve looks the same
+        in all; by default only the labels of this chart.
     by_position : bool
         Whether the position of a curve gives its colour; by default its label gives it.
 

@@ -225,7 +225,7 @@ def draw_references(
 ) -> list[DrawnReference]:
     """Return the lines for whose names there is space.
 
-    Of a line beyond the axis only the name is drawn, at that end, with its value and an arrow.
+    If a line lies beyond the axis, only its name is drawn, at that end, with a value and an arrow.
     """
     # A logarithmic axis has no place for 0 and for negative values: they lie below it.
     heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)

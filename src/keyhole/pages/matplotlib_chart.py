@@ -73,7 +73,7 @@ def chart_figure(chart: LineChart | ChartGrid) -> Figure:
 
 
 def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
-    """Draw a chart on axes, by default those of a new figure of pyplot; return the axes.
+    """Draw a chart on axes, by default in a new figure of pyplot; return the axes.
 
     The legend has the curves in the order of their last values, the highest first.
     """
@@ -123,7 +123,7 @@ def _draw_chart(
 def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -> Line2D:
     """Draw a curve with its band, and an interval as a bar where a point has no neighbours.
 
-    `number` is that of the curve in its chart.
+    `number` is the number of the curve in its chart.
     """
     x = np.asarray(curve.x, np.float64)
     y = np.asarray(curve.y, np.float64)

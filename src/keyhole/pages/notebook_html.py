@@ -30,7 +30,7 @@ def chart_html(chart: "LineChart") -> str:
 
 def image_html(svg: bytes, alt: str) -> str:
     """Return the HTML of an SVG as an image that needs no file."""
-    # The SVG is not an element of the page: its ids would be ambiguous beside those of other
+    # The SVG is not an element of the page: its ids would be ambiguous beside the ids of other
     # figures, and its styles would reach other parts of the page.
     data = base64.b64encode(svg).decode()
     size = "max-width: 100%; background: white"

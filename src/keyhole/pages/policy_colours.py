@@ -79,8 +79,8 @@ def _colour_number(identifier: str) -> int:
 def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, LineStyle]:
     """Return the style of each line of a figure, by label.
 
-    If all labels begin with one name, as those of variants of a policy or of numbered arms do, or
-    with `by_position`, the positions of the lines determine their colours.
+    The positions of the lines determine their colours if `by_position` is set, or if all labels
+    begin with one name, as labels of variants of a policy or of numbered arms do.
 
     Examples
     --------
@@ -114,7 +114,7 @@ MOST_STYLES: Final = len(_MARKERS)
 """The most curves of a figure that can be distinguished."""
 
 _AXES_HEIGHT: Final = 3.1  # inches, with the labels of the axes
-_AXES_SHARE: Final = 0.775  # of a figure's width is that of its axes until the layout is computed
+_AXES_SHARE: Final = 0.775  # share of a figure's width for its axes, until the layout is computed
 _LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
 _LETTER: Final = 0.6  # mean width of a letter, in units of the font size
 _SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units

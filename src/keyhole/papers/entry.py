@@ -185,7 +185,7 @@ class EntryProblem(TableModel):
     duration: TomlTable | None = None  # as in a spec
     # the labels of the policies to run, in the order in which they are shown; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
-    # parameters that replace those of a policy on this problem, by the policy's label
+    # parameters that replace a policy's own on this problem, by the policy's label
     parameters: Annotated[dict[str, TomlTable], Field(default_factory=dict)]
 
 

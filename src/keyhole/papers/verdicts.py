@@ -10,8 +10,8 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's; the paper's, from an experiment of which it gives only the
-conclusion; the paper's, read from a bound; or ours."""
+"""Whose claim it is: the paper's; the paper's, which gives only the conclusion of an experiment;
+the paper's, read from a bound; or ours."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
 """Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
@@ -97,7 +97,7 @@ class Verdict:
     kind: str = ""  # how it is judged: "estimate: mean"
     id: str = ""  # the entry's name and the claim's place in it, from 1: "tao2019-setup1/3"
     same_as: tuple[str, ...] = ()  # ids of claims in which other entries judge the same statement
-    replications: int = 0  # those of the results
+    replications: int = 0  # replications of the results
     # about how many replications would decide the claim; None if it is decided or this is unknown
     needed: int | None = None
 

@@ -190,7 +190,7 @@ class Learner:
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
     def _check_arm_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
-        """Return the names of the arms; refuse them if their number is not that of the arms."""
+        """Return the names of the arms; refuse them if there are more or fewer names than arms."""
         if names is None:
             return None
         arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)
@@ -235,7 +235,7 @@ class Learner:
         return _NUMBERED_ARM.sub(name_arm, text)
 
     def _learner_without_arm_names(self) -> Self:
-        """Return a learner without names of arms that shares the memory of this one."""
+        """Return a learner without names of arms that shares the memory of this learner."""
         if self._names is None:
             return self
         view = type(self).__new__(type(self))
@@ -519,8 +519,8 @@ class Learner:
         path : str or Path
             The file.
         policies : iterable of Policy classes, optional
-            Your own classes among which to look for the policy. Keyhole's own, and those of
-            imported modules, are found without it.
+            Your own classes among which to look for the policy. Classes of Keyhole and of imported
+            modules are found without it.
         interpreted : bool, optional
             Whether Python runs the kernels: by default as `keyhole.interpreted` says.
 

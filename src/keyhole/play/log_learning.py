@@ -89,7 +89,7 @@ def float_column(
 def reward_column(
     name: str, values: ArrayLike, scale: Scale, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of rewards, given in the user's units, in those of policies."""
+    """Return a column of rewards in the units of policies, given in the user's units."""
     column = _check_column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
         return scale.to_unit(_check_values(name, column, scale.map_range(UNIT_RANGE), check_number))

@@ -1,8 +1,8 @@
-"""Pickling of a plan for other processes, and the user modules (not installed) that they lack.
+"""Pickling of a plan for other processes, together with the user's own code.
 
-Classes and functions of installed packages are pickled by name. Those of a user (of a script, a
-file beside it, a policy named in a spec, a notebook's cell) are pickled by value, with cloudpickle.
-The lines of their files go with them, for errors and for kernels that Python runs.
+Classes and functions of installed packages are pickled by name. A user's classes and functions (of
+a script, a file beside it, a policy named in a spec, a notebook's cell) are pickled by value, with
+cloudpickle. The lines of the user's files are sent, too, for tracebacks and uncompiled kernels.
 """
 
 import io
@@ -92,8 +92,8 @@ def pickle_plan(plan: Plan) -> bytes:
             pickler.dump(plan)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ValueError(
-                f"the plan cannot be sent to other processes: {error} (a module of yours that "
-                "kernels name is sent whole: import only the names that they need from it)"
+                f"the plan cannot be sent to other processes: {error} (if a kernel uses a module "
+                "of yours, the whole module is sent: import only the names that the kernel needs)"
             ) from error
     return pickle.dumps((pickler.lines, file.getvalue()))
 
@@ -103,14 +103,14 @@ def unpickle_plan(data: bytes) -> Plan:
     lines_by_file, content = pickle.loads(data)
     for name, lines in lines_by_file.items():
         if linecache.getlines(name) != lines:
-            # None in the place of a time of change makes `linecache` keep the entry.
+            # `linecache` keeps an entry whose modification time is None.
             linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
     return cast(Plan, pickle.loads(content))
 
 
 @contextmanager
 def _pickle_user_modules_by_value() -> Iterator[None]:
-    """Have cloudpickle pickle the contents of user modules by value, as the code of a notebook."""
+    """Make cloudpickle pickle user modules by value, as it pickles the code of a notebook."""
     import cloudpickle
 
     with _registry_lock:
@@ -134,7 +134,7 @@ def _make_pickler_class() -> Any:
     import cloudpickle
 
     class PlanPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
-        """A pickler whose classes are restored without checks, and compiled functions compiled."""
+        """A pickler of plans: classes are restored unchecked, compiled functions are recompiled."""
 
         def __init__(self, file: io.BytesIO) -> None:
             super().__init__(file)
@@ -156,8 +156,8 @@ def _make_pickler_class() -> Any:
                     return _recompile_function, (plain, dict(value.targetoptions))
             reduced = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
-                # The last but one argument is an identifier. By it cloudpickle would find the class
-                # if it exists in this process, and overwrite its content. So it is left out.
+                # The last argument but one identifies the class. It is left out: by it, cloudpickle
+                # would overwrite the content of the class in a process that has the class.
                 make, arguments, *rest = reduced
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduced

@@ -65,7 +65,7 @@ class SavedLearner:
     arm_names: tuple[Any, ...] | None = None
 
     def check_arrays(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
-        """Refuse arrays whose dtypes or shapes differ from those of a layout.
+        """Refuse arrays whose dtypes or shapes differ from a layout's.
 
         Arrays that were added to the policy after the file was written are zero.
         """
@@ -77,7 +77,7 @@ class SavedLearner:
             self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
     def copy_arrays_into(self, arrays: Arrays) -> None:
-        """Copy the saved arrays into those of a learner with equal dtypes and shapes."""
+        """Copy the saved arrays into a learner's arrays, which have equal dtypes and shapes."""
         for group, views in arrays.items():
             self._check_shapes(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():

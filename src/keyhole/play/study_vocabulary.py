@@ -113,7 +113,7 @@ class StudyVocabulary:
         return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
-        """Return the number of an arm by its name; errors call it `name`."""
+        """Return the number of an arm by its name; errors begin with `name`."""
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         if isinstance(self.arms, ArmNames):
@@ -270,7 +270,7 @@ class StudyRound:
         raise NotImplementedError
 
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
-        """Add the feedback of one decision, of this round or of an earlier one."""
+        """Add the feedback of a decision, which may be of this round or of an earlier round."""
         raise NotImplementedError
 
     def check_sum(self, values: Values, rounds: int) -> None:

@@ -1,11 +1,11 @@
 r"""Formulas that bound the regret of limited runs: the loss against the best pair of arm and limit.
 
-The constants of Bengs and Huellermeier (2022) were derived again, from the proofs in words. They
-hold for the confidence lengths of `keyhole.resource.RCUCB` and
-`keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
-limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
-shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; :math:`p_t` is
-`deviation_failure`.
+The bounds have the form of theorems of Bengs and Huellermeier (2022), with constants that were
+derived again for the confidence lengths of `keyhole.resource.RCUCB` and
+`keyhole.resource.ReductionUCB`. In all functions, `gaps` are :math:`\Delta`, at least 0, of shape
+(arms, limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least
+0, of shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; and
+:math:`p_t` is `deviation_failure`.
 
 A round with arm i and a limit of at least :math:`\tau` is *informative* about the pair (i,
 :math:`\tau`).
@@ -20,12 +20,12 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _ABOVE_1: Final = Range(gt=1)
-# Candidate ratios between the slices of the peeling argument; the best one is used.
+# Candidate ratios of the ends of a slice in the peeling argument; the best ratio is used.
 _RATIOS: Final = np.linspace(0.02, 0.98, 49)
 
 
 def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
-    r"""Return a bound on the probability that a mean deviates by its confidence length, one-sided.
+    r"""Return a bound on the probability that a mean deviates to one side by its confidence length.
 
     .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
         t^{-\alpha \beta}
@@ -34,10 +34,10 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 
     Notes
     -----
-    A mean is of a random number of rounds n <= t, so the range of n is cut into slices (peeling):
-    from one power of :math:`\beta`, times t, to the next. In a slice Hoeffding's maximal inequality
-    holds with exponent :math:`\alpha \beta`; the bounds of all slices are summed. The best of 49
-    values of :math:`\beta` is used.
+    The number n of rounds that a mean is taken over is random and at most t. So the range of n is
+    cut into slices from :math:`\beta^{k+1} t` to :math:`\beta^k t` (peeling). In each slice
+    Hoeffding's maximal inequality holds with exponent :math:`\alpha \beta`; the bounds of all
+    slices are summed. The best of 49 values of :math:`\beta` is used.
 
     Examples
     --------
@@ -58,9 +58,10 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
 
-    The deviation is one-sided. The bound is twice `deviation_failure`, once for the gain and once
-    for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's `gain_range` = 2; where the
-    cost of a run never exceeds its reward, it also holds for `gain_range` = 1.
+    "Failure" means such a deviation, to one side. The bound is twice `deviation_failure`, once for
+    the gain and once for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's
+    `gain_range` = 2; if the cost of a run never exceeds its reward, it also holds for `gain_range`
+    = 1.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def sufficient_rounds(
 
 
 def capped_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
-    """Return the sum of gap * plays, with at most T plays per pair, and at most T * largest gap.
+    """Return the sum of gap * plays, with plays capped at T, and the sum at T * the largest gap.
 
     Examples
     --------
@@ -142,15 +143,17 @@ def rcucb_regret_bound(
     alpha : float
         Above 1.
     gain_range : float, default 2
-        w, in (0, 2]; below 2 the bound holds where :math:`(R - c(C)) 1\{C \le \tau\}` has a range
-        of at most w.
+        w, in (0, 2]. If w is below 2, the bound holds if the gain of a run has a range of at most
+        w. The gain is :math:`(R - c(C)) 1\{C \le \tau\}`, with the reward R, the consumption C and
+        its cost c(C).
 
     Notes
     -----
-    The term that the theorem subtracts is left out: below an alpha of about 20 it is 0. The bound
-    does not say whether RCUCB or the reduction is better: where w = 2 and penalties are below 1,
-    the width :math:`w + \lambda(\tau)`, and so the bound, is larger than the
-    :math:`1 + \lambda(\bar\tau)` of `ucb_regret_bound`, whatever the regrets are.
+    Theorem 1 also subtracts a term, which is left out here: it is 0 if alpha is below about 20, and
+    without it the bound still holds. The bound does not show whether RCUCB or ReductionUCB is
+    better. If w = 2 and penalties are below 1, the width :math:`w + \lambda(\tau)` is larger than
+    the width :math:`1 + \lambda(\bar\tau)` in `ucb_regret_bound`. So the bound is larger, too,
+    whatever the regrets are.
 
     Examples
     --------
@@ -195,13 +198,13 @@ def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alp
 
 
 def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
-    r"""Return each pair's contribution to the regret, given the informative rounds of each.
+    r"""Return the contribution of each pair to the regret, given the pair's informative rounds.
 
     .. math:: \Delta_{i,\tau} \left( N_{i,\tau} - N_{i,\tau^+} \right)
 
-    with :math:`\tau^+` the next larger limit, and 0 rounds beyond the largest; the sum over all
-    pairs is the regret (equation 11). N is `informative`, of shape (arms, limits): rounds with the
-    arm and at least the limit.
+    Here :math:`\tau^+` is the next larger limit; beyond the largest limit, N is 0. The sum over all
+    pairs is the regret (equation 11). N is `informative`, of shape (arms, limits): the number of
+    rounds with the arm and with a limit of at least :math:`\tau`.
 
     Examples
     --------
@@ -213,7 +216,7 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
     delta = check_gaps(gaps, rounds.shape[-1] if rounds.ndim == 2 else 0)
     if rounds.shape != delta.shape:
         raise ValueError(f"informative must have shape {delta.shape}, got {rounds.shape}")
-    # Rounds with at least this limit, less those with at least the next.
+    # The rounds with at least this limit, less the rounds with at least the next limit.
     plays = rounds - np.column_stack([rounds[:, 1:], np.zeros(len(rounds))])
     check_vector("the plays of each pair", plays.ravel(), Range(ge=0))
     return np.asarray(delta * plays)

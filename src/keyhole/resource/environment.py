@@ -19,7 +19,7 @@ from keyhole.resource.setting import SETTING, limit_index
 
 
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
-    """Environment of arms whose runs have a reward and a consumption, with limits out of a list.
+    """Environment of arms whose runs have a reward and a consumption; limits come from a list.
 
     The n-th pull of an arm seeks the n-th position of this arm in the environment's stream, so that
     policies are compared on common random numbers: its reward and consumption depend neither on the
@@ -48,7 +48,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     limits = float_array("limit_count")
     best_arm_is = integer()
     gaps = float_array("arms", "limit_count")
-    """Gain of the best pair less that of each pair."""
+    """Gain of the best pair less the gain of each pair."""
 
     class State:
         """Number of pulls of each arm, and sums over the rounds."""
@@ -88,7 +88,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         return reward, consumption, 0
 
     def gap(e, arm: int, limit: float) -> float:
-        """Return the gain of the best pair less that of this one."""
+        """Return the gain of the best pair less the gain of this pair."""
         return float(e.gaps[arm, limit_index(e.limits, limit)])
 
     def score(
@@ -120,7 +120,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     slope = float_array("table_length")
 
     def gap(e, arm: int, limit: float) -> float:
-        """Return the gain of the best pair less that of this one."""
+        """Return the gain of the best pair less the gain of this pair."""
         low, high = e.table_starts[arm], e.table_ends[arm] - 1
         while low < high:  # the last knot that is at most the limit
             middle = (low + high + 1) // 2

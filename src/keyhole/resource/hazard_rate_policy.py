@@ -1,4 +1,4 @@
-"""Base class of policies that estimate when runs end, and choose arm and limit by that.
+"""Base class of policies that choose arm and limit by estimates of when runs end.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
 run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a

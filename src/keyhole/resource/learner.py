@@ -1,4 +1,4 @@
-"""Learner that chooses what to run, and its limit; the vocabulary of its studies."""
+"""Learner that chooses an arm to run and a limit, and the vocabulary of its studies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
@@ -24,7 +24,7 @@ class StudyVocabulary(CoreVocabulary):
 
     Call ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)``
     for a run above its limit, and ``tell(id, consumption=..., failed=True)`` for a run that failed
-    by itself. Such a run has consumed, and its reward is 0.
+    by itself. The consumption of such a run counts, and its reward is 0.
     """
 
     fact_readers = FUNCTIONS
@@ -39,7 +39,7 @@ class StudyVocabulary(CoreVocabulary):
         return super().format_decision(context, decision) | {"limit": decision["limit"]}
 
     def parse_decision(self, words: Words) -> tuple[Values, Values]:
-        """Return the values of the context, which has none, and those of the decision."""
+        """Return the values of the context (there are none) and the values of the decision."""
         return {}, super().parse_decision(words)[1] | {"limit": float(words["limit"])}
 
     def parse_feedback(
@@ -121,7 +121,7 @@ class Learner(CoreLearner):
     names_arms = True
 
     def ask(self, *, exclude: Iterable[Any] | None = None) -> tuple[int, float]:
-        """Return the arm to run next and its limit; the same again until `tell`.
+        """Return the arm to run next and its limit; until `tell`, return the same decision again.
 
         The arm is a number from 0, or its name if arms have names.
 
@@ -145,8 +145,8 @@ class Learner(CoreLearner):
         Parameters
         ----------
         reward : float or bool, optional
-            In [0, 1]; True is 1, False is 0. With a `scale`, a number in its units, as are cost
-            and penalty.
+            In [0, 1]; True is 1, False is 0. If the learner has a `scale`, rewards, costs and
+            penalties are numbers in the units of the scale.
         consumption : float, optional
             Consumption of the run: at least 0, at most the limit.
         exceeded : bool, default False
@@ -225,7 +225,7 @@ class Learner(CoreLearner):
 def _fill_where_exceeded(exceeded: NDArray[np.bool_], values: ArrayLike, placeholder: float) -> Any:
     """Return a column with a placeholder where the limit was exceeded.
 
-    A column of another length is returned as it is, for the caller to refuse.
+    A column whose length is not that of `exceeded` is returned as it is; the caller refuses it.
     """
     column = np.asarray(values)
     return np.where(exceeded, placeholder, column) if column.shape == exceeded.shape else values

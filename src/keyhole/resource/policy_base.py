@@ -18,14 +18,15 @@ class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of limited runs.
 
     Kernels read `p.arms`, `p.limits` (increasing; `p.limit_count` of them), `p.continuous` (1 if
-    every limit up to the largest may be chosen, 0 if only these), the known functions `p.cost`
-    and `p.penalty` (through `keyhole.resource.cost_functions.value_at`), and `p.horizon` if the
-    class lists it in `needs`. `select` returns the pair ``arm, limit``. `update` may name ``arm``,
-    ``limit``, ``reward``, ``consumption`` and ``exceeded``: 1 if consumption was above the limit,
-    and reward and consumption are then 0. `recommend` fills ``best_arm`` and ``best_limit``.
+    every limit up to the largest may be chosen, 0 if only the limits in `p.limits`), the known
+    functions `p.cost` and `p.penalty` (through `keyhole.resource.cost_functions.value_at`), and
+    `p.horizon` if the class lists it in `needs`. `select` returns the pair ``arm, limit``. `update`
+    may have the parameters ``arm``, ``limit``, ``reward``, ``consumption`` and ``exceeded``, which
+    is 1 if consumption was above the limit; reward and consumption are then 0. `recommend` fills
+    ``best_arm`` and ``best_limit``.
 
     A policy whose state has `plays`, of shape (arms, limits), need not define `recommend`: the
-    default recommends the pair played most often, among equals the lowest.
+    default recommends the pair played most often; of equally frequent pairs, the lowest.
 
     Examples
     --------

@@ -32,11 +32,11 @@ class Problem(AnyProblem):
         - \lambda(\tau) \Pr(C_i > \tau)
 
     (Bengs and Huellermeier 2022, equation 2), computed by quadrature. The metrics of
-    `keyhole.simulate` are ``regret``, the sum over the rounds of the best pair's gain less that of
-    the decision (equation 4); ``censored_share``, the share of rounds whose limit was exceeded;
+    `keyhole.simulate` are ``regret``, the sum over the rounds of the best pair's gain less the
+    decision's gain (equation 4); ``censored_share``, the share of rounds whose limit was exceeded;
     ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the best
-    pair; and ``simple_regret``, the best pair's gain less that of the recommended pair. Where
-    every limit may be chosen there is no ``best_pair_share``. With ``details=True``
+    pair; and ``simple_regret``, the best pair's gain less the recommended pair's gain. If every
+    limit may be chosen, there is no ``best_pair_share``. With ``details=True``
     there are also ``cumulative_reward``, the rewards of the runs within their limits;
     ``time_spent``, the consumption, where a run that exceeds its limit consumes the limit;
     ``observations``, the number of runs within their limits; ``mean_limit``; and for each arm
@@ -161,7 +161,7 @@ class Problem(AnyProblem):
 
     @property
     def gaps(self) -> FloatArray:
-        """Gain of the best pair less that of each pair, shape (arms, limits)."""
+        """Gain of the best pair less the gain of each pair, shape (arms, limits)."""
         return np.asarray(self.best_gain - self.gains)
 
     @property

@@ -130,7 +130,7 @@ def replica(
     * Indep: reward Beta(5, 5 + k), consumption exponential with rate 1 - .03k;
     * LowCensoring: normal with means (.7 - .05k, .3 + .025k), deviations (.2, .15), correlation .5.
 
-    Means and deviations are those of reward and consumption. The normal distributions are
+    Means and deviations belong to reward and consumption. The normal distributions are
     conditioned on rewards in [0, 1] and consumptions above 0.
 
     Parameters

@@ -31,7 +31,7 @@ _MOST_POINTS: Final = 2**20
 
 
 class RefinedGridPolicy(Policy, abstract=True):
-    r"""Base class of policies that keep a grid of limits for each arm and refine it near the best.
+    r"""Base class of policies that keep a grid of limits for each arm, and refine it where it pays.
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits
     between the next smaller point and itself, an interval of width :math:`h`. The index of the
@@ -117,7 +117,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
     def planned(p, s: State) -> int:
-        """Return T, the number of rounds of which bounds hold: by default the horizon."""
+        """Return T, the number of rounds for which bounds hold: by default the horizon."""
         return int(p.horizon)
 
     def init(p, s: State) -> None:
@@ -347,7 +347,7 @@ def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
 
 
 def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
-    """Return the pair played on the finest level; among several, the one with the best estimate."""
+    """Return the pair played on the finest level; of several, the pair with the best estimate."""
     finest_played = 0
     largest = -math.inf
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]

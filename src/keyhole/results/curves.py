@@ -222,9 +222,9 @@ class Curves:
     def to_latex(self, *, metrics: Sequence[str] | None = None, caption: str = "") -> str:
         r"""Return a table for LaTeX: the means at the last checkpoint with their 95 % intervals.
 
-        For each metric, the best mean is in bold, and so are those that are not significantly
-        worse in paired two-sided t-tests at the level of 5 %, adjusted for their number (Holm). The
-        document needs ``\usepackage{booktabs}``; the method needs keyhole[scipy].
+        For each metric, the best mean is in bold. Means that are not significantly worse are in
+        bold, too (paired two-sided t-tests at the level of 5 %, adjusted for their number by Holm).
+        The document needs ``\usepackage{booktabs}``; the method needs keyhole[scipy].
 
         Parameters
         ----------

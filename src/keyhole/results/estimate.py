@@ -192,7 +192,7 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class Tail:
-    """The bad runs among replications: the value at which the worst tenth begins, and the worst."""
+    """The bad runs among replications: where the worst tenth begins, and the worst value."""
 
     quantile: float
     worst: float

@@ -1,4 +1,4 @@
-"""Child process that calls Python functions, and is killed if one exceeds its time limit."""
+"""Child process that calls a Python function, and is killed if a call exceeds its time limit."""
 
 import signal
 import socket
@@ -103,7 +103,7 @@ class FunctionProcess:
                 return self._run_job(frame, limit)
             except JobError:
                 raise
-            except BaseException:  # a late answer would be taken for that of the next job
+            except BaseException:  # a late answer would be taken for the answer of the next job
                 self.close()
                 raise
 
@@ -174,8 +174,8 @@ class _Child:
         self._thread.start()
 
     def _run_child(self) -> None:
-        # `read_answer` sees the end of the stream when this end is closed here and in all other
-        # processes: the result of the run is set by then.
+        # `read_answer` reads the end of the stream only after every process has closed its copy of
+        # `_child_end`. This thread closes its own copy only when `_result` is set.
         with self._child_end:
             self._result = self._runner.run(
                 # -P keeps the folder of the script off sys.path: its modules would hide others.

@@ -173,7 +173,7 @@ def serve() -> None:
 
     channel = socket.socket(fileno=_CHANNEL)
     channel.set_inheritable(False)
-    # Output goes to the parent's standard error, of which the parent has passed the descriptor.
+    # Output goes to the parent's standard error, whose descriptor the parent has passed.
     os.dup2(_PARENT_STDERR, 1)
     os.dup2(_PARENT_STDERR, 2)
     os.close(_PARENT_STDERR)
@@ -225,7 +225,7 @@ def to_json_types(value: object) -> object:
 def _find_living_children() -> set[str]:
     """Return the PIDs of living children and orphans; none where there is no /proc."""
     try:
-        # The PID in this /proc: `os.getpid` may be that of another namespace.
+        # This is the PID in this /proc; `os.getpid` may return the PID in another namespace.
         own_pid = os.readlink("/proc/self")
         parent_pid = _read_stat(own_pid)[1].decode()
     except (OSError, IndexError):

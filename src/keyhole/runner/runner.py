@@ -225,7 +225,7 @@ class Runner:
         memory : int, optional
             Limit on the memory of all its processes together, in bytes, at least 2**25.
         folder : path, optional
-            Its working directory; by default that of this process.
+            Its working directory; by default the working directory of this process.
         environment : mapping, optional
             All its environment variables; by default those that this process had when the helper
             was started.

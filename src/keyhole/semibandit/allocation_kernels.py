@@ -1,4 +1,4 @@
-"""Kernels that choose the arms to fund, and count the losses of the others."""
+"""Kernels that choose which arms to fund, and count the losses of the other arms."""
 
 import math
 from collections.abc import Mapping
@@ -17,21 +17,22 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
-# Bisection steps on (0, 1) for a cut between draws: enough unless draws are equal or near 0.
+# Bisection steps in (0, 1) that look for a cut between draws. If draws at the cut differ by less
+# than 2**-20, the steps may find no cut; then the draws are sorted.
 _HALVINGS: Final = 20
 
 
 class AllocationState:
     """State of each arm: its amount, whether it is funded, and its losses when it got nothing."""
 
-    amounts = float_array("arms")
+    amounts = float_array("arms")  # what an arm is given if it is funded
     funded = int_array("arms")
     losses = float_array("arms")
     """Rounds with a loss, among those in which the arm was given nothing."""
     clears = float_array("arms")
     """Rounds without a loss, among those in which the arm was given nothing."""
     values = float_array("arms")
-    """Estimated or sampled mean losses."""
+    """Mean loss of each arm: an estimate, a bound, or a draw from its posterior."""
     order = int_array("arms")
     refuted = int_array("arms")
     """Losses observed although the arm was given its estimated threshold."""
@@ -87,14 +88,18 @@ def fund_top_draws(p: Facts, s: AllocationState, rng: Stream, number: int) -> No
 
 
 def fund_best_knapsack(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
-    """Fund the best knapsack by the arms' values, solved every `solve_every` rounds."""
-    # Where all amounts fit there is nothing to choose, and no knapsack to solve.
+    """Fund the set of arms whose values have the largest sum, of the sets that the resource allows.
+
+    The kernel `fill` sets the arms' values. The set is chosen anew every `solve_every` rounds.
+    """
+    # If all amounts fit, all arms are funded, and there is no knapsack to solve.
     if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
         s.funded[:] = 1
     elif s.since_solved[0] == 0:
         fill(p, s, t, rng)
         choose_items(s, s.values, s.amounts, p.arms, p.resource, s.funded)
-    # At 0 the next round solves the knapsack. A refuted estimate sets it to 0, too.
+    # If `since_solved` is 0, the next round solves the knapsack. Policies also set it to 0 when an
+    # estimated threshold is refuted.
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 
 
@@ -108,9 +113,9 @@ def write_allocation(p: Facts, s: AllocationState, allocation: FloatArray) -> No
 def count_losses(
     p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count the losses of the arms that were given nothing: those with a 0 in `allocation`."""
+    """Count the losses of the arms that were given nothing: the arms with a 0 in `allocation`."""
     for arm in range(p.arms):
-        # Only these rounds are a fair sample of an arm's losses, because an allocation may censor
+        # Only these rounds are a fair sample of an arm's losses, because an allocation may prevent
         # losses.
         if allocation[arm] == 0:
             s.losses[arm] += losses[arm]
@@ -118,28 +123,28 @@ def count_losses(
 
 
 def format_second_phase(state: Mapping[str, Any]) -> str:
-    """Return a line that names the second phase, with the length of the search."""
+    """Return a line for policies that first search for thresholds: the search is over."""
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 
 def format_loss_counts(state: Mapping[str, Any]) -> list[str]:
-    """Return a line for each arm, with its amount and its losses while it was not funded."""
+    """Return a line for each arm: its amount, and its losses in rounds in which it got nothing."""
     return [
-        f"arm {arm}: takes {amount:.4g}, {losses:g} losses in {losses + clears:g} rounds without"
-        f"{format_violations(state, arm)}"
+        f"arm {arm}: takes {amount:.4g}, {losses:g} losses in {losses + clears:g} unfunded rounds"
+        f"{format_refuting_losses(state, arm)}"
         for arm, (amount, losses, clears) in enumerate(
             zip(state["amounts"], state["losses"], state["clears"], strict=True)
         )
     ]
 
 
-def format_violations(state: Mapping[str, Any], arm: int) -> str:
-    """Return the number of losses that contradict an arm's estimate, as text; empty if none."""
+def format_refuting_losses(state: Mapping[str, Any], arm: int) -> str:
+    """Return a text on an arm's losses that refuted its estimated threshold; empty if none did."""
     losses = state["refuted"][arm]
-    return f"; {losses} loss{'es' if losses > 1 else ''} in spite of an estimate" if losses else ""
+    return f"; losses when given its estimated threshold: {losses}" if losses else ""
 
 
-def count_violations(
+def count_refuting_losses(
     p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
 ) -> None:
     """Count losses of arms that were given their estimated thresholds."""
@@ -148,8 +153,8 @@ def count_violations(
             s.refuted[arm] += 1
 
 
-def count_all_violations(s: AllocationState, arms: int) -> int:
-    """Return the number of losses that contradict an estimate, over all arms."""
+def sum_refuting_losses(s: AllocationState, arms: int) -> int:
+    """Return the number of losses that refuted estimated thresholds, over all arms."""
     total = 0
     for arm in range(arms):
         total += s.refuted[arm]

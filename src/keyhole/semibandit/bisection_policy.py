@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Final
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, float_array, int_array, parameter
 from keyhole.semibandit.allocation_kernels import (
     KnapsackState,
-    count_all_violations,
     count_losses,
     format_loss_counts,
+    format_refuting_losses,
     format_second_phase,
-    format_violations,
     fund_best_knapsack,
     shuffle,
+    sum_refuting_losses,
     write_allocation,
 )
 from keyhole.semibandit.knapsack import SLACK
@@ -36,9 +36,9 @@ class BisectionPolicy(Policy, abstract=True):
     .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
-    and the middle of the two bounds is tried next. When the two are within :math:`\gamma` of each
-    other, the upper one is the estimate; with ``as_printed=1`` only if the upper bound was the one
-    that moved. The phase ends when every arm has an estimate.
+    and the middle of the two bounds is tried next. When the bounds are within :math:`\gamma` of
+    each other, the upper bound becomes the estimate (with ``as_printed=1``, only if it was the
+    upper bound that moved). The phase ends when every arm has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
     the search for this arm starts again between the refuted estimate and 1, and the first phase
@@ -151,7 +151,7 @@ class BisectionPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
         searched[0] = s.searched[0]
-        refuted[0] = count_all_violations(s, p.arms)
+        refuted[0] = sum_refuting_losses(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase, and for each arm its threshold, or its losses in the second phase."""
@@ -198,7 +198,7 @@ def bisection_steps(gamma: float) -> float:
 
 def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
-    # Arms on trial come first, and those with an estimate use what remains of the resource.
+    # Arms on trial come first, and arms with an estimate use what remains of the resource.
     remaining = p.resource + SLACK
     settled_count = 0
     for arm in range(p.arms):
@@ -274,11 +274,11 @@ def format_bracket(state: Mapping[str, Any], arm: int) -> str:
     """Return an arm's threshold, or its bounds and trial, as text."""
     tried = state["amounts"][arm]
     if state["settled"][arm]:
-        return f"threshold {tried:.4g}{format_violations(state, arm)}"
+        return f"threshold {tried:.4g}{format_refuting_losses(state, arm)}"
     return (
         f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
         f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
-        f"{format_violations(state, arm)}"
+        f"{format_refuting_losses(state, arm)}"
     )
 
 

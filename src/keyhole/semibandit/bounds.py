@@ -25,7 +25,7 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     .. math:: \sum_{i > K - M} \frac{\mu_i - \mu_{K-M}}{d(\mu_{K-M}, \mu_i)} \, \ln T
 
     with mean losses in increasing order, M the number of arms that the resource suffices for, and d
-    the Kullback-Leibler divergence of Bernoulli distributions. The bound is that of bandits with
+    the Kullback-Leibler divergence of Bernoulli distributions. It is the bound of bandits with
     multiple plays (Anantharam, Varaiya and Walrand 1987). It is asymptotic, and holds for policies
     whose regret grows slower than any power of T on every problem. The bound is 0 where the
     resource suffices for all arms. Arms with the mean loss of the last unfunded arm add nothing.

@@ -202,7 +202,7 @@ class JointLosses(Losses, abstract=True):
     def respond(  # type: ignore[override]
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
-        """Draw all losses of the round, return the observed ones, and add the expected regret."""
+        """Draw all losses of the round, return the observed losses, and add the expected regret."""
         # The stream has one position a round, because the losses of all arms are drawn together.
         # Losses that the allocation hides are drawn too, because others may depend on them.
         seek_pull(rng, 0, t - 1)
@@ -232,7 +232,7 @@ ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)
 
 
 class ReplayEnvironment(Losses):
-    """Environment that replays recorded days in order; regret is that of the recorded losses."""
+    """Environment that replays recorded days in order; regret is computed from recorded losses."""
 
     length = integer()
     numbers = float_array("length")
@@ -250,8 +250,8 @@ class ReplayEnvironment(Losses):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
-            # Losses are compared with those of one allocation for all days, so that a day's regret
-            # may be negative.
+            # The losses are compared with the losses of one allocation for all days. So the regret
+            # of a day may be negative.
             if e.best[arm] == 0:
                 s.regret[0] -= loss
 

@@ -175,7 +175,7 @@ def merge_sets_with_item(
 def is_next_set_with_item(
     s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
 ) -> bool:
-    """Return whether the next lightest set is one with the item; ties go to the one without."""
+    """Return whether the next lightest set has the item; ties go to the set without the item."""
     if without == sets or with_it == sets:
         return without == sets
     weight_with_item = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
@@ -183,8 +183,8 @@ def is_next_set_with_item(
 
 
 def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
-    """Remove unreachable entries from the log; return the number of remaining ones."""
-    # Mark and compact, in place: entries point to earlier ones only, so one pass renames them.
+    """Remove unreachable entries from the log; return the number of remaining entries."""
+    # Mark and compact, in place: entries point to earlier entries only, so one pass renames them.
     for j in range(sets):
         name = s.set_names[list_number, j // SETS, j % SETS]
         while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:

@@ -10,11 +10,11 @@ from keyhole.policy import FloatArray, IntArray, Kernel, Stream, parameter
 from keyhole.semibandit.allocation_kernels import (
     AllocationState,
     KnapsackState,
-    count_all_violations,
     count_losses,
-    count_violations,
+    count_refuting_losses,
     format_loss_counts,
     fund_best_knapsack,
+    sum_refuting_losses,
     write_allocation,
 )
 from keyhole.semibandit.learner import Learner, StudyVocabulary
@@ -25,13 +25,13 @@ from keyhole.validate import DEFAULT_SEED, Range, check_integer
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of censored semi-bandits.
 
-    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
-    ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated thresholds;
-    ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number of losses at
-    arms that had been given their estimates.
+    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may have the
+    parameters ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated
+    thresholds; ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number
+    of losses at arms that had been given their estimates.
 
-    A policy without a search, whose state has `amounts`, the amount of each arm when it is funded,
-    need not define `recommend`: the default reports these.
+    If a policy has no search, and its state has `amounts` (the amount of each arm when it is
+    funded), it need not define `recommend`: the default reports the amounts.
 
     Examples
     --------
@@ -48,8 +48,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
-    # By default a pending decision blocks the next one, because the update of a search refers to
-    # the last `select`.
+    # By default a pending decision blocks the next decision, because the update of a search refers
+    # to the last `select`.
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
@@ -164,7 +164,7 @@ class EqualSharePolicy(Policy, abstract=True):
     def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""
         count_losses(p, s, allocation, losses)
-        count_violations(p, s, allocation, losses)
+        count_refuting_losses(p, s, allocation, losses)
 
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
@@ -173,7 +173,7 @@ class EqualSharePolicy(Policy, abstract=True):
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
         searched[0] = 0
-        refuted[0] = count_all_violations(s, p.arms)
+        refuted[0] = sum_refuting_losses(s, p.arms)
 
     describe = KnownThresholdPolicy.describe
 

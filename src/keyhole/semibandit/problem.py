@@ -1,4 +1,4 @@
-"""Problem of dividing a resource: arms' mean losses, the amount each needs, and the total."""
+"""Problem of dividing a resource: each arm's mean loss and threshold, and the total amount."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
@@ -213,13 +213,13 @@ class Problem(AnyProblem):
 
     @property
     def worst_regret(self) -> float:
-        """Largest regret of an allocation: that of allocating nothing."""
+        """Largest regret of an allocation: the regret if nothing is allocated."""
         return float(sum_up(self.mean_losses, self.arms) - self.least_loss)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms: means and thresholds repeat, the resource stays.
 
-        Its losses are independent, also where those of this problem are not.
+        Its losses are independent, even if the losses of this problem are not.
         """
         return Problem(
             np.resize(self.mean_losses, arms), np.resize(self.thresholds, arms), self.resource

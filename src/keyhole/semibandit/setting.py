@@ -97,8 +97,8 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
 
     Notes
     -----
-    The paper's list ends with min{1, Q}. Where Q is above 1 and not an integer, the entry before
-    the last is that of the next integer above Q. Where Q is below 1, the last entry is Q.
+    The paper's list ends with min{1, Q}. If Q is above 1 and not an integer, the entry before the
+    last is Q divided by the next integer above Q. If Q is below 1, the last entry is Q.
 
     References
     ----------

@@ -75,7 +75,7 @@ def best_slope(
         spread = 0.0
         for item in range(items):
             spread += spreads[item] * s.trial[item]
-        # The tangent at this set's own sum is steeper, and so is the best one (concavity).
+        # If the tangent at this set's own sum is steeper, the best tangent is steeper (concavity).
         if 4.0 * slope * slope * spread < width:
             low = slope
         else:

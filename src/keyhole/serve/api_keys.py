@@ -1,4 +1,4 @@
-"""API keys: who may do what with which studies."""
+"""API keys, which say what their holders may do with which studies."""
 
 import asyncio
 import secrets
@@ -27,7 +27,7 @@ _ID_LENGTH: Final = 12
 
 @dataclass(frozen=True)
 class ApiKey:
-    """An API key, of which only the hash is stored.
+    """An API key; only its hash is stored.
 
     Attributes
     ----------

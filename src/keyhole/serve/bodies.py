@@ -1,4 +1,4 @@
-"""Types of bodies and queries, by which JSON is checked, and from which OpenAPI is written."""
+"""Types of the service's bodies and queries: JSON is checked by them, OpenAPI written from them."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ Count = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class AskBody(Struct, forbid_unknown_fields=True):
-    """The context of a decision, arms that it must not be, and metadata; all are optional."""
+    """The context of a decision, the arms to exclude, and metadata; all are optional."""
 
     context: JsonObject = {}
     exclude: list[str] | None = None
@@ -63,13 +63,13 @@ class HistoryQuery(Struct, forbid_unknown_fields=True):
 
 
 class PageQuery(Struct, forbid_unknown_fields=True):
-    """The number of the last event that a browser already shows; -1 for none."""
+    """The number of the last event that the study's web page already shows; -1 for none."""
 
     seq: Annotated[int, Meta(ge=-1, le=2**53)] = -1
 
 
 class StudyNames(Struct):
-    """The studies that the key sees, oldest first."""
+    """The studies that the API key may see, oldest first."""
 
     studies: list[str]
 
@@ -87,7 +87,7 @@ class StudyBody(Struct):
 
 
 class ArmsState(Struct):
-    """The arms in use, the verdicts on settled ones, and the arms that are not settled."""
+    """The arms in use, the verdicts on settled arms, and the arms that are not settled."""
 
     arms: list[str]
     settled: dict[str, str]
@@ -104,7 +104,7 @@ class DecisionBody(Struct):
 
 
 class RecordBody(DecisionBody):
-    """A decision, and what has become of it."""
+    """A decision, its status and feedback, and when it was told, corrected or expired."""
 
     status: str
     feedback: JsonObject | None
@@ -118,13 +118,13 @@ class DecisionsBody(Struct):
 
 
 class OutcomesBody(Struct):
-    """Null, or the problem, for each telling."""
+    """For each telling: null if it was recorded, otherwise the problem."""
 
     outcomes: list[ProblemDocument | None]
 
 
 class PendingBody(Struct):
-    """The number of pending decisions, and the oldest ones."""
+    """The number of pending decisions, and the oldest of these decisions."""
 
     pending_count: int
     pending: list[DecisionBody]
@@ -137,7 +137,11 @@ class Recommendation(Struct):
 
 
 class ArmMeanBody(Struct):
-    """The mean of a number in the feedback of an arm, with an interval that holds at all times."""
+    """The mean of a number in the feedback of an arm, with an interval that holds at all times.
+
+    ``told`` is the count of values, and ``assumed`` the count of values that nobody told: they were
+    assumed when a decision expired.
+    """
 
     told: int
     assumed: int
@@ -154,7 +158,7 @@ class MeansBody(Struct):
 
 
 class EventBody(Struct):
-    """An event, with further fields of its kind; an answer has one on each line."""
+    """An event, with further fields of its kind; each line of a response is an event."""
 
     seq: int
     at: str

@@ -29,7 +29,7 @@ class HistoryReader:
         self._last_seq = 0  # of the last event that the formatter has read
 
     def read(self, study: Study, after: int, limit: int) -> list[JsonObject]:
-        """Return at most `limit` events after the one with the number `after`."""
+        """Return at most `limit` events after the event with the number `after`."""
         with self._lock:
             formatter = self._formatter
             self._formatter = None
@@ -45,7 +45,7 @@ class HistoryReader:
             return events
 
     def _read_next(self, formatter: EventFormatter, study: Study, limit: int) -> list[JsonObject]:
-        """Return at most `limit` events after the last one that was read."""
+        """Return at most `limit` events after the last event that was read."""
         rows = study.log(after=self._last_seq, limit=limit)
         formatter.metadata = study.metadata(self._last_seq, self._last_seq + len(rows))
         self._last_seq += len(rows)

@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): what an answer says of each class of errors."""
+"""Problem documents (RFC 9457): the answer to a request that fails, by the class of its error."""
 
 from typing import Final
 

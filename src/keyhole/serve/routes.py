@@ -85,7 +85,7 @@ class Route:
     status : int
         The status of the answer if nothing fails.
     problems : tuple of exception classes
-        The errors of the route, beside those of all routes.
+        The errors of the route, beside the errors of all routes.
     media_type : str
         The type of the answer's content.
     is_page : bool
@@ -192,7 +192,7 @@ async def show_pending(request: Request) -> object:
 
 
 async def list_names(request: Request) -> object:
-    """List the studies that the key sees, oldest first."""
+    """List the studies that the API key may see, oldest first."""
     return {"studies": await web_pages.visible_names(request)}
 
 

@@ -91,7 +91,7 @@ def check_origin(headers: Mapping[str, str]) -> None:
 
 
 def _make_response(page: Page, status: int = 200) -> Response:
-    """Return the answer with a page, on which browsers run no scripts but those of Keyhole."""
+    """Return the answer with a page, on which browsers run only Keyhole's scripts."""
     policy = (
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
         "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -124,13 +124,13 @@ def _page_path(name: str) -> str:
 
 
 async def visible_names(request: "Request") -> list[str]:
-    """Return the names of the studies that the key sees, oldest first."""
+    """Return the names of the studies that the API key may see, oldest first."""
     names = await asyncio.to_thread(list_studies, request.service.settings.storage)
     return [name for name in names if request.key.can_see(name)]
 
 
 async def list_page(request: "Request") -> Response:
-    """Show the studies that the key sees."""
+    """Show the studies that the API key may see."""
     rows = tuple((name, _page_path(name)) for name in await visible_names(request))
     blocks: list[PageBlock] = [StudyList(rows)]
     if f"{COOKIE}=" in request.headers.get("cookie", ""):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # settings can be imported without pydantic
 
 # Pydantic's names for branches of a union, in the path of a field.
 _BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
-# Pydantic's words, and those that users know.
+# Pydantic's words, and the words that users know.
 _WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
 
 
@@ -35,7 +35,7 @@ def unknown_name_error(path: str, names: Iterable[str]) -> ValueError:
 
 
 def check_entries(path: str, table: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse an entry of a table that is not known; `path` is that of the table, or empty.
+    """Refuse an unknown entry of a table; `path` is the path of the table, or empty.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def list_errors(
     """Return pydantic's first error of each field: field, what is allowed, and value.
 
     `tables` has the models of tables by path: the error of an unknown entry lists the entries of
-    the model. `descriptions` says by path what a table must be, where it is of another form.
+    the model. If a table has another form, `descriptions` says, by path, what it must be.
     """
     # Only the first error of a field is kept, since a value that fits no branch of a union has an
     # error for each branch.

@@ -15,7 +15,7 @@ from keyhole.validate import explain_memory_errors
 
 @dataclass(frozen=True)
 class Argument:
-    """A further entry of ``[problem]``, beside the one that names the factory.
+    """An entry of ``[problem]`` beside the entry that chooses the factory.
 
     It is an argument of the factory's function, whose docstring has its type and description.
     """
@@ -29,17 +29,18 @@ class Argument:
 class ProblemFactory:
     """A function that makes a problem from the entries of a spec's table ``[problem]``.
 
-    The first argument of the function is the value of the entry that names the factory. Its other
-    arguments are further entries, which are required if they have no default.
+    A spec chooses a factory by one entry, such as ``means``, under whose name the setting lists the
+    factory. The value of this entry is the first argument of the function. Further entries are the
+    other arguments; an entry is required if its argument has no default.
 
     Parameters
     ----------
     doc : str
-        The description of the entry that names the factory, in one line.
+        The description of the entry that chooses the factory, in one line.
     make : callable
         The function; its errors begin with the name of an argument.
     read : callable, optional
-        The `ValueReader` of the entry that names the factory; it returns the first argument.
+        The `ValueReader` of the entry that chooses the factory; it returns the first argument.
     further_readers : mapping of str to callable
         The readers of further entries, by name.
     excluded : tuple of str
@@ -55,7 +56,7 @@ class ProblemFactory:
     @property
     def entries(self) -> dict[str, Argument]:
         """The further entries, by name."""
-        # The first parameter is the value of the factory's own entry, such as `means`.
+        # The first parameter takes the value of the entry that chooses the factory.
         _, *parameters = inspect.signature(self.make).parameters.values()
         docs = parameter_docs(self.make)
         return {
@@ -67,7 +68,7 @@ class ProblemFactory:
         }
 
     def problem(self, name: str, values: Mapping[str, Any], folder: Path) -> Problem:
-        """Make the problem from the entry `name`, which names this factory, and further entries.
+        """Make the problem from the entry `name`, which chooses this factory, and further entries.
 
         Paths among the values are relative to the folder; errors begin with ``problem.`` and the
         name of an entry.
@@ -97,7 +98,7 @@ def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """Return the types and descriptions of a docstring's parameters, by name."""
     result = {}
     section = find_docstring_section(function, "Parameters")
-    # Names and type on a line, and the indented lines below it.
+    # A match is a line with names and type, and the indented lines below it.
     for names, type_text, doc in re.findall(r"^(\w.*?)(?: : (.*))?$((?:\n .*)*)", section, re.M):
         for name in names.split(", "):
             result[name] = (type_text, " ".join(doc.split()))
@@ -118,6 +119,6 @@ def _read_value(read: ValueReader | None, path: str, value: Any, folder: Path) -
     try:
         return read(path, value, folder)
     except (TypeError, ValueError, OSError) as error:
-        # The reader may have named a field within this one, which says more.
+        # The reader's error may already begin with the path, or with the path of an inner field.
         text = str(error)
         raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error

@@ -13,11 +13,11 @@ Maker = Callable[..., Any]
 ValueReader = Callable[[str, Any, Path], Any]
 """A function of a field's path (``problem.cost``), its value and the folder of the file.
 
-It returns the argument of a factory. Errors begin with the path, or name no field."""
+It returns the argument of a factory. An error that mentions the field begins with its path."""
 
 
 def plain_value(field: str, value: object) -> Any:
-    """Return a value as texts, numbers, lists and tables, as a file can hold them.
+    """Return a value as the texts, numbers, lists and tables that a file can hold.
 
     Arrays and tuples become lists; any other type is refused with a TypeError that names the field.
 
@@ -31,7 +31,7 @@ def plain_value(field: str, value: object) -> Any:
         value = value.tolist()
     if isinstance(value, Mapping):
         if not_texts := [key for key in value if not isinstance(key, str)]:
-            raise TypeError(f"{field} must have texts for names, got {not_texts[0]!r}")
+            raise TypeError(f"{field} must have texts as keys, got {not_texts[0]!r}")
         return {key: plain_value(f"{field}.{key}", entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain_value(f"{field}[{i}]", entry) for i, entry in enumerate(value)]
@@ -95,7 +95,7 @@ def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueRe
 def tagged_value_reader(*functions: Maker) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
-    The name is that of one of the types or functions. Those without parameters take no value.
+    It is the name of a type or function. A type or function without parameters takes no value.
 
     Examples
     --------
@@ -108,7 +108,8 @@ def tagged_value_reader(*functions: Maker) -> ValueReader:
     >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
     ('around', [3, 1])
     """
-    # A class whose parameters all have defaults is in both, as `"Name"` and as `{Name = value}`.
+    # If all parameters of a class have defaults, the class is in both dicts: it can be written as
+    # `"Name"` and as `{Name = value}`.
     makers_without_value = {}
     makers_with_value = {}
     for make in functions:

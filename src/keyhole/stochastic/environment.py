@@ -44,7 +44,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
         seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.regret[0] += e.gaps[arm]
-        # The comparison is exact, since the problem has set gaps within rounding errors to 0.
+        # The comparison is exact: if a gap was as small as a rounding error, the problem made it 0.
         s.optimal[0] += e.gaps[arm] == 0.0
         reward = float(draw(e, rng, arm))
         s.reward[0] += reward

@@ -18,7 +18,7 @@ class Problem(RewardProblem):
     r"""Stochastic bandit problem: arms with rewards in [0, 1].
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \mu^* - \mu_{I_t}` (the largest mean less that of the arm pulled), and
+    :math:`\sum_t \mu^* - \mu_{I_t}` (the largest mean less the mean of the arm pulled), and
     ``best_share``, the share of rounds in which a best arm was pulled. With ``details=True`` there
     are also ``cumulative_reward``, ``observations``, the number of rewards seen, and ``pulls`` of
     each arm.

@@ -22,7 +22,7 @@ NO_ARM: Final = -1
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Points around the middle of a posterior, in units of its width, dense in the middle."""
 _MAX_POINTS: Final = 3000  # of a quadrature
-_TINY: Final = 1e-300  # in place of 0, of which there is no logarithm
+_TINY: Final = 1e-300  # in the place of 0, which has no logarithm
 LAST_EVENT_COUNT: Final = 20
 
 
@@ -82,7 +82,7 @@ class DecisionCounts(LogState):
     early_feedback : dict
         Feedback that does not count yet, by the decision's id. With ``on_timeout="no_reward"`` a
         success is told before a failure is assumed. So the feedback told so far is a fair sample
-        only of the decisions before the oldest pending one.
+        only of the decisions before the oldest pending decision.
     flag_names : set of str
         The names in feedback that are True or left out, such as "exceeded".
     told_sums : dict of str to float
@@ -274,7 +274,7 @@ def make_mean(
 def arms_without_feedback(counts: DecisionCounts) -> list[str]:
     """Return the arms in use for which the policy has no feedback yet.
 
-    Feedback that is not about one arm, such as that of an allocation or a sum, is about all arms.
+    Feedback that is not about one arm, such as feedback of an allocation, is about all arms.
     """
     arms = counts.told_counts.keys() | {arm for arm, _, _ in counts.early_feedback.values()}
     if counts.told_sums or NO_ARM in arms:
@@ -285,11 +285,11 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 def explain_intervals(counts: DecisionCounts) -> str:
     """Return what the intervals of means are, or why there are none, and what is still pending.
 
-    A mean of the feedback told so far is wrong while decisions are pending, if good outcomes are
-    told sooner than bad ones. With ``on_timeout="no_reward"`` they are told sooner, since a failure
-    is assumed only when its decision expires. No interval of all feedback would hold then, and a
+    While decisions are pending, a mean of the feedback told so far is wrong if good outcomes are
+    told sooner than bad outcomes. With ``on_timeout="no_reward"`` they are, since a failure is
+    assumed only when its decision expires. Then no interval of all feedback would hold, and a
     warning would not mend it. So means and intervals leave out the feedback of decisions after the
-    oldest pending one; in the order of the decisions, a confidence sequence holds wherever one
+    oldest pending decision; in the order of the decisions, a confidence sequence holds wherever one
     stops. In other studies it is unknown whether bad outcomes come later, and the text says that
     means are wrong if they do.
     """

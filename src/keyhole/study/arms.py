@@ -1,4 +1,4 @@
-"""The arms of a study: their names, which are in use, and positions in the policy's arrays."""
+"""The arms of a study: their names, whether they are in use, and their positions in arrays."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -39,7 +39,7 @@ class Arms:
     Attributes
     ----------
     names : list of str
-        The names by number, those of retired arms too.
+        The names by number, also of retired arms.
     has_retired_arms : bool
         Whether positions differ from numbers, since an arm was retired.
     """

@@ -35,7 +35,7 @@ def _make_async_method(
 
 
 class AsyncStudy:
-    """A study whose methods are awaited: those of `Study`, under the same names.
+    """A study whose methods are awaited; they have the names of the methods of `Study`.
 
     Calls that wait are committed together: `ask`, `tell` and the like of a hundred tasks cost one
     transaction, in one thread. Calls that only read run in other threads. An attribute is awaited

@@ -30,7 +30,7 @@ _NO_REWARD: Final = "no_reward"
 _CONSEQUENCES: Final = ("forget", "ask_again", _NO_REWARD)
 
 Policies = Iterable[type[Policy]]
-"""Classes in which a policy is looked up by its name, before those of Keyhole."""
+"""Classes in which a policy is looked up by its name, before Keyhole's classes."""
 JsonObject = dict[str, Any]
 """An object that was parsed from JSON."""
 
@@ -67,7 +67,7 @@ class TimeoutRule:
 
     @property
     def assumes_no_reward(self) -> bool:
-        """Whether a decision that expires counts as one with a reward of 0."""
+        """Whether a decision that expires counts as a decision with a reward of 0."""
         return self.on_timeout == _NO_REWARD
 
     def has_expired(self, seconds_waited: float, later_decisions: int) -> bool:
@@ -160,7 +160,7 @@ class Definition:
         return replace(self, policy=policy, facts=new_facts, pending=pending_mode(policy, mode))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
-        """Refuse a policy of another setting, and facts that differ from the present ones."""
+        """Refuse a policy of another setting, and facts that differ from the present facts."""
         _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(

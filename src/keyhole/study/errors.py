@@ -1,4 +1,4 @@
-"""Errors in what a caller asks of a study; none of their texts names the database."""
+"""Errors of a caller's requests to a study; their texts never name the database."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ class UnknownStudyError(ValueError):
 
 
 class StudyExistsError(ValueError):
-    """The database has a study of this name, and a new one was to get it."""
+    """A new study cannot have this name: the database already has a study of this name."""
 
 
 class UnknownArmError(ValueError):
@@ -25,7 +25,7 @@ class KeyUsedError(ValueError):
 
 
 class DifferentFeedbackError(ValueError):
-    """A decision was settled otherwise: it was told other feedback before, or has expired."""
+    """A decision is settled already: it was told feedback, or has expired."""
 
 
 class PendingDecisionError(RuntimeError):
@@ -36,7 +36,7 @@ class PendingDecisionError(RuntimeError):
 
 
 class StudyDoneError(RuntimeError):
-    """The policy has enough: every arm that may be asked for is settled."""
+    """The study is done: every arm that may be asked for is settled."""
 
     done = True
     """Whether the work is done: commands exit with a code of their own."""

@@ -283,7 +283,7 @@ def _format_nothing(state: "LogState", event: Row, decision_row: bytes) -> Words
     return {}
 
 
-# Bodies: return the body of which these words were made.
+# Bodies: return the body of the event with these words.
 
 
 def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:

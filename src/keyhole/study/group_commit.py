@@ -1,4 +1,4 @@
-"""The road of an ask or a tell: group commit, in which one transaction writes for all threads.
+"""Group commit: one transaction writes the asks and tells of all threads that wait.
 
 1. Submit: a method of `Study` submits an operation, a function of `operations` and its arguments.
 2. Queue: its thread waits with a request. The thread of the oldest request leads a group.
@@ -212,7 +212,7 @@ class Transaction:
         self.events.append(Row(self.state.seq, kind, decision, None, self.now, body))
 
     def events_of_decision(self, decision: str) -> list[Row]:
-        """Return all events of a decision, those of this transaction included."""
+        """Return all events of a decision, including the events of this transaction."""
         own_events = [event for event in self.events if event.decision == decision]
         return self.store.events_of_decision(self.study_number, decision) + own_events
 

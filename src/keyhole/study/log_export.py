@@ -35,16 +35,19 @@ _VERSIONS: Final = (2, 3)  # 0.2.0 wrote 2, without excluded arms, metadata and 
 class EventFormatter:
     """Converts rows of a study's log to named values and back, in the order of the log.
 
+    The named values of an event are a dict, in the words of the study's user: names of arms, and
+    rewards in the study's units.
+
     Attributes
     ----------
     state : LogState
         The arms and the codecs. Only events that add arms are applied to it.
     asked : dict of str to bytes
-        The rows of all decisions so far, by id.
+        The rows of all decisions so far, by the ids of the decisions.
     policies : tuple of Policy classes
         Classes in which a policy is looked up first.
     metadata : dict of int to str
-        Metadata as JSON, by the numbers of events.
+        Metadata as JSON, by the numbers of the events to which they belong.
     """
 
     def __init__(
@@ -86,7 +89,7 @@ class EventFormatter:
         decision = event_words.get("decision")
         key = event_words.get("key")
         row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
-        if number == events.POLICY_CHANGED:
+        if number == events.POLICY_CHANGED:  # "head" is the study's definition from here on
             new_definition = json.dumps(event_words["head"]).encode()
             Definition.from_bytes(new_definition, self.policies, ordered=False)
         event_kind = events.KINDS[number]
@@ -96,13 +99,16 @@ class EventFormatter:
         return row
 
     def _decision_row(self, event: Row) -> bytes:
-        """Return the row of the decision that an event is about; no bytes for a new one or none."""
+        """Return the row of the decision that an event is about.
+
+        Return no bytes if the event is about no decision, or is the decision itself.
+        """
         if event.decision is None or event.kind == events.ASKED:
             return b""
         return self.asked[event.decision]
 
     def _remember(self, event: Row) -> None:
-        """Keep what later events refer to: decisions and arms."""
+        """Keep the decision or the arm of an event, to which later events can refer."""
         if event.kind == events.ASKED:
             self.asked[str(event.decision)] = self.state.row(event)
         elif event.kind == events.ARM_ADDED:
@@ -148,8 +154,8 @@ def write_export(
     rows: Sequence[Row],
     metadata: Mapping[int, str],
 ) -> None:
-    """Write a log as lines of JSON: a header, then a line for each event."""
-    # In unit scale, since in the units of users a reward might not read back to the bit.
+    """Write a log as lines of JSON: a header with the study's definition, then all events."""
+    # Rewards are written in [0, 1]: in the user's units, a reward might not read back to the bit.
     formatter = EventFormatter(replace(definition, scale=UNIT), metadata=metadata)
     header = {
         "format": _FORMAT,
@@ -165,7 +171,10 @@ def write_export(
 def read_export(
     path: Path, policies: Policies
 ) -> tuple[str, Definition, list[Row], dict[int, str]]:
-    """Return name, definition and rows of an export, checked, and metadata by their numbers."""
+    """Check an export; return the study's name, definition, rows, and metadata.
+
+    Metadata are given by the numbers of the events to which they belong.
+    """
     try:
         text = decode_text(read_file(path, "an exported study"), path)
         header_line, *event_lines = text.splitlines() or [""]
@@ -190,7 +199,7 @@ def read_export(
                     metadata[rows[-1].seq] = events.format_metadata(values)
         if len(rows) != event_count:
             raise ValueError(f"it had {event_count} events, and has {len(rows)}")
-        # Replayed, since many errors show only against the state before an event.
+        # The log is replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
     except DAMAGE as error:
@@ -200,7 +209,7 @@ def read_export(
 
 @contextmanager
 def _add_line_to_errors(number: int) -> Iterator[None]:
-    """Name the line in errors."""
+    """Make errors name the line in which they occur."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -213,17 +222,16 @@ def _add_line_to_errors(number: int) -> Iterator[None]:
 class Replay:
     """The decisions of another policy that learnt the same feedback.
 
-    A log has feedback only of the decisions that were taken. So it does not say what another policy
-    would have earned, or which labels it would have got right. But it says how often the two
-    policies agree, and where they differ.
+    A log has feedback only of the decisions that were taken. So it does not show what the other
+    policy would have earned. But it shows how often the two policies agree, and where they differ.
 
     Attributes
     ----------
     policy : Policy
         The other policy.
     asked, agreed : int
-        The number of decisions, and of those that the other policy would have taken as well, each
-        after learning what had been told by then.
+        The number of decisions, and the number of these decisions that the other policy would have
+        taken as well. Before each decision it had learnt all feedback that came earlier.
     decisions : pyarrow.Table
         A row for each decision: ``decision``, ``round``, ``asked`` and ``would_ask``, as JSON.
     """
@@ -239,14 +247,14 @@ class Replay:
 
 
 def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
-    """Replay a log with the policy of a definition."""
+    """Replay a log with the policy of a definition, which need not be the policy of the log."""
     import pyarrow as pa
 
     rows = list(rows)
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
-    # The definition is given as in force since the last event, so that changes of policy in the log
-    # are ignored.
+    # For the state, the last event set the definition. So changes of the policy in the log count as
+    # older, and are ignored.
     state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:

@@ -79,7 +79,7 @@ class FeedbackCodec:
     Attributes
     ----------
     learnt_size : int
-        The number of bytes that the policy learns: those of the feedback.
+        The number of bytes that the policy learns: the bytes of the feedback.
     """
 
     def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
@@ -244,12 +244,12 @@ class LogState:
     rounds_when_asked_again : dict of str to int
         The number of decisions at the time at which a decision was handed out again.
     rounds, feedback_count : int
-        The number of decisions, and of those whose feedback was learnt: because it was told, in
-        time or late, or because it was assumed when the decision expired.
+        The number of decisions, and the number of decisions whose feedback was learnt: because it
+        was told, in time or late, or because it was assumed when the decision expired.
     seq : int
         The number of the last event.
     assumes_no_reward : bool
-        Whether a decision that expires counts as one with a reward of 0.
+        Whether a decision that expires counts as a decision with a reward of 0.
 
     Parameters
     ----------

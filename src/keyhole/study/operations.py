@@ -87,7 +87,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """A decision, and what has become of it.
+    """A decision, its status and its feedback.
 
     Attributes
     ----------
@@ -371,7 +371,7 @@ def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
 
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
-    """Return the events of a decision, of which the first handed it out."""
+    """Return the events of a decision; the first of them handed it out."""
     decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not decision_events:
         raise errors.UnknownDecisionError(

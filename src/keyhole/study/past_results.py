@@ -205,8 +205,8 @@ def _write_decisions(
     for number, decision in enumerate(decisions):
         decided_at = decision.at or transaction.now
         id = new_id(decided_at)
-        # The event holds the policy's random stream, of which a past decision draws nothing. But a
-        # policy that draws to learn must have learnt before the position of its stream is known.
+        # The event holds the position of the policy's random stream. A past decision draws nothing.
+        # But a policy that draws to learn must have learnt before this position is known.
         if state.draws_to_learn:
             state.learn_batch()
         arm = state.vocabulary.arm_number("arm", decision.arm)

@@ -737,7 +737,7 @@ class Study:
         earlier than a failure is assumed, so an interval from all feedback told by now would not
         hold. Means and intervals therefore leave out the decisions after the oldest pending one.
         All decisions before it have their feedback, and in the order of the decisions an interval
-        holds wherever one stops. The mean is then that of the reward within the timeout.
+        holds wherever one stops. The mean is then the mean reward within the timeout.
 
         Parameters
         ----------
@@ -929,7 +929,8 @@ class Study:
         Parameters
         ----------
         *events : int
-            The number of the event after which to begin, and that of the last one; by default all.
+            The number of the event after which to begin, and the number of the last event; by
+            default all events.
         """
         return self._replica.metadata(*events)
 

@@ -1,4 +1,4 @@
-"""Conformance tests: whether policies, problems and settings, also yours, keep their contract."""
+"""Conformance tests, which check that policies, problems and settings keep their contract."""
 
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.policy_checks import (

@@ -132,7 +132,7 @@ class CheckContext:
         AssertionError
             If a kernel reads or writes beyond an array.
         """
-        # This is another game than that of `played`, since kernels that recommend and score may
+        # This is another game than the game of `played`, since kernels that recommend and score may
         # draw random numbers, which changes later rounds.
         learner, environment = self.start_game()
         first = ""

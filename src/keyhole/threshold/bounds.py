@@ -174,7 +174,7 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
     >>> sample_failure([25, 50], 0.3).round(4)
     array([0.0222, 0.0002])
     """
-    # The exponent of Lemma 3 is four times that of Lemma 4.
+    # The exponent of Lemma 3 is four times the exponent of Lemma 4.
     return estimate_failure(4.0 * check_vector("pulls", pulls, Range(ge=0)), error)
 
 

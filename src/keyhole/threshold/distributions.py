@@ -124,8 +124,8 @@ def parse_arms(
     distributions: list[SampleDistribution] = []
     for field, distribution in zip(fields, parsed_arms, strict=True):
         if isinstance(distribution, TabulatedDistribution):
-            # SciPy's sf(j - 1) is the chance to reach level j. At level m it is that of a value of
-            # m or more, as values above m count as m.
+            # SciPy's sf(j - 1) is the chance to reach level j. At level m it is the chance of a
+            # value of m or more, since values above m count as m.
             distribution = SurvivalTable(
                 np.minimum(np.asarray(distribution.distribution.sf(np.arange(m)), np.float64), 1.0)
             )

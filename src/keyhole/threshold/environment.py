@@ -150,7 +150,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
             for j in range(e.levels):
                 if support[arm, j] > 0.0:
                     # Errors are in units of the width of Hoeffding's inequality. For the same
-                    # sample size the width of Lemma 3 is the same, and that of Lemma 4 twice it.
+                    # sample size the width of Lemma 3 is equal, and the width of Lemma 4 twice it.
                     width = math.sqrt(0.5 * math.log(2.0 / _MISS_PROBABILITY) / support[arm, j])
                     error = abs(survival[arm, j] - e.survival[arm, j]) / width
                     largest_error = max(largest_error, error)

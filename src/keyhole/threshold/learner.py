@@ -81,7 +81,7 @@ class StudyVocabulary(CoreVocabulary):
 
 
 class Learner(CoreLearner):
-    """Learner that returns the arm to pull at a threshold, and recommends one for each level.
+    """Learner that returns the arm to pull at a threshold, and recommends an arm for each level.
 
     The method `learner` of a policy makes it:
     ``DKWUCB().learner(arms=3, levels=10, feedback="uncensored", horizon=500)``.

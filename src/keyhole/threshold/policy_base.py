@@ -203,7 +203,7 @@ class IndexPolicy(Policy, abstract=True):
     off_policy: ClassVar[bool] = True
 
     class State(ReachCounts):
-        """For each arm and level: pulls at thresholds of at least it, and how many reached it."""
+        """The counts of `ReachCounts`, without additions."""
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
         """Return the arm with the largest index at the threshold."""

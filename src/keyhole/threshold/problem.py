@@ -152,8 +152,8 @@ class Problem(AnyProblem):
             rows.append(row)
         chances = np.array(rows)
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
-        # The chance to reach level 1 is computed from that of level 0. So it is exactly 1 where
-        # level 0 has no chance; the sum of the chances need not be.
+        # The chance to reach level 1 is computed from the chance of level 0. So it is exactly 1 if
+        # level 0 has no chance, although the sum of the chances may not be exactly 1.
         survival[:, 0] = 1.0 - chances[:, 0]
         # By rounding, a chance may exceed the one before by its last digit, which would be refused.
         falling = np.minimum.accumulate(survival, axis=1)

@@ -180,7 +180,7 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
         narrower = float_array()
         """The number of rounds in which the bound of Lemma 19 was the narrower one."""
         ratio = float_array()
-        """The radius of Lemma 19 over that of the maximal inequality, at the last pull."""
+        """The radius of Lemma 19 over the maximal inequality's radius, at the last pull."""
 
     def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return the reward of the arm's next pull, and compare the mean with its bounds."""

@@ -1,4 +1,4 @@
-"""Base classes of the policies that try options, to tell whose mean is at least a threshold."""
+"""Base classes of the policies that label options by whether their mean reaches a threshold."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
@@ -34,8 +34,8 @@ def is_mean_above(pulls: float, total: float, threshold: float) -> bool:
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of the thresholding bandit.
 
-    Kernels read `p.arms` and `p.threshold`, and those of `p.horizon`, `p.gaps` and `p.hardness`
-    that the class lists in `needs`. `select` returns an ``arm``, and `update` may have the
+    Kernels read `p.arms` and `p.threshold`; they also read `p.horizon`, `p.gaps` and `p.hardness`,
+    if the class lists them in `needs`. `select` returns an ``arm``, and `update` may have the
     parameters ``arm`` and ``reward``. `recommend` fills ``labels`` with 1 for each arm whose mean
     is taken to be at least the threshold, and with 0 for the others.
 

@@ -254,9 +254,9 @@ def _check_gold(gold: Any, arms: int) -> FloatArray:
 
 
 class ConfidenceCoverageProblem(Problem):
-    """Problem that compares running means of Bernoulli arms with Lemma 19; L is the horizon.
+    """Problem that compares running means of Bernoulli arms with the bounds of Lemma 19.
 
-    Two bounds on the running mean of each arm are compared: that of Lemma 19
+    Two bounds on the running mean of each arm are compared: the bound of Lemma 19
     (`keyhole.thresholding.bounds.confidence_sequence`), and a maximal inequality with the same
     chance of failure (`keyhole.thresholding.bounds.maximal_inequality`). The metrics of
     `keyhole.simulate` are:

@@ -1,4 +1,4 @@
-"""Division of trials among options that makes a bound on the expected number of errors smallest.
+"""Division of trials among options that minimises a bound on the expected number of errors.
 
 The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
@@ -95,7 +95,7 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     It solves the problem of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of
     an arm lowers the sum by its *gain*, :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`.
     Gains fall with every pull of the arm, so that the optimal allocation takes the T largest gains.
-    An arm with gap 0 gets no pulls; of equal gains, that of the lowest arm comes first (section 3,
+    An arm with gap 0 gets no pulls; of equal gains, the lowest arm's gain comes first (section 3,
     equation (6)).
 
     Examples

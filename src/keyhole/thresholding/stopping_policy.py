@@ -1,4 +1,4 @@
-"""Base class of the policies of thresholding that say when they have enough."""
+"""Base class of the policies of thresholding that can stop: they settle each arm's label."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,10 +1,10 @@
 r"""Shrinkage: posterior draws of shares and means of arms, drawn towards those of similar arms.
 
-The best-looking of similar arms has mostly been lucky; shrinkage corrects for that. With a common
-mean m, shares of arms follow :math:`\mathrm{Beta}(s m, s (1 - m))`, and means of arms are normal,
-with the variance of a mean of s runs. The similarity s is drawn from its posterior on the grid 1,
-2, 4, ..., 4,096 with a uniform prior, then m given s, then the shares of arms given s, m and their
-own runs. With many limits a share may be unrelated to other arms, since a hazard may change freely.
+Among similar arms, the arm with the best average has mostly been lucky; shrinkage corrects for
+that. In the model, the shares of arms have a common mean m and follow :math:`\mathrm{Beta}(s m, s
+(1 - m))`; the means of arms are normally distributed around m, as averages over s runs are. The
+similarity s is drawn from its posterior on the grid 1, 2, 4, ..., 4,096 with a uniform prior. Then
+m is drawn given s, and then each arm's share or mean, given s, m and the arm's own runs.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 
 _GRID: Final = 2.0 ** np.arange(13)
-"""Values of s: the common mean counts as so many runs of an arm."""
+"""Values of s, the number of an arm's runs as which the common mean counts."""
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows beyond it
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
@@ -28,13 +28,15 @@ def draw_interval_shares(
     rng: np.random.Generator, count: FloatArray, totals: FloatArray, alpha_prior: float,
     beta_prior: FloatArray | float, draws: int, unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw shares of runs, given the counts of all arms in all intervals: `count` of `totals` runs.
+    """Draw a share of runs for each arm and each interval between two limits.
 
-    `alpha_prior` and `beta_prior` are the parameters of the beta prior of m; `unrelated_prior` is
-    the prior probability that a share is unrelated to those of other arms.
+    `totals` are numbers of runs, and `count` is how many of these runs count towards the share.
+    Both have the shape (arms, intervals). `alpha_prior` and `beta_prior` are the parameters of the
+    beta prior of m. `unrelated_prior` is the prior probability that the share of an arm in an
+    interval is unrelated to the shares of other arms, as hazards can be if there are many limits.
     """
     shares = np.where(totals > 0.0, count / np.maximum(totals, _TINY), 0.0)
-    # Log marginal likelihood of a share that is unrelated to the others, with a uniform prior.
+    # The log marginal likelihood if the share is unrelated to the others and its prior is uniform.
     unrelated = _log_beta(count + 1.0, totals - count + 1.0) + np.log(max(unrelated_prior, _TINY))
 
     def log_likelihood(s: float, m: FloatArray, _: FloatArray) -> FloatArray:
@@ -44,7 +46,8 @@ def draw_interval_shares(
     s, mean, mean_runs = _draw_similarity(
         rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, draws
     )
-    # Clipped, since underflow would make small shares 0, where neither beta function has a value.
+    # m is clipped, since rounding can make it 0 or 1, and parameters of a beta distribution must
+    # be above 0.
     m = rng.beta(mean * mean_runs, (1.0 - mean) * mean_runs).clip(_TINY, 1.0 - _TINY)
     alpha, beta = ((s * share)[:, None] for share in (m, 1.0 - m))
     if unrelated_prior > 0.0:
@@ -90,25 +93,26 @@ def draw_posterior_means(
     rng: np.random.Generator, sums: FloatArray, count: FloatArray, usual: FloatArray | float,
     width: FloatArray | float, draws: int, weight: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw the means of all arms in all intervals, given `count` numbers of each.
+    """Draw the mean of each arm in each interval from its posterior.
 
-    `sums` are the sums and the sums of squares of the numbers. The prior of a number is uniform
-    around `usual` with this `width`, and so is that of the mean of an arm without numbers. Each
-    number has this `weight`.
+    `count` is the number of observations of each arm in each interval, and `sums` has the sums of
+    these observations and the sums of their squares. An observation counts as `weight` runs. The
+    prior expectation of a mean is `usual`; its prior variance is the variance of a uniform
+    distribution of this `width`.
     """
     has_runs = count > 0.0
     arm_means = np.where(has_runs, sums[0] / np.maximum(count, 1.0), 0.0)
     squared_errors = np.maximum(sums[1] - count * arm_means * arm_means, 0.0).sum(axis=0)
-    # The variance within arms, pooled over arms, with one number from the prior.
+    # The variance within arms is pooled over arms; the prior counts as one observation.
     freedom = np.maximum(count.sum(axis=0) - has_runs.sum(axis=0), 0.0) + 1.0
-    # The variance of a uniform distribution over the range.
+    # The variance of a uniform distribution of this width.
     prior_variance = np.square(width) / 12.0
     variance = np.maximum((squared_errors + prior_variance) / freedom, _TINY**2)
     run_weights = weight * count
 
-    def log_likelihood(_: float, mean: FloatArray, weight: FloatArray) -> FloatArray:
-        log_weight = np.log(np.maximum(weight, _TINY))
-        return np.asarray(0.5 * (log_weight - weight * np.square(arm_means - mean) / variance))
+    def log_likelihood(_: float, mean: FloatArray, weights: FloatArray) -> FloatArray:
+        log_weights = np.log(np.maximum(weights, _TINY))
+        return np.asarray(0.5 * (log_weights - weights * np.square(arm_means - mean) / variance))
 
     s, mean, mean_runs = _draw_similarity(
         rng, arm_means, run_weights, 0.5 * usual, 0.5, log_likelihood, draws
@@ -129,16 +133,17 @@ def _draw_similarity(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """Draw s from its posterior in each interval; return s, and the posterior of m given s.
 
-    That posterior is returned as its mean, and as the number of runs whose precision it has.
-    `values` are means over `totals` runs of each arm. The prior of m counts as `prior_runs` runs,
-    whose values have the sum `prior_sum`.
+    The posterior of m is returned as two arrays: its mean, and its precision in runs (an average
+    over that many runs is as precise). `values` are averages over `totals` runs of each arm. The
+    prior of m counts as `prior_runs` runs, whose values have the sum `prior_sum`.
     """
     has_runs = totals > 0.0
     intervals = totals.shape[1]
     log_posterior, means, sizes = (np.empty((len(_GRID), intervals)) for _ in range(3))
     for g, s in enumerate(_GRID):
-        # The weight of an arm in m is the precision of its value, in which arms differ as means of
-        # s runs do.
+        # An arm's value varies around m as an average over s runs does, and around the arm's own
+        # mean as an average over the arm's runs does. Its weight in m is the inverse of the sum of
+        # both variances.
         weight = np.where(has_runs, 1.0 / (1.0 / np.maximum(totals, _TINY) + 1.0 / s), 0.0)
         # The marginal likelihood of s is approximated at the weighted mean m of the arms; the term
         # with `sizes` is the width of the posterior of m (Laplace).

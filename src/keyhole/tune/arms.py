@@ -224,7 +224,7 @@ class Arm:
     ) -> None:
         """Refuse unknown fields, bad formats, arguments without a value, and a missing program.
 
-        Errors begin with `path`. `fields` are those of an example run, `folder` is the working
+        Errors begin with `path`. `fields` are an example run's fields, `folder` is the working
         directory of the command, and `search_path` replaces the ``PATH`` of this process.
         """
         known_names = list(dict.fromkeys([*fields, *self.parameters]))

@@ -49,8 +49,8 @@ class Survival:
     .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
 
     with :math:`d_j` runs that succeeded after :math:`t_j` seconds, of :math:`n_j` runs at risk. A
-    run that reached its limit is censored there, and so is a failed run, which would never have
-    succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+    run that reached its limit is censored at the limit. A failed run is censored there, too, since
+    it would never have succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ def _recommend_after(tune: SavedTune, count: int) -> PastRecommendation:
 def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:
     """Return the chart of the gain of past recommendations, by number of runs."""
     names = [past.name for past in history]
-    # The point after the last one whose recommendation is not that of the end.
+    # The point after the last point whose recommendation differs from the final recommendation.
     first_point = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
     description = f"{names[-1]} since run {history[first_point].runs:,} of {len(tune.runs):,}"
     counts = [float(past.runs) for past in history]

@@ -130,7 +130,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 
 
 def _check_name(path: str, name: object) -> str:
-    """Refuse a name that is not one line of text; that of a file need not be UTF-8."""
+    """Refuse a name that is not one line of text; the name of a file need not be UTF-8."""
     # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
     check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)
@@ -168,7 +168,7 @@ def _parse_instance_list(path: Path, text: str, folder: Path) -> list[Instance]:
     instances = []
     for number, line in enumerate(text.split("\n"), 1):
         if name := _COMMENT.sub("", line).strip():
-            # Files are relative to the folder of the list, but commands run in that of the spec.
+            # Files are relative to the folder of the list, but commands run in the spec's folder.
             if (path.parent / name).is_file() and not os.path.isabs(name):
                 name = os.path.relpath(path.parent / name, folder)
             instances.append(Instance(check_line(f"{path}, line {number}: instance", name)))

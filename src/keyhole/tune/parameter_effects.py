@@ -27,7 +27,7 @@ class ParameterEffect:
     configurations : int
         How many configurations with this level were run.
     log_time : Interval
-        Mean log time of this level less that of all levels, with the other parameters alike.
+        Mean log time of this level less the mean of all levels, with the other parameters alike.
     """
 
     parameter: str

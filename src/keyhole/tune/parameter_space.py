@@ -23,7 +23,7 @@ _DOMAINS: Final = {
     "categories": ("categories", "default", "when"),
     "ordinals": ("ordinals", "default", "when"),
 }
-"""Entries of the table of a parameter, by the one that has its values."""
+"""Entries that a parameter's table may have, by the entry that has its values."""
 _MAX_COUNT: Final = 10_000
 """More configurations than this are not counted."""
 _CHECKED_SAMPLES: Final = 1_000

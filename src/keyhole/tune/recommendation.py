@@ -1,4 +1,4 @@
-"""Recommendation of a tune, with estimates of it and of what it is compared with."""
+"""Recommendation of a tune, with estimates for it and for its alternatives."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ TOLERANCE: Final = 0.01
 """Pairs count as equally good if their gains differ by at most this share of the best reward."""
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 YARDSTICK: Final = "default, full cut-off"
-"""Name of the configuration with which all others are compared."""
+"""Name of the configuration to which all other configurations are compared."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CommandLimitEstimate:
     seconds : Interval
         The mean duration of a run.
     runs : int
-        How many runs inform these estimates: those with this limit or a larger one.
+        How many runs inform these estimates: the runs of the command with at least this limit.
     """
 
     arm: str
@@ -57,8 +57,8 @@ class Best(CommandLimitEstimate):
     full : CommandLimitEstimate
         Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
-        Gain of a run less that of the best command at the full cut-off. Which of the tried commands
-        is the best there is uncertain, so that the difference may be below 0.
+        Gain of a run, less the gain of the best command at the full cut-off. It is uncertain which
+        of the tried commands is the best there, so the difference may be below 0.
     runs_of_arms : dict of str to int
         How often each command was run.
     successes : int
@@ -78,7 +78,7 @@ class Best(CommandLimitEstimate):
         return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
 
     def __repr__(self) -> str:
-        """Return three lines: what to run, what that gains, and how sure it is."""
+        """Return three lines: what to run, the gain, and how sure the recommendation is."""
         texts = ["" if self.successes else NO_SUCCESS, format_untried(self)]
         name = f"best: {self.arm} with {self.limit:g} s"
         first_line = "; ".join(filter(None, [*texts, name]))
@@ -118,7 +118,7 @@ class ConfigurationEstimate:
     gain, success_rate, seconds : Interval
         Mean gain, share of runs that succeed, and mean seconds of a run.
     gain_over_default : Interval
-        Its gain less that of the default configuration at the full cut-off.
+        Gain of the configuration, less the gain of the default configuration at the full cut-off.
     gains : tuple of Interval
         Gain with each limit that may be recommended.
     """
@@ -154,7 +154,7 @@ class Recommendation:
     runners_up: tuple[ConfigurationEstimate, ...]
 
     def __repr__(self) -> str:
-        """Return three lines: what to run, what that gains, and what it gains over the default."""
+        """Return three lines: what to run, its gain, and its gain over the default."""
         best = self.incumbent
         parameters = " ".join(f"{name}={value}" for name, value in best.parameters.items())
         return (

@@ -122,7 +122,7 @@ class RunHistory:
         return self._array[: self.count]
 
     def add(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float = 1.0) -> None:
-        """Add a run; that of another tune may have a weight below 1."""
+        """Add a run; a run of another tune may have a weight below 1."""
         if self.count == len(self._array):
             self._array = np.resize(self._array, 2 * self.count)
         is_failed = outcome in ("failed", "out of memory")

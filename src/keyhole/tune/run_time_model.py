@@ -34,7 +34,7 @@ class RunTimeModel:
 
     for configuration c with features x, instance i and a run of weight w, with
     :math:`\sum_i b_i = 0` over the instances that were run; the prior of :math:`\mu` is normal
-    around the first log times, with variance 9, and those of the variances are inverse gamma
+    around the first log times, with variance 9, and the priors of the variances are inverse gamma
     distributions.
 
     Parameters

@@ -64,7 +64,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
 
 def _check_or_write_spec(folder: Path, spec: Spec) -> None:
-    """Refuse a folder that has other files, or those of another spec; write the spec."""
+    """Refuse a folder that has other files, or files of another spec; write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
@@ -122,7 +122,7 @@ def read_spec(folder: Path) -> Spec:
 def open_tune_study(folder: Path, spec: Spec) -> Study:
     """Open the study of a tune, or create it."""
     path = folder / STUDY
-    # A kill between the creation of the database and that of the study leaves an empty database.
+    # A kill after the database was created and before the study was leaves an empty database.
     if path.exists() and STUDY_NAME in list_studies(path):
         return Study.open(path, STUDY_NAME)  # with the policy that it was created with
     return Study.create(
@@ -190,7 +190,7 @@ def _told_run_ids(study: Study) -> set[str]:
 
 
 def _find_untold_runs(path: Path, told: set[str], recorded: set[str]) -> set[str]:
-    """Return the ids of recorded runs that the study was not told; `path` is that of the log.
+    """Return the ids of recorded runs that the study was not told; `path` is the log's path.
 
     Raises
     ------
@@ -343,7 +343,7 @@ class SavedTune(SavedRuns):
             full_means = gains.draws.mean(axis=0)[:, -1]
         full_arm = int(full_means.argmax())
         has_runs = gains.run_counts[:, 0] > 0
-        # All pairs are compared, also untried ones, since one of those may be the best.
+        # All pairs are compared, also untried pairs, since one of them may be the best.
         draws = gains.comparison_gains
         shortfalls = draws.max(axis=(1, 2)) - draws[:, arm, limit_index]
         return Best(
@@ -360,7 +360,7 @@ class SavedTune(SavedRuns):
         )
 
     def _gain_over_full(self, arm: int, limit_index: int, full_arm: int) -> Interval:
-        """Return the gain of a pair less that of the best command at the full cut-off.
+        """Return the gain of a pair less the gain of the best command at the full cut-off.
 
         Which command is the best there is uncertain. The mean and the lower end of the interval
         compare with the best command of each draw, the upper end with `full_arm`, which has the

@@ -22,7 +22,7 @@ _TRIES: Final = 1_000
 _FIRST_SIZE: Final = 64
 
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Share of all instances: the easiest among so many of the next ones is run."""
+"""Share of all instances: among so many of the next instances, the easiest is run."""
 # Purposes of random numbers, each with a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
 
@@ -35,7 +35,7 @@ class SpaceDecider:
     """Decider of a tune over a parameter space.
 
     Its state is a function of the seed and of the runs that it was told, in their order: a decider
-    that is told the runs of a log goes on as the one that was killed.
+    that is told the runs of a log goes on as the killed decider would have done.
 
     Parameters
     ----------
@@ -48,11 +48,12 @@ class SpaceDecider:
     seed : int
         Seed of configurations, orders of instances, and decisions.
     cost_per_second, cost_of_giving_up : float
-        What seconds, and reaching the limit, cost, if a success earns 1.
+        The cost of a second, and of reaching the limit, if a success earns 1.
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
-        Whether a limit is recommended; otherwise limits only cap runs, and the full cut-off is.
+        Whether a limit is recommended. If not, limits only cap runs; the full cut-off is
+        recommended.
     is_deterministic : bool
         Whether a second run of a configuration on an instance is the same as the first.
 
@@ -135,7 +136,7 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effects = choice
-        # An easy instance says as much of the configuration as a hard one, in less time.
+        # An easy instance says as much of the configuration as a hard instance, in less time.
         instance_effects = self._search.model.times.instance_effects
         free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
@@ -182,13 +183,13 @@ class SpaceDecider:
 
     def _start(self, configuration: int, position: int) -> None:
         self._started[configuration].add(position)
-        # Numbers before this one that have no run are free.
+        # Numbers before this number that have no run are free.
         self._free_numbers |= set(range(self._next_number, configuration))
         self._free_numbers.discard(configuration)
         self._next_number = max(self._next_number, configuration + 1)
 
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
-        """Take runs of another tune, before the first run of this one, with a weight in (0, 1].
+        """Take runs of another tune, before the first run of this tune, with a weight in (0, 1].
 
         Instances that this tune lacks have numbers from `instance_count` on. Configurations are
         numbered anew, the fastest first.

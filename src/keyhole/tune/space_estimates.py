@@ -28,7 +28,7 @@ _RUNNERS_UP: Final = 3
 class SpaceEstimates:
     """Posterior draws of the outcomes of all configurations on all instances.
 
-    Observed outcomes are taken as they are. Censored ones, and those of instances on which a
+    Observed outcomes are taken as they are. Censored outcomes, and outcomes of instances on which a
     configuration was not run, are drawn from `RunTimeModel`. Instances have random weights (the
     Bayesian bootstrap), so that intervals hold for the population that the instances are sampled
     from. All differences are paired by instance.
@@ -36,7 +36,7 @@ class SpaceEstimates:
     Parameters
     ----------
     runs, own_runs : structured arrays
-        All runs, and those of this tune without its warm start.
+        All runs, and the runs of this tune without its warm start.
     features : ndarray
         A row for each configuration.
     search : ModelSearch
@@ -78,7 +78,7 @@ class SpaceEstimates:
         # which is 2.5 % for the share p at the lower end. A single instance is the population.
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # With half a deviation, the one that was run more often is before one that looks alike.
+        # With half a deviation added, more runs decide between configurations that look alike.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
         is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
         self._may_keep_default = not is_excluded[0]

@@ -299,14 +299,14 @@ class Spec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the spec from the data of `as_json`; those of 0.2.0 have fewer entries."""
+        """Return the spec from the data of `as_json`; data of 0.2.0 have fewer entries."""
         try:
             saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         except ValidationError as error:
             raise ValueError(error_message(error)) from None
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
-        # Names of instances may be those of files, which need not be UTF-8.
+        # Names of instances may be names of files, which need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")

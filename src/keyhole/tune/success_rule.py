@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
-_LINE_END: Final = re.compile(r"\r*\n|\r")  # a lone CR is that of a progress bar
+_LINE_END: Final = re.compile(r"\r*\n|\r")  # progress bars write a lone CR
 _COLOR: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # and other control sequences (ECMA-48, CSI)
 _ALARM: Final = int(getattr(signal, "SIGALRM", 0))
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -191,8 +191,8 @@ class Outcome:
 def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> Outcome:
     """Return the outcome of a run.
 
-    A run that was lost is expired, and so is one during which the machine slept. A run that exited
-    after its limit is out of time, unless `success.at_limit` has its output judged.
+    A run is expired if it was lost, or if the machine slept during the run. A run that exited after
+    its limit is out of time, unless `success.at_limit` has its output judged.
     """
     if run.outcome == "could not start":
         raise CannotStartError(f"arm {arm.name!r} could not be started: {run.reason}")

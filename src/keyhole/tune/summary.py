@@ -50,7 +50,7 @@ CellTable = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True)
 class Summary:
-    """What a tune recommends, compared with what one would run without it.
+    """The recommendation of a tune, compared with what one would run without the tune.
 
     Attributes
     ----------
@@ -61,10 +61,10 @@ class Summary:
     estimate : CommandLimitEstimate or ConfigurationEstimate
         Its limit and its estimates.
     claim : str
-        What to run, and what that gains.
+        A sentence: what to run, and what is gained by it.
     yardstick : str
-        Name of the row of `table` with which the recommendation is compared; if there is none, of
-        its own row.
+        Name of the row of `table` with which the recommendation is compared. If there is no such
+        row, it is the name of the recommendation's own row.
     table : CellTable
         Estimates of the recommendation and of others; the first column has their names.
     sentences : list of str

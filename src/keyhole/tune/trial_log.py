@@ -1,4 +1,4 @@
-"""Log of all trials: one line of JSON per run, durable before the study is told of it.
+"""Log of all trials: one line of JSON per run, stored durably before the study learns the run.
 
 A record has the id of its decision, and is flushed to disk before the study is told. Therefore no
 run counts twice after a kill, whenever it came: a decision without a record is run again, and an
@@ -87,7 +87,7 @@ class TrialRecord:
         return self.outcome != EXPIRED
 
     def as_trial(self, positions: Mapping[str, int]) -> Trial:
-        """Return the run as a trial of a configuration; `positions` are those of the instances.
+        """Return the run as a trial of a configuration; `positions` are instances' positions.
 
         Without a configuration its number is -1, and so is the position of an unknown instance.
         """
@@ -137,7 +137,7 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        # Records of a list have no entries of a parameter space: they are those of 0.2.0.
+        # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
         data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with add_path_to_errors(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")

@@ -415,7 +415,7 @@ class Tuner:
         -------
         dict of str to ConfigurationEstimate
             Estimates with the names of `SavedSpaceTune.estimates`, from the runs on these instances
-            and on those of earlier calls.
+            and on the instances of earlier calls.
         """
         self._check_workers(workers, on)
         parsed_instances = parse_instances(instances, self.spec.folder)

@@ -108,8 +108,8 @@ def compare_configurations(
 ) -> dict[str, ConfigurationEstimate]:
     """Return estimates of configurations, by name, on the instances on which all were run.
 
-    Intervals of means are Student's t, within what is possible; that of a share is Clopper and
-    Pearson's.
+    Intervals of means are Student's t, cut to the possible range; the interval of a share is
+    Clopper and Pearson's.
     """
     runs: dict[str, dict[str, TrialRecord]] = {name: {} for name in estimates}
     for record in records:

@@ -114,9 +114,9 @@ class ValueEstimates:
     draws.
 
     Comparisons of pairs use other draws, in which the similarity of arms is uncertain
-    (`keyhole.tune.arm_shrinkage`), since the best-looking of similar arms has mostly been lucky.
+    (`keyhole.tune.arm_shrinkage`), since the best of similar arms has mostly been lucky.
     With one limit, a run has weight .7 in these draws; with ten limits or more, half of all shares
-    are unrelated to those of other arms. Comparisons with the full cut-off use draws in which the
+    are unrelated to other arms' shares. Comparisons with the full cut-off use draws in which the
     parameters of :math:`h_{ak}` are multiplied by .7, since a good policy has few runs there. These
     numbers were chosen so that stated probabilities hold at least as often as stated, and were
     tested on scenarios that were not used to choose them (docs/tune.md).
@@ -134,7 +134,7 @@ class ValueEstimates:
     seconds : ndarray of float64, shape (draws, arms, limits)
         The mean duration of a run that is killed at the limit.
     run_counts : ndarray of int, shape (arms, limits)
-        How many runs inform each pair: those with at least its limit.
+        How many runs inform each pair: the runs of the arm with at least this limit.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class ValueEstimates:
     def _draw_estimates(
         self, rng: np.random.Generator, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Draw gains, success rates and seconds; `weight` is that of a run in the hazards."""
+        """Draw gains, success rates and seconds; `weight` is a run's weight in the hazards."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
         # Arm by arm, so that temporary arrays stay small beside the three results.
         draws = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
@@ -208,7 +208,7 @@ class ValueEstimates:
     def _compute_gains(
         self, hazards: FloatArray, shares: FloatArray, seconds: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gains, success rates and seconds of draws, whose last axis is that of limits."""
+        """Return gains, success rates and seconds of draws, with limits on the last axis."""
         spec = self._spec
         limits = np.array(spec.limits)
         least_reward = spec.success.least_reward
@@ -300,7 +300,7 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, unrelated: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw the same for all arms, with uncertain similarity: `keyhole.tune.arm_shrinkage`."""
+        """Draw as `draw_arm` does, for all arms, with uncertain similarity (`arm_shrinkage`)."""
         entered, exited, succeeded = (
             weight * count
             for count in (self._counts.entered, self._counts.exited, self._counts.succeeded)
@@ -362,9 +362,9 @@ def _student_parameters(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return location, scale and degrees of freedom of Student posteriors of means, by arm.
 
-    The pooled mean counts as one run of each arm; without any run it is `usual`. With fewer than
-    two runs in all, the variance is that of a uniform distribution of this `width`. So is that of
-    the mean of an arm without runs.
+    The pooled mean counts as one run of each arm; without any run it is `usual`. If there are fewer
+    than two runs in all, the variance of a uniform distribution of this `width` is taken. It is
+    also the variance of the mean of an arm without runs.
     """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Warm start: runs of an earlier tune that another tune of a parameter space begins with."""
+"""Warm start of a tune of a parameter space: runs of an earlier tune, with which it begins."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FILE: Final = "warm_start.json"
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Runs of an earlier tune, and the weight of each against a run of this one."""
+    """Runs of an earlier tune, and the weight of each relative to a run of this tune."""
 
     weight: float
     runs: tuple[TrialRecord, ...]
 
     def as_trials(self, positions: Mapping[str, int]) -> list[tuple[Trial, RunOutcome, float]]:
-        """Return the trials of the runs; `positions` are those of the instances of this tune."""
-        # Instances that only the earlier tune had come behind those of this one.
+        """Return the trials of the runs; `positions` has the numbers of this tune's instances."""
+        # Instances of the earlier tune that this tune lacks are numbered after this tune's own.
         names = dict.fromkeys([*positions, *(run.instance for run in self.runs)])
         numbers = {name: number for number, name in enumerate(names)}
         return [
@@ -61,15 +61,15 @@ def check_warm_start(folder: Path, weight: float) -> None:
     if saved is None or saved.weight != weight:
         start_text = f"a weight of {saved.weight:g}" if saved else "no warm start"
         raise ValueError(
-            f"{folder} has begun with {start_text}: warm_start and weight must be left out, or as "
-            f"then, got a weight of {weight:g}"
+            f"{folder} has begun with {start_text}: warm_start and weight must be left out, or be "
+            f"the same as then; got a weight of {weight:g}"
         )
 
 
 def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
-    """Write those runs of an earlier tune whose configurations belong to the space of this one.
+    """Write the runs of an earlier tune whose configurations belong to the space of this tune.
 
-    The runs are copied, so that this tune goes on in the same way when the earlier one has changed.
+    The runs are copied, so that later changes of the earlier tune do not change this tune.
     """
     if spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")

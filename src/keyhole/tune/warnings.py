@@ -83,7 +83,7 @@ class LoadMonitor:
         self._before = busy_core_seconds(cores)
 
     def other_load(self, cpu_seconds: float) -> float:
-        """Return the CPU seconds of other processes, given those of the run."""
+        """Return the CPU seconds of other processes, given the CPU seconds of the run."""
         busy_seconds = busy_core_seconds(self._cores)
         if busy_seconds is None or self._before is None:
             return 0.0

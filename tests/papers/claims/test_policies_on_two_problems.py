@@ -107,7 +107,7 @@ def test_without_mistakes_enough_there_is_no_distance(wrong_runs):
 def test_no_other_policy_is_better(x, runs, status):
     found, detail, _ = judge(not_worse(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
     assert found == status
-    assert "of 4 pairs of methods and T, the most favourable: x minus us at T = " in detail
+    assert "of 4 pairs of rival and T, the most favourable: x minus us at T = " in detail
 
 
 def test_a_place_needs_a_round():

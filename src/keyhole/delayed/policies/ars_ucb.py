@@ -1,4 +1,4 @@
-"""Policy ARSUCB for late rewards: pulls arms in rounds that grow longer, told nothing of delays."""
+"""Policy ARSUCB for late rewards: pulls arms in ever longer rows, without knowing the delays."""
 
 import math
 from typing import Any
@@ -9,16 +9,16 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 
 
 class ARSUCB(Policy):
-    r"""Pull arms in rounds that grow longer, told nothing of the delays: adaptive round size.
+    r"""Pull each arm several times in a row, in ever longer rows; the delays may be unknown.
 
     A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
-    :math:`\lceil k^q \rceil` pulls, and what arrives meanwhile counts as that arm's. After one
-    round of each arm, the paper's round that begins at time t is one of the arm
+    :math:`\lceil k^q \rceil` pulls, and rewards that arrive meanwhile are credited to this arm.
+    After one round of each arm, the paper's round that begins at time t pulls the arm
 
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
-    with :math:`N_i` its pulls so far, and :math:`M_i` what arrived meanwhile. The policy breaks
-    where delays are long and nearly constant. `RegressionUCB` needs to be told as little.
+    with :math:`N_i` its pulls so far, and :math:`M_i` the sum of the rewards credited to it. The
+    policy breaks if delays are long and nearly constant. `RegressionUCB` needs no more knowledge.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class ARSUCB(Policy):
     -----
     Departures from the paper: a reward arrives at once; in the paper it may arrive in pieces. The
     paper claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T /
-    \Delta_i`, that of the lower bound, plus a term of the delays alone: see `keyhole reproduce
-    ars-ucb`. Readings, since the paper was read at second hand: :math:`k^q` pulls, q = 1 and
+    \Delta_i`, as in the lower bound, plus a term of the delays alone: see `keyhole reproduce
+    ars-ucb`. The paper was known at second hand, and is read as: :math:`k^q` pulls, q = 1 and
     :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
 
     References
@@ -58,7 +58,7 @@ class ARSUCB(Policy):
     growth: float = parameter(default=1.0, ge=0, le=8, doc="q: the k-th round has k**q pulls")
 
     class State:
-        """What arrived in the rounds of each arm, and the present round of the paper."""
+        """Rewards that arrived in the rounds of each arm, and the present round of the paper."""
 
         totals = float_array("arms")
         pulls = float_array("arms")
@@ -89,11 +89,11 @@ class ARSUCB(Policy):
         return int(best)
 
     def update(p, s: State, arm: int, total: float) -> None:
-        """Credit what arrived to the arm."""
+        """Credit the rewards that arrived to the arm."""
         s.totals[arm] += total
         s.pulls[arm] += 1.0
         s.left[0] -= 1.0
 
     def describe(self, learner: Any) -> list[str]:
-        """Return the pulls of each arm and the mean of what arrived meanwhile."""
+        """Return the pulls of each arm and the mean of the rewards credited to it."""
         return format_arm_means(learner.state["pulls"], learner.state["totals"], learner.scale)

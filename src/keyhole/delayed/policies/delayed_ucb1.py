@@ -20,8 +20,8 @@ class DelayedUCB1(Policy):
 
     Notes
     -----
-    Departures from the paper: none. A reading: arms without rewards come first. Of several such
-    arms the one with the fewest pulls is taken; ties go to the lowest arm.
+    Departures from the paper: none. Read as: arms without rewards come first. Of several such
+    arms, the arm with the fewest pulls is taken; ties go to the lowest arm.
 
     References
     ----------
@@ -59,8 +59,8 @@ class DelayedUCB1(Policy):
             bound = math.inf
             if s.arrived[arm] > 0.0:
                 bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log / s.arrived[arm])
-            # All arms without rewards have an infinite bound. The one with the fewest pulls comes
-            # first, so that they take turns until their first rewards arrive.
+            # All arms without rewards have an infinite bound. The arm with the fewest pulls comes
+            # first, so that these arms take turns until their first rewards arrive.
             is_less_pulled = bound == math.inf and s.pulls[arm] < s.pulls[best]
             if bound > highest or (bound == highest and is_less_pulled):
                 best, highest = arm, bound

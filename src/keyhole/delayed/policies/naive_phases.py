@@ -7,13 +7,13 @@ from keyhole.policy import parameter
 
 
 class NaivePhases(PhasePolicy):
-    r"""Pull arms in phases sized for the longest delay, and drop those that fall behind.
+    r"""Pull arms in phases sized for the longest delay, and drop arms that fall behind.
 
     It needs the longest delay only. Among the policies in phases it is the best choice if the
     longest delay is at most two or three times the expected delay; at twice the expected delay, its
-    regret is about half that of `ODAAF`. Phase m grows with m times the longest delay, and that of
-    `ODAAF` with the expected delay. If the longest is 20 times the expected delay, its regret is
-    nearly four times that of `ODAAF`. `phase_lengths` of both tell this in advance.
+    regret is about half the regret of `ODAAF`. Phase m grows with m times the longest delay; phase
+    m of `ODAAF` grows with the expected delay. If the longest delay is 20 times the expected delay,
+    the regret is nearly four times the regret of `ODAAF`. To compare, call `phase_lengths` of both.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -30,8 +30,8 @@ class NaivePhases(PhasePolicy):
     -----
     Departures from the paper: the constants are derived here, since the paper gives the order only.
     In every phase at most d rewards of other arms come in and at most d of the arm's own stay out,
-    so after phase m the average is off by m d / n at most. Where L falls below 1, 1 is taken. The
-    arms' order, which is free, is that of their numbers.
+    so after phase m the average is off by m d / n at most. If L falls below 1, 1 is taken. Arms are
+    played in the order of their numbers; the paper leaves the order open.
 
     References
     ----------

@@ -5,11 +5,11 @@ from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):
-    r"""Pull arms in phases sized for the expected delay, and drop those that fall behind.
+    r"""Pull arms in phases sized for the expected delay, and drop arms that fall behind.
 
     It needs the expected delay only, and its regret does not depend on how long rare delays are.
-    With a known bound on the delays `ODAAFB` has less regret, and `NaivePhases` still less if that
-    bound is at most two or three times the expected delay; with a small variance `ODAAFV` has less.
+    With a known bound on the delays `ODAAFB` has less regret. If this bound is at most two or three
+    times the expected delay, `NaivePhases` has still less; with a small variance `ODAAFV` has less.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -24,9 +24,9 @@ class ODAAF(PhasePolicy):
 
     Notes
     -----
-    Departures from the paper: the constants are those of the proofs (Appendix C), since the main
-    text has none. Readings: where L falls below 1, 1 is taken, since the formula has no meaning
-    where L is 0 or less. The arms' order, which is free, is that of their numbers.
+    Departures from the paper: the constants come from the proofs (Appendix C), since the main text
+    has none. Read as: if L falls below 1, 1 is taken, since the formula has no meaning if L is 0 or
+    less. Arms are played in the order of their numbers (open in the paper).
 
     References
     ----------

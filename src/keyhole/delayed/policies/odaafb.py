@@ -10,9 +10,9 @@ from keyhole.validate import Range, check_number
 class ODAAFB(PhasePolicy):
     r"""Pull arms in phases sized for bounded delays; late rewards fall into the gaps between them.
 
-    It is better than `ODAAF` if a bound on the delays is known, since bridges keep late rewards of
-    a phase out of the next one. Where that bound is at most two or three times the expected delay,
-    `NaivePhases` is better still.
+    It is better than `ODAAF` if a bound on the delays is known, since the gaps, called *bridges*,
+    keep late rewards of a phase out of the next phase. If the bound is at most two or three times
+    the expected delay, `NaivePhases` is better still.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
     \tilde\Delta_m^2)` and
@@ -31,8 +31,9 @@ class ODAAFB(PhasePolicy):
 
     Notes
     -----
-    Departures from the paper: as for `ODAAF`, with the constants of Appendix D. The arm of the
-    bridge, free in the paper, is the best by its average: any worse one would only cost more.
+    Departures from the paper: as for `ODAAF`, with the constants of Appendix D. In a bridge, the
+    paper allows any remaining arm; here the arm with the best average is pulled, since any worse
+    arm would only cost more.
 
     References
     ----------
@@ -68,5 +69,5 @@ class ODAAFB(PhasePolicy):
             tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay
         )
         with_bridge = phase_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
-        # The first term is m times d-tilde, the smaller of m d and the n_m of `ODAAF`, rounded up.
+        # The first term is m times d-tilde: the smaller of m d and the n_m of `ODAAF`, rounded up.
         return max(min(float(phase * p.bound), float(np.ceil(without_bridge))), with_bridge)

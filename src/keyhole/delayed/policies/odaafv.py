@@ -6,7 +6,7 @@ from keyhole.validate import Range, check_number
 
 
 class ODAAFV(PhasePolicy):
-    r"""Pull arms in phases sized by the delays' variance; late rewards fall into the gaps between.
+    r"""Pull arms in phases sized by the delays' variance; late rewards fall into gaps between them.
 
     It is better than `ODAAF` where delays have no bound and their variance is not much larger than
     the expected delay (Poisson delays, say). It is worse for heavy-tailed delays, whose variance is

@@ -22,7 +22,7 @@ class QPMD(WrapperPolicy, Policy):
     r"""Let a base policy for immediate feedback decide, and feed it rewards from queues.
 
     It sees the arm of each reward, and so policies that see only sums are compared with it. Any
-    policy of `keyhole.stochastic` can be the base. The default is that of the paper; with
+    policy of `keyhole.stochastic` can be the base. The default is the paper's base; with
     `ThompsonSampling` as the base the regret is a fifth, and with `KLUCB` a quarter (gap 0.3,
     expected delay 20, 20,000 rounds).
 
@@ -40,7 +40,7 @@ class QPMD(WrapperPolicy, Policy):
 
     Notes
     -----
-    Departures from the paper: none. A reading: rewards that arrive in the same round are queued in
+    Departures from the paper: none. Read as: rewards that arrive in the same round are queued in
     the order of the feedback; in a simulation that is the order of their pulls.
 
     References

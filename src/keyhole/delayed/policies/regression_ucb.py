@@ -1,4 +1,4 @@
-"""Policy RegressionUCB for late rewards: estimates which option the sums that arrive are due to."""
+"""Policy RegressionUCB for late rewards: estimates arms' means by a regression of the sums."""
 
 import math
 from collections.abc import Mapping
@@ -10,39 +10,39 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0  # a batch has at least this many expected delays of rounds
+_DELAYS_A_BATCH: Final = 2.0  # a batch has at least so many times the expected delay in rounds
 _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
 # For each of these powers k, 2**k times the expected delay is one of the delays compared.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
-# Where the delay of the largest bound exceeds the expected one, the next batch is longer, by its
-# factor, as long as that makes it no longer than this share of all rounds so far.
+# If the delay of the largest bound exceeds the expected delay, the next batch is longer by the same
+# factor. But this does not make it longer than this share of all rounds so far.
 _ROUNDS_A_BATCH: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
 _PLAUSIBLE: Final = 6.0  # a delay is plausible if its score exceeds the best by at most this
-_LEAST_BATCHES: Final = 8.0  # with a known horizon each arm has time for so many first batches
+_LEAST_BATCHES: Final = 8.0  # first batches are so short that an arm has time for so many
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
 
 class RegressionUCB(Policy):
-    r"""Pull arms in batches, and the one with the largest upper bound by a regression of the sums.
+    r"""Pull, in batches, the arm with the largest upper bound by a regression of the sums.
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
     10) \rceil` rounds, d being the delay. It updates a regression of the sums on the rewards that
-    are expected by then. After two batches of each arm, the second ones in reverse order, pull
+    are expected by then. After two batches of each arm (the second batches in reverse order) pull
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
-    with estimates :math:`b_j / A_j` and variances :math:`v_j` of rewards. From D / 4 to 32 D, d is
-    the best of eight delays, or a longer one that is nearly as good (:doc:`/delayed`).
+    with estimates :math:`b_j / A_j` and variances :math:`v_j` of rewards. Here d is the best of
+    eight delays from D / 4 to 32 D, or a longer delay that is nearly as good (:doc:`/delayed`).
 
     Parameters
     ----------
     expected_delay : float, default 50
-        D, in rounds, at least 0. A guess will do; if few rewards are very late, the usual delay.
+        D, in rounds, at least 0: a guess, or the usual delay if few rewards are very late.
     correct_delay : {0, 1, 2}, default 2
-        0: only D counts. 1: only the best delay. (Both: one first batch an arm.) 2: as above.
+        2: as above. 1: only the best delay. 0: only D. (With 0 or 1, an arm has one first batch.)
     horizon : int, default 0
         Rounds in all, if known: first batches then have at most horizon / (8 K).
 
@@ -110,7 +110,7 @@ class RegressionUCB(Policy):
         begin = scratch_array()
 
     def init(p, s: State) -> None:
-        """Set the prior, as of one reward of 1/2, and the penalties of unexpected delays."""
+        """Set the prior, which counts as one reward of 1/2, and penalties of unexpected delays."""
         for k in range(_COMPARED):
             s.scores[k] = _PENALTY * abs(_POWERS[k])
         s.information[:] = 1.0
@@ -130,9 +130,9 @@ class RegressionUCB(Policy):
             arm, k = find_largest_bound(p, s, math.log(t))
         s.arm[0] = arm
         delays = _DELAYS_A_BATCH * p.expected_delay
-        # A delay above the expected one may look best by chance in the first rounds, hence the
-        # bound by t. A delay below it may look best since the arm that is pulled most pays early.
-        # It does not shorten batches: in short batches a late arm would never be seen to pay.
+        # A delay above the expected delay may look best by chance in the first rounds, so t bounds
+        # the length. A shorter delay may look best since the arm that is pulled most pays early.
+        # But it does not shorten batches: in short batches a late arm would never be seen to pay.
         longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
         delays = min(delays * 2.0 ** max(_POWERS[k], 0.0), longest)
         if p.horizon > 0:
@@ -143,7 +143,7 @@ class RegressionUCB(Policy):
         return int(arm)
 
     def update(p, s: State, arm: int, total: float) -> None:
-        """Add what arrived; after the last round of a batch, learn from the sum of the batch."""
+        """Add the rewards that arrived; after a batch's last round, learn from the batch's sum."""
         s.pulls[arm] += 1.0
         s.total[0] += total
         s.left[0] -= 1.0
@@ -177,7 +177,7 @@ class RegressionUCB(Policy):
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the index of its delay.
 
-    `log` is ln t. The delay is the one with which the bound is the largest.
+    `log` is ln t. The delay is the delay that makes the bound largest.
     """
     best, best_delay_index = 0, s.delay[0]
     highest = -math.inf
@@ -224,8 +224,8 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
 
     The batch was of the arm `pulled`.
     """
-    # Mean and variance of what the other arms contribute. The share of the pulled arm is large and
-    # is kept apart, so that the others' shares lose no digits.
+    # Mean and variance of the other arms' contribution. The share of the pulled arm is large and is
+    # kept apart, so that the other arms' shares lose no digits.
     mean = variance = 0.0
     for arm in range(p.arms):
         if arm != pulled:

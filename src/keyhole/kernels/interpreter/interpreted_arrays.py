@@ -81,7 +81,7 @@ class ArrayView:
         return shape_array(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:
-        """Return the part that indices select of which at least one is a slice."""
+        """Return the part that indices select; at least one of the indices is a slice."""
         if not isinstance(indices[0], slice):
             return self[indices[0]][indices[1] if len(indices) == 2 else indices[1:]]
         rows = range(*indices[0].indices(self.shape[0]))

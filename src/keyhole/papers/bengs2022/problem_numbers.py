@@ -301,7 +301,7 @@ check_falling_numbers: Final = _check_number_and_arms
 def _arm_numbers(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
-    """Return the numbers of some arms, by default all, or that of the problem, with a range."""
+    """Return the numbers of some arms (by default all), or of the problem, with a range."""
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
         return (statistics.exact_number(number, values[0], low, high),)

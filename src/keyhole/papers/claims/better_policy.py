@@ -18,11 +18,11 @@ def ordering(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is significantly better than others, in at least a share of the cases.
 
-    A case is the comparison with one of the others at one checkpoint. The claim holds if the policy
+    A case is the comparison with one other policy at one checkpoint. The claim holds if the policy
     is significantly better in at least the share `at_least` of the cases. It does not hold if the
     policy cannot reach this share even if it wins all undecided cases. A case is lost if the policy
-    is significantly worse, or if both policies have the same values in every replication and not
-    all are 0. All comparisons are adjusted together (Holm).
+    is significantly worse. It is also lost if both policies have the same value in every
+    replication, unless all these values are 0. All comparisons are adjusted together (Holm).
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
@@ -37,7 +37,7 @@ def ordering(
         return Finding(status, str(cases[0]), (cases[0].number(is_policy_better=True),))
     least_favourable = sorted(cases, key=lambda case: case.evidence)[:MOST_SHOWN]
     detail = (
-        f"significantly better in {wins} of {len(cases)} pairs of method and T "
+        f"significantly better in {wins} of {len(cases)} pairs of rival and T "
         f"({needed} needed), worse or equal in {losses}, open in {len(cases) - wins - losses}. "
         f"The least favourable: {'; '.join(map(str, least_favourable))}"
     )
@@ -55,8 +55,9 @@ def not_better(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is not significantly better than others, in a given number of runs.
 
-    Each comparison is tested at 5 %, without adjustment: with it the claim would hold more easily.
-    In fewer runs than the source had, the absence of a difference is no evidence.
+    Each comparison is tested at 5 %. There is no adjustment for several comparisons, since with an
+    adjustment fewer differences are significant, and the claim would hold more easily. `runs` is
+    the source's number of runs: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
@@ -70,9 +71,9 @@ def not_worse(
 ) -> Finding:  # fmt: skip
     """Judge whether no other policy is significantly better than this one, in at least `runs` runs.
 
-    The claim does not hold if one of the others is significantly better at some checkpoint (all
-    comparisons are adjusted together, Holm). It holds if none is, in at least `runs` runs: in fewer
-    runs the absence of a difference is no evidence.
+    The claim does not hold if another policy is significantly better at some checkpoint (all
+    comparisons are adjusted together, Holm). It holds if no other policy is significantly better in
+    at least `runs` runs: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
@@ -84,16 +85,16 @@ def not_worse(
 def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> Finding:
     """Judge whether the first policy is better in no case.
 
-    The claim needs at least `runs` replications to hold; there are `played`.
+    The claim needs at least `runs` replications to hold; `played` replications were played.
     """
     wins = sum(case.is_better for case in cases)
     most_favourable = sorted(cases, key=lambda case: -case.evidence)[:MOST_SHOWN]
     detail = (
-        f"significantly better in {wins} of {len(cases)} pairs of methods and T, "
+        f"significantly better in {wins} of {len(cases)} pairs of rival and T, "
         f"the most favourable: {'; '.join(map(str, most_favourable))}; in {played:,} runs"
     )
     if played < runs and not wins:
-        detail += f" ({runs:,} are needed before finding nothing means something)"
+        detail += f" (at least {runs:,} are needed to show that no policy is better)"
     numbers = (
         *_list_numbers(cases, most_favourable, is_policy_better=False),
         statistics.exact_number("runs", played, at_least=runs),
@@ -105,7 +106,7 @@ def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> F
 def _list_numbers(
     cases: Sequence[Comparison], shown: Sequence[Comparison], *, is_policy_better: bool
 ) -> tuple[Number, ...]:
-    """Return the numbers of all cases, or of very many only those that the text shows."""
+    """Return the numbers of all cases; if these are too many, only the cases in the text."""
     numbers = [case.number(is_policy_better=is_policy_better) for case in cases]
     shown_numbers = [case.number(is_policy_better=is_policy_better) for case in shown]
     return statistics.trim_numbers(numbers, shown_numbers)

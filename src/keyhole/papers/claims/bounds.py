@@ -1,4 +1,4 @@
-"""Bounds that claims may name, and judgements of claims that a mean is below or above one."""
+"""Bounds that claims may name, and judgements of claims that a mean is below or above a bound."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

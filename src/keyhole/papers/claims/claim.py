@@ -1,4 +1,4 @@
-"""Claims: the fields that all claims have, and the class of each kind, made from its judgement."""
+"""Claims: the fields of all claims, and a class for each kind, made from the kind's judgement."""
 
 import inspect
 import math
@@ -120,7 +120,7 @@ class Claim(TableModel):
     @model_validator(mode="before")
     @classmethod
     def _complete_all_cells(cls, table: TomlTable) -> TomlTable:
-        """Give cells without a problem or a policy those of the claim."""
+        """Give cells without a problem or a policy the claim's problem or policy."""
         # This comes before validation, which refuses a cell without a problem or a policy.
         common: TomlTable = {name: table[name] for name in ("problem", "policy") if name in table}
         cells = {name for name, field in cls.model_fields.items() if _has_cells(field.annotation)}

@@ -20,7 +20,7 @@ from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
 _ROUNDING: Final = 1e-12  # relative rounding error of a mean
-_LINE_ROUNDING: Final = 1e-11  # that of a point on a line, whose slope and intercept are sums
+_LINE_ROUNDING: Final = 1e-11  # of a point on a line; slope and intercept are sums
 
 
 def _require_three_x(x: dict[str, float]) -> dict[str, float]:
@@ -38,14 +38,14 @@ def linear_fit(
 
     The line is the weighted least-squares fit to the means. The weights are 1 / standard error
     squared; if some standard error is 0, all weights are equal. The intervals of slope and R
-    squared follow from the replications, which are paired over the problems: the slope's as if the
-    weights were known, that of R squared by the jackknife.
+    squared follow from the replications, which are paired over the problems. For the slope, the
+    weights are taken as known; the interval of R squared is a jackknife interval.
 
-    The claim holds if the 95 % interval of the slope lies above 0 and that of R squared not below
-    `r_squared`. Without `r_squared` the slope alone counts, for a metric that varies too much to
-    show a shape. The claim does not hold if the slope is significantly below 0. Nor does it hold if
-    the interval of R squared lies below `r_squared` and noise does not explain why, since some mean
-    lies significantly off the line (adjusted by Holm).
+    The claim holds if the 95 % interval of the slope lies above 0 and the interval of R squared
+    does not lie below `r_squared`. Without `r_squared` the slope alone counts, for a metric that
+    varies too much to show a shape. The claim does not hold if the slope is significantly below 0.
+    It also does not hold if the interval of R squared lies below `r_squared` and noise does not
+    explain this, because some mean lies significantly off the line (adjusted by Holm).
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit_line(np.array(list(x.values())), values)
@@ -134,7 +134,8 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
     if not np.isfinite(r_squared):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Mean and sum of squares without a replication follow from those of all: O(n), not O(n^2).
+        # The mean and sum of squares without a replication follow from the mean and sum of squares
+        # of all replications: O(n), not O(n^2).
         left_out_means = means[:, None] - deviations / np.float64(n - 1)
         left_out_squares = squares[:, None] - deviations**2 * n / np.float64(n - 1)
         weights = _mean_weights(left_out_squares, is_weighted=is_weighted)

@@ -269,7 +269,7 @@ def ratio(
     rounds: Rounds | None = None, since: Checkpoint | None = None,
     low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean of one `cell`, or its gain `since` a round, over that of the cell `over`.
+    """Judge the ratio of two cells' means, `cell` over `over`, or of their gains `since` a round.
 
     The interval comes from the delta method. The claim is undecided where the denominator may be 0.
     """
@@ -287,7 +287,7 @@ def difference(
     results: Results, metric: str, cell: Cell, over: Cell,
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean of one `cell` less that of the cell `over`."""
+    """Judge the difference of two cells' means: `cell` less `over`."""
     ranges = statistics.ranges_at(rounds, low, high)
     return _judge_cells(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
@@ -323,7 +323,7 @@ def deviation_ratio(
     results: Results, metric: str, cell: Cell, over: Cell,
     rounds: Rounds | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the standard deviation of one `cell` over that of the cell `over`.
+    """Judge the ratio of two cells' standard deviations: `cell` over `over`.
 
     The interval comes from the jackknife of the ratio's logarithm (Miller 1968, "Jackknifing
     variances"), which needs no normal distribution. The claim is undecided where a deviation may be

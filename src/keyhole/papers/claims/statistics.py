@@ -292,7 +292,7 @@ def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
 _MOST_NUMBERS: Final = 50
 MOST_SHOWN: Final = 3
 """How many of several numbers the text of a verdict shows."""
-_LARGEST_EXPONENT: Final = 700.0  # its exponential is finite, that of 710 is not
+_LARGEST_EXPONENT: Final = 700.0  # exp(700) is finite, exp(710) is not
 
 
 def number_of(
@@ -336,7 +336,7 @@ def exact_number(
 
 
 def trim_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all numbers, or of more than 50 only `highlights`, those that the text shows."""
+    """Return all numbers; if there are more than 50, return `highlights`, which the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 

@@ -105,7 +105,7 @@ def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve
 
 
 def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> LineChart:
-    """Return the chart of the ratios of other policies' means to that of `denominator`.
+    """Return the chart of the ratios of other policies' means to the mean of `denominator`.
 
     A line is broken where the mean in the denominator may be 0.
     """
@@ -171,7 +171,7 @@ def _bound_shapes(
 
 
 def _choose_labels(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
-    """Return the policies whose names a chart shows: those of the paper's claims, then the best.
+    """Return the policies whose names a chart shows: first the claims' policies, then the best.
 
     `means` are the means at the last point of each policy's curve.
     """

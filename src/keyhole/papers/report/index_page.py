@@ -210,8 +210,8 @@ def figure_gallery(
 ) -> TemplateBlock:
     """Return a grid with a tile for each entry and its figures; `all_verdicts` are by id.
 
-    The status of a tile is that of the answer of its entry; an entry without claims of a paper has
-    none.
+    The status of a tile is the status of its entry's answer; the tile of an entry without claims of
+    a paper has none.
     """
     tiles = []
     for outcome in outcomes:

@@ -15,8 +15,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. The recommendation is that of the last
-    complete period. Its regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows T.
+    rounds and without the observations of earlier periods. It recommends what the last complete
+    period recommended. Its regret is 1.6 to 2.9 times the regret of `ZoomingRCUCB`, which knows T.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     def _least_radius(self, horizon: int) -> float:
         """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)) of any period but the first."""
-        # Every period has its own T, and the horizon may cut the last one short.
+        # Every period has its own T, and the horizon may cut the last period short.
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):

@@ -1,4 +1,4 @@
-"""Policy HazardThompson: draws when runs may end, then chooses the best arm and limit for that."""
+"""Policy HazardThompson: draws when runs end, and plays the arm and limit best by this draw."""
 
 import math
 
@@ -18,7 +18,7 @@ from keyhole.resource.hazard_rate_policy import (
 
 
 class HazardThompson(HazardRatePolicy):
-    r"""Draw when runs end from the posterior; play the pair of arm and limit that is then best.
+    r"""Draw from a posterior when runs end; play the pair of arm and limit best by this draw.
 
     It is `HazardUCB` with samples in place of an index: slightly worse in hundreds of runs, equal
     in thousands. Of the :math:`n_{ij}` runs of arm i that reached interval j, :math:`d_{ij}` ended

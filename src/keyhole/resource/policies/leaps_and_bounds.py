@@ -86,7 +86,7 @@ class LeapsAndBounds(Policy):
         return s.arm[0], p.limits[limit_index(p.limits, min(remaining, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
-        """Add the consumption to that of the present arm; advance to the next arm, or phase."""
+        """Add the consumption to the present arm's sum; advance to the next arm, or phase."""
         s.plays[arm, limit_index(p.limits, limit)] += 1
         # Where runs are pending, the turn of this run's arm may be over.
         if s.kept[0] == 1 or arm != s.arm[0]:

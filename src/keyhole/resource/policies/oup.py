@@ -17,7 +17,7 @@ class OUP(Policy):
     \lambda)`, with :math:`\lambda` the penalty of that limit. The policy looks for no better limit.
 
     Each arm has a limit :math:`\tau`, at first the smallest. A run stopped there could have at
-    most the utility u, that of R = 1 and :math:`C = \tau`; at the largest limit u is 0. After m
+    most the utility u of R = 1 and :math:`C = \tau`; at the largest limit u is 0. After m
     runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), :math:`\hat F` the share
     with :math:`W \ge u`, and K arms, its bounds are, unless earlier ones are closer,
 
@@ -69,7 +69,7 @@ class OUP(Policy):
         ended = float_array("arms")  # with W at least u
         upper = float_array("arms")
         lower = float_array("arms")
-        arm = int_array()  # with the largest upper bound, or the one that is kept
+        arm = int_array()  # the arm with the largest upper bound, or the kept arm
         best_arm = int_array()  # with the largest lower bound
         kept = int_array()  # 1 once an arm is kept for good
         plays = int_array("arms", "limit_count")
@@ -84,7 +84,7 @@ class OUP(Policy):
             s.doublings[:] = 1
 
     def select(p, s: State) -> tuple[int, float]:
-        """Return the arm with the largest upper bound, or the one that is kept, and its limit."""
+        """Return the arm with the largest upper bound, or the kept arm, and the arm's limit."""
         return s.arm[0], p.limits[s.position[s.arm[0]]]
 
     def update(
@@ -140,7 +140,7 @@ class OUP(Policy):
 def largest_utility(
     limits: FloatArray, position: int, cost: FloatArray, penalty: FloatArray
 ) -> float:
-    """Return the largest utility of a run that is stopped at a limit: 0 for the last one."""
+    """Return the largest utility of a run that is stopped at a limit: 0 for the last limit."""
     last = len(limits) - 1
     if position == last:
         return 0.0

@@ -18,9 +18,9 @@ class RCUCB(PairPolicy):
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau}
         + (w + \lambda(\tau)) \sqrt{\frac{\alpha \ln t}{2 N_{i,\tau}}}
 
-    with :math:`N_{i,\tau}` the earlier rounds with arm i and a limit of at least :math:`\tau`,
-    :math:`\hat g_{i,\tau}` the mean over these of :math:`(R - c(C)) 1\{C \le \tau\}`, and
-    :math:`\hat\ell_{i,\tau}` that of :math:`\lambda(\tau) 1\{C > \tau\}`.
+    with :math:`N_{i,\tau}` the earlier rounds with arm i and a limit of at least :math:`\tau`. Over
+    these rounds, :math:`\hat g_{i,\tau}` is the mean of :math:`(R - c(C)) 1\{C \le \tau\}`, and
+    :math:`\hat\ell_{i,\tau}` is the mean of :math:`\lambda(\tau) 1\{C > \tau\}`.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class ReductionUCB(PairPolicy):
     Parameters
     ----------
     alpha : float, default 0.5
-        Exploration, above 0; the theory needs more than 1. The default is that of `RCUCB`.
+        Exploration, above 0; the theory needs more than 1. The default is `RCUCB`'s.
 
     Notes
     -----

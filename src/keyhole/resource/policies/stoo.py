@@ -1,4 +1,4 @@
-"""Policy StoOO: searches each arm's best limit as one searches the maximum of a noisy function."""
+"""Policy StoOO: searches each arm's best limit by a method for the maximum of a noisy function."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from keyhole.resource.refined_grid_policy import (
 
 
 class StoOO(RefinedGridPolicy):
-    r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
+    r"""Search each arm's best limit by a method for the maximum of a noisy function.
 
     A baseline for `ZoomingRCUCB` and a continuum of limits: a run is informative only about the
     pair that was played. The cost of the largest limit may not exceed its penalty. Play

@@ -9,7 +9,7 @@ from keyhole.resource.setting import limit_index
 
 
 class SuccessiveHalving(Policy):
-    r"""Run all arms for a short time, the better half for longer, and so on; keep the last one.
+    r"""Run all arms for a short time, the better half for longer, and so on; keep the last arm.
 
     A baseline, common in practice for runs with a time limit. The K arms go through
     :math:`S = \lceil \log_2 K \rceil` stages. In stage s = 1, 2, ..., each of the
@@ -93,7 +93,7 @@ class SuccessiveHalving(Policy):
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
         for position in range(played + 1):
-            # The gain is the one that the run would have had with this smaller limit.
+            # This is the gain that the run would have had with this smaller limit.
             within = exceeded == 0 and consumption <= p.limits[position]
             s.told[arm, position] += 1.0
             s.worth[arm, position] += gain if within else -value_at(p.penalty, p.limits[position])

@@ -129,7 +129,7 @@ def learn_from_run(
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
         stop += 1
-    # Only the point at the limit counts as played, and not the smaller ones.
+    # Only the point at the limit counts as played, not the points at smaller limits.
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     spread = common_spread(p, rounds)

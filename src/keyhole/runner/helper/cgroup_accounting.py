@@ -29,12 +29,12 @@ class ControlGroup:
             raise
 
     def cpu_used(self) -> float:
-        """Return the CPU seconds that the group has ever used, without those of this process."""
+        """Return the CPU seconds that the group has ever used, without this process's seconds."""
         columns = os.pread(self._cpu_stat, 4096, 0).split()
         if columns[:1] != [b"usage_usec"]:
             raise OSError(0, "cpu.stat has no usage_usec")
-        # Runs follow one another, and the helper sleeps during a run: in an init the group's time
-        # rises by that of the run and of the init itself, which is subtracted.
+        # Runs follow one another, and the helper sleeps during a run. So in an init, the group's
+        # time rises by the time of the run and of the init itself. The latter is subtracted.
         own_usage = resource.getrusage(resource.RUSAGE_SELF)
         return int(columns[1]) / 1e6 - own_usage.ru_utime - own_usage.ru_stime
 

@@ -47,8 +47,8 @@ class Namespace(Mechanism):
             raise OSError(0, "Linux before 5.3")
         self._flags = linux_syscalls.NEW_PIDS | linux_syscalls.NEW_MOUNTS
         self._user, self._group = os.geteuid(), os.getegid()
-        # In a user namespace `sudo` and other users would not work, and root needs none. In most
-        # containers, however, root lacks CAP_SYS_ADMIN, and needs one like everybody else.
+        # Root needs no user namespace, in which `sudo` and other users would not work. But in most
+        # containers root lacks CAP_SYS_ADMIN, and needs a user namespace, as other users do.
         try:
             self._try_init()
         except OSError:
@@ -94,7 +94,7 @@ class Namespace(Mechanism):
                     file.write(text)
         linux_syscalls.set_parent_death_signal()
         outer_pid = os.readlink("/proc/self")  # the mounted /proc is still the outer one
-        # If mounts were shared, the new /proc would replace the one of the whole machine.
+        # If mounts were shared, the new /proc would replace the whole machine's /proc.
         linux_syscalls.make_mounts_private()
         linux_syscalls.mount_proc()  # some containers refuse that: the outer /proc then stays
         # The command gets the PID after `outer_pid`. Otherwise it would be 2 in all runs, and
@@ -137,7 +137,7 @@ class Subreaper(Mechanism):
 
 
 class ProcessGroup(Mechanism):
-    """The process group of the main process is killed; processes that have left it survive."""
+    """Kills the process group of the main process; processes that have left the group survive."""
 
     def count_left(self, main: int) -> int:
         """Return how many processes /proc shows; at least 1 if any is left in the group."""

@@ -18,8 +18,8 @@ from .kill_mechanisms import MECHANISMS, Mechanism
 from .supervision import reaped_cpu_seconds, supervise
 
 _POLL_MILLISECONDS: Final = 500  # between two checks whether the runner is still the parent
-_ANSWER_SECONDS: Final = 10.0  # seconds, after limit and grace, that an init has to answer
-_KILL_SECONDS: Final = 5.0  # seconds that an init has to kill its run, before it is killed itself
+_ANSWER_SECONDS: Final = 10.0  # seconds after limit and grace in which an init can still answer
+_KILL_SECONDS: Final = 5.0  # an init that takes longer to kill its run is killed itself
 
 
 def main() -> None:
@@ -45,6 +45,7 @@ def main() -> None:
         group = ControlGroup()
         read_cpu = group.cpu_used
     try:
+        # With a control group, the CPU time of a run is exact.
         channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
         while runner.wait_for_request():
             request = read_frame(channel.recv)
@@ -62,7 +63,10 @@ def main() -> None:
 
 
 def _receive_files(request: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
-    """Receive the files that follow a request; return the request with their descriptors."""
+    """Receive the files that follow a request; return the request with their descriptors.
+
+    In the request, "passed" is the number of files; in the result, it is their descriptors.
+    """
     files: list[int] = []
     if request["passed"]:
         _, files, _, _ = socket.recv_fds(channel, 1, request["passed"])
@@ -81,8 +85,8 @@ def _run_command(
 
     `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
     """
-    # A socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd, so that
-    # the run could write an answer instead of its init.
+    # This is a socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd.
+    # So the run could write an answer in the place of its init.
     helper_end, init_end = socket.socketpair()
     cpu_before = read_cpu()
     with helper_end:
@@ -94,7 +98,7 @@ def _run_command(
                 reason = f"no process could be forked: {os.strerror(error.errno or 0)}"
                 return encode_frame({"outcome": "lost", "reason": reason})
             if init == 0:
-                # If the init held this end open, it would not notice the end of the helper.
+                # If the init kept this descriptor open, it would not notice that the helper ended.
                 helper_end.close()
                 _run_init(request, init_end.fileno(), mechanism, read_cpu)
         _close_files(request["passed"])
@@ -150,7 +154,7 @@ def _stop_init(channel: socket.socket, init: int) -> None:
 
 
 class _RunnerConnection:
-    """Connection to the runner, which notices the end of the runner's process."""
+    """Connection to the runner, which notices when the runner's process has ended."""
 
     def __init__(self, channel: socket.socket, pid: int) -> None:
         self.has_runner_ended = False
@@ -158,9 +162,10 @@ class _RunnerConnection:
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
         self._channel = channel.fileno()
-        # The end of the channel is not enough: a fork of the runner's process may have a copy of
-        # the other end, which then stays open after the runner's process. A pidfd shows the end of
-        # that process at once; where there is none (macOS), `_wait` checks every half second.
+        # It is not enough to wait until the channel is closed: a fork of the runner's process may
+        # have a copy of the runner's socket, which stays open after the runner's process has ended.
+        # A pidfd shows at once that this process has ended. On macOS, which has no pidfd, `_wait`
+        # checks every half second.
         with suppress(AttributeError, OSError):
             self._poll.register(os.pidfd_open(pid), select.POLLIN)
 
@@ -169,9 +174,9 @@ class _RunnerConnection:
         return self._wait_until_readable(math.inf) == self._channel
 
     def read_answer(self, source: int, seconds: float) -> bytes | None:
-        """Return the answer of an init from the descriptor `source`, all up to its end.
+        """Read the answer of an init from the descriptor `source` until the stream ends; return it.
 
-        Return None if the runner ends first, or the seconds have passed.
+        Return None if the runner ends first, or if the seconds have passed.
         """
         answer = bytearray()
         end = time.monotonic() + seconds
@@ -182,7 +187,7 @@ class _RunnerConnection:
                 if not data:
                     return bytes(answer)
                 answer += data
-            # The runner sends nothing during a run: if its channel is readable, it has ended.
+            # The runner sends nothing during a run. So if its channel is readable, it has ended.
             self.has_runner_ended = ready is not None or self.has_runner_ended
             return None
         finally:

@@ -119,9 +119,9 @@ class UsageMeter:
     def _update_cpu(self, processes: list[process_tree.Process]) -> None:
         for process in processes:
             self._cpu_by_process[process.pid, process.start_ticks] = process.cpu
-        # Both sums are lower bounds, so that the larger one counts. The first lacks processes that
-        # began and ended between two samples. The second lacks processes that ended and were never
-        # reaped: the kernel adds the usage of a child to its parent when the parent waits for it.
+        # Both sums are lower bounds, so the larger sum counts. The first sum lacks processes that
+        # began and ended between two samples. The second sum lacks processes that ended and were
+        # never reaped: the kernel adds a child's usage to its parent when the parent waits for it.
         living = sum(process.cpu + process.reaped_cpu for process in processes)
         self._raise_cpu_to(sum(self._cpu_by_process.values()), living + reaped_cpu_seconds())
 
@@ -163,7 +163,8 @@ class CommandProcess:
 
 def start_command(request: dict[str, Any], output: int) -> CommandProcess:
     """Start a command; return as soon as it runs or has failed to start."""
-    # A socket and not a pipe: a command of root could open a pipe in /proc/PID/fd, and write to it.
+    # This is a socket and not a pipe: if the command runs as root, it could open a pipe in
+    # /proc/PID/fd, and write to it.
     read_end, write_end = socket.socketpair()
     pid = os.fork()
     if pid == 0:
@@ -221,8 +222,8 @@ def _move_descriptors(files: list[int], other_file: int) -> int:
 def _set_limits(request: dict[str, Any]) -> None:
     """Set limits that the kernel enforces: no core dumps, and CPU time of each single process.
 
-    The init enforces the CPU limit of all processes together. The kernel's limit is above that by
-    a second, and by the CPU time that all processors can use in the grace.
+    The init enforces the CPU limit of all processes together. The kernel's limit is higher by a
+    second, and by the CPU time that all processors can use in the grace.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if request["cpu"] is not None:

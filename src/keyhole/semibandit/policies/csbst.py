@@ -7,13 +7,13 @@ from typing import Any
 from keyhole.policy import FloatArray, IntArray, Stream, int_array, parameter
 from keyhole.semibandit.allocation_kernels import (
     AllocationState,
-    count_all_violations,
     count_losses,
-    count_violations,
+    count_refuting_losses,
     format_loss_counts,
     format_second_phase,
     fund_top_draws,
     shuffle,
+    sum_refuting_losses,
     write_allocation,
 )
 from keyhole.semibandit.policy_base import Policy, unfinished_search_warning
@@ -42,7 +42,7 @@ class CSBST(Policy):
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
-        Whether each candidate is tried on arms drawn at random, instead of on the first ones.
+        Whether each candidate is tried on arms drawn at random, instead of on the first arms.
 
     Notes
     -----
@@ -78,7 +78,7 @@ class CSBST(Policy):
     random_subset: int = parameter(default=0, ge=0, le=1, doc="whether to try on arms at random")
 
     class State(AllocationState):
-        """Allocation state, the remaining candidates, and the one on trial."""
+        """Allocation state, the remaining candidates, and the candidate on trial."""
 
         searched = int_array()
         low = int_array()
@@ -130,7 +130,7 @@ class CSBST(Policy):
         """Advance the search, or count the losses."""
         if s.index[0] == s.high[0]:
             count_losses(p, s, s.funded, losses)
-            count_violations(p, s, s.funded, losses)
+            count_refuting_losses(p, s, s.funded, losses)
             return
         s.searched[0] += 1
         if has_loss(p, s, losses):
@@ -153,7 +153,7 @@ class CSBST(Policy):
         for arm in range(p.arms):
             estimates[arm] = nth_candidate_threshold(p, s.high[0])
         searched[0] = s.searched[0]
-        refuted[0] = count_all_violations(s, p.arms)
+        refuted[0] = sum_refuting_losses(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase with the candidate on trial, or with each arm's amount and losses."""

@@ -11,7 +11,7 @@ from keyhole.semibandit.subset_search import SubsetSearch, find_best_subset
 class ESCB(EqualSharePolicy):
     r"""Give nothing to the m arms with the lowest joint loss bound; the others share the resource.
 
-    Among all sets L of m arms, the one that is given nothing has the lowest confidence bound
+    Among all sets L of m arms, nothing is given to the set with the lowest confidence bound
 
     .. math:: \sum_{i \in L} \frac{S_i}{N_i}
         - \sqrt{\frac{f(t)}{2} \sum_{i \in L} \frac{1}{N_i}}, \qquad f(t) = \ln t + c \, m \ln \ln t
@@ -30,9 +30,9 @@ class ESCB(EqualSharePolicy):
     Notes
     -----
     Departures from the paper: none; it is ESCB-2. ESCB-1, with a bound by the Kullback-Leibler
-    divergence, would need a convex program for each set. Readings: f is at least 0; arms that were
+    divergence, would need a convex program for each set. Read as: f is at least 0; arms that were
     never observed are given nothing first, then those with the smallest mean loss; among sets with
-    equal bounds the one with the lower arms is chosen.
+    equal bounds the set with the lower arms is chosen.
 
     References
     ----------

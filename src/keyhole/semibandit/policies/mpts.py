@@ -25,7 +25,7 @@ class MPTS(EqualSharePolicy):
 
     Notes
     -----
-    Departures from the paper: none. Of equal draws the lower arm is funded.
+    Departures from the paper: none. If draws are equal, the lower arm is funded.
 
     References
     ----------

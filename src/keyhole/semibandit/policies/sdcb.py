@@ -24,7 +24,7 @@ class SDCB(KnownThresholdPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Readings: SDCB shifts the distribution function of each arm's
+    Departures from the paper: none. Read as: SDCB shifts the distribution function of each arm's
     outcome; for a sum of outcomes of 0 or 1 only the means matter, and the shift is the bound
     above. The first rounds, in which every arm is played once, are a single one here, without any
     allocation. t counts all rounds. Ties are as in `solve_knapsack`: an arm whose bound is 0 is not

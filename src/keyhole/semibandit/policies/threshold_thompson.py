@@ -1,4 +1,4 @@
-"""Policy ThresholdThompson: divides a resource by drawing what each arm needs and would lose."""
+"""Policy ThresholdThompson: divides a resource by draws of each arm's threshold and mean loss."""
 
 from typing import Any, Final
 
@@ -208,7 +208,7 @@ def raise_amounts_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State
 
 
 def allocate_rest(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
-    """Give what is left to other arms, the one with the largest drawn loss first."""
+    """Give what is left to other arms, first to the arm with the largest drawn loss."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     while remaining > TOLERANCE:
         best = -1

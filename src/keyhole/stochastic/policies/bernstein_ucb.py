@@ -1,4 +1,4 @@
-"""Policy BernsteinUCB: pulls the largest upper bound of the mean by Bernstein's inequality."""
+"""Policy BernsteinUCB: pulls the arm with the largest upper bound by Bernstein's inequality."""
 
 import math
 
@@ -29,7 +29,7 @@ class BernsteinUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: its deviation function may be any; here it is that of Bernstein, for
+    Departures from the paper: it allows any deviation function; here Bernstein's is used, for
     rewards at most 1 from their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References

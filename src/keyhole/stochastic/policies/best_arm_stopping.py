@@ -22,7 +22,7 @@ _SEARCH_STEPS: Final = 60
 
 
 class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
-    r"""Give up arms that are proved not to be the best; the last one left is the best.
+    r"""Give up arms that are proved not to be the best; the last remaining arm is the best.
 
     Use it for tests with a fixed confidence and no fixed number of pulls. With `TopTwoThompson` as
     its base, it takes a fifth to a third of the pulls of KL-LUCB. Arm j is settled as *not best* as
@@ -156,7 +156,7 @@ def is_mean_proved_higher(
     r"""Return whether the e-process against "first mean at most the second" reaches exp(level).
 
     This is the e-process of rewards 0 and 1, which holds for all rewards in [0, 1]. For rewards
-    between 0 and 1 that of `is_mean_higher_by_bets` may be larger.
+    between 0 and 1, the e-process of `is_mean_higher_by_bets` may be larger.
 
     Most calls end after a few operations. The e-process is at most the likelihood ratio. With m the
     mean of all rewards, this is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}

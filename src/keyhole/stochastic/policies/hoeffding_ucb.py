@@ -1,4 +1,4 @@
-"""Policy HoeffdingUCB: pulls the largest upper bound of the mean by Hoeffding's inequality."""
+"""Policy HoeffdingUCB: pulls the arm with the largest upper bound by Hoeffding's inequality."""
 
 import math
 
@@ -22,7 +22,7 @@ class HoeffdingUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: arms without pulls come first, the lowest first,
+    Departures from the paper: none. Read as: arms without pulls come first, the lowest first,
     where the paper gives them the width 1; and ties, open in the paper, go to the lowest arm.
 
     References

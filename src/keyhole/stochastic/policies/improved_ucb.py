@@ -1,4 +1,4 @@
-"""Policy ImprovedUCB: tries all arms equally often, and drops in phases those that fall behind."""
+"""Policy ImprovedUCB: pulls all arms equally often; drops arms that fall behind after a phase."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
 class ImprovedUCB(Policy):
-    r"""Pull all remaining arms equally often, and give up those that fall behind.
+    r"""Pull all remaining arms equally often, and give up arms that fall behind.
 
     Methods for delayed feedback build on it, since its phases are known in advance and last many
     rounds. `KLUCB` and others have less regret.
@@ -26,7 +26,7 @@ class ImprovedUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Readings: within a phase all pulls of an arm
+    Departures from the paper: none. Read as: within a phase all pulls of an arm
     are consecutive, the lowest arm first; arms that remain after the last phase are pulled in turn.
     For a horizon below 3 there is no phase.
 

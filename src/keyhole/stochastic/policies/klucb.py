@@ -1,4 +1,4 @@
-"""Policy KLUCB: pulls the largest mean that the Kullback-Leibler divergence makes plausible."""
+"""Policy KLUCB: pulls the arm with the largest mean plausible by Kullback-Leibler divergence."""
 
 import math
 from typing import Final

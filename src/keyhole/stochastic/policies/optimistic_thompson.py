@@ -7,7 +7,7 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class OptimisticThompson(BetaPosteriorPolicy):
-    r"""Pull the arm with the largest of draw and posterior mean: never less than the mean.
+    r"""Pull the arm with the largest draw; draws below the posterior mean are raised to the mean.
 
     It is like `ThompsonSampling`, but has less regret nearly everywhere: 2 to 9 % less on seven of
     eight made-up problems of 2 to 100 Bernoulli arms (5,000 rounds), the same on the eighth.

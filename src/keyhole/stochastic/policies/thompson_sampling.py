@@ -1,4 +1,4 @@
-"""Policy ThompsonSampling: draws a plausible mean reward of each option, chooses the largest."""
+"""Policy ThompsonSampling: draws a plausible mean of each option; the largest draw decides."""
 
 import numpy as np
 

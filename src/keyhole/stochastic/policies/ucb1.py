@@ -7,7 +7,7 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
 class UCB1(Policy):
-    r"""Pull the arm with the largest upper confidence bound: its mean and a margin for few pulls.
+    r"""Pull the arm with the largest upper bound: its mean plus a margin that shrinks with pulls.
 
     It is the usual baseline, simple and without a horizon. `KLUCB` has a smaller regret on
     Bernoulli arms, with a proven bound.

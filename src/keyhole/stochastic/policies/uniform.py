@@ -12,7 +12,8 @@ class Uniform(Policy):
 
     .. math:: i_t = (t - 1) \bmod K
 
-    If a decision is replaced by another one, the arm after the one that was pulled comes next.
+    If the caller pulls another arm than the policy chose, as in a replayed log, the turn goes on
+    from the arm that was pulled.
 
     Notes
     -----
@@ -45,7 +46,7 @@ class Uniform(Policy):
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
         turn = int(s.turn[0])
-        # Where a decision leaves arms out, there may be fewer arms than at the last one.
+        # If arms are excluded, this decision may have fewer arms than the last decision had.
         return turn if turn < p.arms else 0
 
     def update(p, s: State, arm: int, reward: float) -> None:

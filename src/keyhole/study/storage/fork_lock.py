@@ -214,7 +214,7 @@ class _SharedOperation:
 
 
 def _find_caller() -> FrameType | None:
-    """Return the frame that entered a context, below those of context managers."""
+    """Return the frame that entered a context, below the frames of context managers."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and (
         frame.f_code.co_flags & CO_GENERATOR or frame.f_code.co_filename == contextlib.__file__

@@ -82,7 +82,7 @@ class LogReplacedError(FinalStoreError):
 
 
 class FileRecord(NamedTuple):
-    """What `stat` says of a main file and its log, and when the file was accepted.
+    """The result of `stat` for a main file and its log, and when the file was accepted.
 
     As long as `accepted_at` is the same, only our own checkpoints have changed the main file, and
     all connections know of them.

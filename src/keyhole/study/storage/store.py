@@ -343,7 +343,7 @@ class Store(ABC):
             digest = record[-1]
 
     def _verify_row(self, study: int, row: Row, prior_digest: object, digest: object) -> Row:
-        """Return a row; refuse it if its digest does not follow from that of the row before."""
+        """Return a row; refuse it if its digest does not follow from the prior row's digest."""
         if why := explain_damage(prior_digest, row, digest):
             self.raise_damaged(study, row.seq, why)
         return row

@@ -10,8 +10,9 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
     and any number of rounds. It warns if feedback is uncensored, since it ignores what samples tell
-    beyond the threshold. On the shipped flights and deliveries its regret is a quarter to three
-    fifths of that of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson samplers have less.
+    beyond the threshold. On Keyhole's data of flights and of deliveries its regret is a quarter to
+    three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson samplers have
+    less regret.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 
@@ -27,7 +28,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Source: Keyhole's own, but for the estimator. The width is half of that of Lemma 4, as in
+    Source: Keyhole's own, but for the estimator. The width is half the width of Lemma 4, as in
     Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). Where ln t is below 1,
     ln ln t counts as 0.
     Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
@@ -47,7 +48,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     """
 
     warns_if_uncensored = True
-    cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
+    cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
 
     c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 

@@ -46,7 +46,7 @@ class AnytimeOPTIM(OPTIM):
     1
     """
 
-    cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
+    cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
 
     needs: ClassVar[tuple[str, ...]] = ()
 

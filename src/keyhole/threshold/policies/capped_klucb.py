@@ -16,14 +16,14 @@ _CLEAR_FACTOR: Final = 1.0 + 1e-9
 
 
 class CappedKLUCB(Policy):
-    r"""Pull the arm with the largest bound, where bounds at lower levels cap that at the threshold.
+    r"""Pull the arm with the largest bound at the threshold, capped by its bounds at lower levels.
 
-    An arm reaches a higher level no more often than a lower one, so that an upper bound at a low
-    level holds at all higher ones. With rising thresholds the regret may be below that of Theorem
-    3, which is no bound for survival functions. Use it for censored feedback and any order of
-    thresholds; it warns if feedback is uncensored, since it ignores what samples tell beyond the
-    threshold. On the shipped flights and deliveries it has an eighth to two fifths of the regret of
-    `KaplanMeierUCB`; `SurvivalThompson` has less.
+    An arm reaches a higher level no more often than a lower level, so that an upper bound at a low
+    level holds at all higher levels. With rising thresholds the regret may be below the bound of
+    Theorem 3, which does not hold for survival functions. Use it for censored feedback and any
+    order of thresholds; it warns if feedback is uncensored, since it ignores what samples tell
+    beyond the threshold. On Keyhole's data of flights and of deliveries it has an eighth to two
+    fifths of the regret of `KaplanMeierUCB`; `SurvivalThompson` has less regret.
 
     .. math:: \arg\max_i \; \min_{j \le c_t} \; \max \{ q \in [0, 1] :
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}

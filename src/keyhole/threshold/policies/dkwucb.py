@@ -24,7 +24,7 @@ class DKWUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings. Arms without pulls come first, the lowest first;
+    Departures from the paper: none. Read as: arms without pulls come first, the lowest first;
     the paper gives them the width 1, and then a pulled arm could have a larger index. Ties, open in
     the paper, go to the lowest arm.
 

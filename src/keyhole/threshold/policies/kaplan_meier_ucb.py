@@ -9,11 +9,11 @@ from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 class KaplanMeierUCB(IndexPolicy):
     r"""Pull the arm with the largest upper confidence bound, estimated from censored samples.
 
-    It uses the paper's estimator for thresholds in any order, in which a pull at a high threshold
-    also counts at lower ones. The paper proves no bound for it; if thresholds never rise, it is
-    `OPTIM`, for which there is a bound. The width of Lemma 4 is large. So on the shipped flights
-    and deliveries `PerThresholdUCB` does about as well, and `SurvivalThompson` has at most a
-    quarter of the regret.
+    It uses the paper's estimator for thresholds in any order: a pull at a high threshold also
+    counts at lower thresholds. The paper proves no bound for it; if thresholds never rise, it is
+    `OPTIM`, for which there is a bound. The width of Lemma 4 is large. So on Keyhole's data of
+    flights and of deliveries, `PerThresholdUCB` does about as well, and `SurvivalThompson` has at
+    most a quarter of the regret.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 
@@ -45,7 +45,7 @@ class KaplanMeierUCB(IndexPolicy):
     1
     """
 
-    cost_per_round = "O(K) square roots, and O(c) to count what is seen"
+    cost_per_round = "O(K) square roots, and O(m) to count a sample"
 
     needs: ClassVar[tuple[str, ...]] = ("horizon",)
 

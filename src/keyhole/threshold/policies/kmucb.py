@@ -33,7 +33,7 @@ class KMUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Readings: the estimates include all rounds of the epoch (the
+    Departures from the paper: none. Read as: the estimates include all rounds of the epoch (the
     sum as printed would drop one); at most one level is settled in an epoch; after the last whole
     epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. Where two arms are
     the best at a level, neither this level nor a higher one is ever settled.
@@ -54,7 +54,7 @@ class KMUCB(Policy):
     [0, 0, 1, 1]
     """
 
-    cost_per_round = "O(1), and O(c) to count what is seen"
+    cost_per_round = "O(1), and O(m) to count a sample"
     needs = ("horizon",)
     pending = ("wait",)  # the next arm depends on all feedback so far
     requires = "each threshold once in every block of as many rounds as there are levels"

@@ -8,22 +8,23 @@ from keyhole.threshold.policy_base import add_observation, find_largest_index
 class OPTIM(KaplanMeierUCB):
     r"""Pull the arm with the largest upper confidence bound, for thresholds that never rise.
 
-    Nothing is lost to censoring then, since a sample at a high threshold counts at all lower ones,
-    which follow. This policy refuses a threshold that rises. For thresholds in any order see
-    `KaplanMeierUCB`, which takes the same decisions where thresholds never rise.
+    If thresholds never rise, nothing is lost to censoring: a sample at a high threshold also counts
+    at all lower thresholds, and only lower thresholds follow. This policy refuses a threshold that
+    rises. For thresholds in any order see `KaplanMeierUCB`, which takes the same decisions if
+    thresholds never rise.
 
     After one pull of each arm, pull
 
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{2 \ln(2 / \delta)}{N_i}},
         \qquad \delta = \tfrac12 T^{-2}
 
-    with :math:`N_i` the pulls of arm i, all at thresholds of at least :math:`c_t`, and
-    :math:`\hat F_i(c)` the share of them that reached c.
+    Here :math:`N_i` is the number of pulls of arm i, all at thresholds of at least :math:`c_t`, and
+    :math:`\hat F_i(c)` is the share of these pulls whose samples reached c.
 
     Notes
     -----
-    Departures from the paper: none. Two readings: arms without pulls come first, the lowest first,
-    where the paper gives them the width 1; and ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. Read as: arms without pulls come first, in the order of their
+    numbers (the paper gives them the width 1); ties, open in the paper, go to the lowest arm.
 
     References
     ----------

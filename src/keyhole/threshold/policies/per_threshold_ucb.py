@@ -10,15 +10,16 @@ class PerThresholdUCB(IndexPolicy):
     r"""Play UCB1 for each threshold separately, from the rounds with this threshold alone.
 
     This is a naive baseline, which does not use samples at one threshold at any other. But its
-    widths are narrower than those of Lemma 4. So with censored feedback and small gaps it may have
-    less regret than `KaplanMeierUCB`, as on the shipped flights to Washington and deliveries.
+    widths are narrower than the widths of Lemma 4. So with censored feedback and small gaps it may
+    have less regret than `KaplanMeierUCB`, as on Keyhole's data of flights to Washington and of
+    deliveries.
 
     At a threshold seen for the n-th time, after one pull of each arm there, pull
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{2 \ln (n - 1)}{n_i}}
 
-    with :math:`n_i` the pulls of arm i at this threshold and :math:`\hat\mu_i` the share of them
-    that reached it.
+    with :math:`n_i` the pulls of arm i at this threshold, and :math:`\hat\mu_i` the share of these
+    pulls whose samples reached the threshold.
 
     Notes
     -----

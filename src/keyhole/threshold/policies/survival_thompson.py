@@ -1,4 +1,4 @@
-"""Policy SurvivalThompson: draws survival functions, pulls the highest at the threshold."""
+"""Policy SurvivalThompson: draws survival functions; the highest at the threshold decides."""
 
 from keyhole.policy import (
     FloatArray,
@@ -13,18 +13,19 @@ from keyhole.threshold.policy_base import Policy
 
 
 class SurvivalThompson(Policy):
-    r"""Draw each arm's survival function from its posterior; pull the highest at the threshold.
+    r"""Draw arms' survival functions from posteriors; pull the arm best at the threshold.
 
-    Use it for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance of
-    reaching level c is the product of the chances of reaching each level from the one below. So
-    samples at a low threshold help to estimate the first factors. In every round draw for each arm
+    Use it for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance to
+    reach level c is the product of the chances to reach each level from the level below. So samples
+    at a low threshold help to estimate the first factors. In every round draw for each arm
 
     .. math:: \theta_i = \prod_{j \le c_t} \mathrm{Beta}\big( w (m + 1 - j) + S_i(j), \;
         w + R_i(j) - S_i(j) \big)
 
-    and pull the arm with the largest. Here :math:`R_i(j)` are the pulls of arm i at thresholds of
-    at least j whose samples reached j - 1, and :math:`S_i(j)` is how many of them reached j. With
-    w = 1 this draws from the posterior of a uniform prior over the distributions on {0, ..., m}.
+    and pull the arm with the largest draw. Here :math:`R_i(j)` is the number of pulls of arm i at
+    thresholds of at least j whose samples reached j - 1, and :math:`S_i(j)` is the number of these
+    pulls whose samples reached j. With w = 1 this draws from the posterior of a uniform prior over
+    the distributions on {0, ..., m}.
 
     Parameters
     ----------
@@ -55,13 +56,13 @@ class SurvivalThompson(Policy):
     """
 
     feedback = (
-        "the sample of the arm pulled, whole or if it is below the threshold; uncensored, "
-        "everything is used, as if each pull were at the highest threshold"
+        "the sample of the arm pulled, or that it reached the threshold; if feedback is "
+        "uncensored, the whole sample is used, whatever the threshold"
     )
     pending = ("ignore",)
     randomness = "c beta variates for each arm in every round"
     off_policy = True
-    cost_per_round = "K c beta variates, and O(m) to count what is seen"
+    cost_per_round = "K c beta variates, and O(m) to count a sample"
 
     weight: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
 
@@ -82,7 +83,7 @@ class SurvivalThompson(Policy):
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
         # One call draws for all arms and all levels up to the threshold. So the arrays are used as
-        # flat ones, in which level j + 1 of an arm is at position arm * threshold + j.
+        # flat arrays, in which level j + 1 of an arm is at position arm * threshold + j.
         cells = p.arms * p.levels
         up = s.up.reshape(cells)
         down = s.down.reshape(cells)
@@ -104,11 +105,11 @@ class SurvivalThompson(Policy):
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
-        """Count the sample at the levels that it reached, and at the one where it ended."""
+        """Count the sample at the levels that it reached, and at the level where it ended."""
         # An uncensored sample tells of all levels, as if it were drawn at the highest threshold.
         informative_levels = threshold if p.censored == 1 else p.levels
-        # Position j is of level j + 1. At risk are the samples that reached level j, since they may
-        # end there.
+        # Position j belongs to level j + 1. The samples at risk there have reached level j: each of
+        # them may end at level j, or go on to level j + 1.
         for j in range(p.levels):
             s.at_risk[arm, j] += j < informative_levels and value >= j
             s.survived[arm, j] += j < informative_levels and value > j

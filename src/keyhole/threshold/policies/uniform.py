@@ -12,7 +12,8 @@ class Uniform(Policy):
 
     .. math:: i_t = (t - 1) \bmod K
 
-    If a decision is replaced by another one, the arm after the one that was pulled comes next.
+    If the caller pulls another arm than the policy chose, as in a replayed log, the turn goes on
+    from the arm that was pulled.
 
     Notes
     -----
@@ -35,7 +36,7 @@ class Uniform(Policy):
 
     pending = ("impute", "ignore")
     off_policy = True
-    cost_per_round = "O(1), and O(c) to count what is seen"
+    cost_per_round = "O(1), and O(m) to count a sample"
 
     class State(ReachCounts):
         """Counts at each level, and the next arm."""
@@ -45,14 +46,13 @@ class Uniform(Policy):
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
         turn = int(s.turn[0])
-        # Where a decision leaves arms out, there may be fewer arms than at the last one.
+        # If arms are excluded, this decision may have fewer arms than the last decision had.
         return turn if turn < p.arms else 0
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the pull at the levels up to its threshold."""
         add_observation(s, arm, threshold, value)
-        # The turn goes on from the arm that was pulled. In a replayed log this need not be the arm
-        # whose turn it was.
+        # In a replayed log, the arm that was pulled need not be the arm whose turn it was.
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
 
     def impute(p, s: State, arm: int) -> None:  # type: ignore[override]

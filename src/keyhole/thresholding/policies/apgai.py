@@ -6,7 +6,7 @@ from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class APGAI(IndexPolicy):
-    r"""Pull the arm that looks most surely good, or, if none does, least surely bad.
+    r"""Pull the arm that looks most surely good; if no arm looks good, the arm least surely bad.
 
     Use it to find one good arm soon, or to find that there is none. It has no parameters. It is
     poor at labelling all arms, since it leaves the others as soon as one arm looks good.
@@ -23,8 +23,8 @@ class APGAI(IndexPolicy):
     -----
     Departures from the paper: its stopping rule is not here (:doc:`/not_here`). Under a policy that
     settles arms, such as `FamilywiseStopping`, stop when the first arm is settled as above (see the
-    example). The guarantee is then that of the settling policy, not one of the paper. Ties, open in
-    the paper, go to the lowest arm.
+    example). The guarantee is then a guarantee of the settling policy, not of the paper. Ties, open
+    in the paper, go to the lowest arm.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Policy FalseDiscoveryStopping: settles options so that few of those it settled are wrong."""
+"""Policy FalseDiscoveryStopping: settles options so that few of the settled options are wrong."""
 
 import math
 
@@ -14,7 +14,7 @@ from keyhole.thresholding.stopping_policy import (
 
 
 class FalseDiscoveryStopping(StoppingPolicy):
-    r"""Settle the arms with the most evidence: of those settled, few are wrong on average.
+    r"""Settle the arms with the most evidence: on average, few of the settled arms are wrong.
 
     Use it to list the few arms among many that are above. `PerArmStopping` bounds only the errors
     among all arms, and these errors may be most of the arms that it calls above;

@@ -27,8 +27,8 @@ class HDoC(GoodArmPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Two readings: t is the number of the round; and only the bounds
-    of the arm that was pulled are looked at, since those of others have not changed. Ties, open in
+    Departures from the paper: none. Read as: t is the number of the round; only the bounds of the
+    arm that was pulled are checked, since the bounds of other arms have not changed. Ties, open in
     the paper, go to the lowest arm. Arms can be neither added nor retired.
 
     References

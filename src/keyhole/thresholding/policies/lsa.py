@@ -25,7 +25,7 @@ class LSA(IndexPolicy):
     Parameters
     ----------
     alpha : float, default 1.35
-        Weight of the gap against the number of pulls, above 0. The default is that of all
+        Weight of the gap against the number of pulls, above 0. The default is the value in all
         experiments in the paper; its theory covers alpha <= 8.
 
     Notes

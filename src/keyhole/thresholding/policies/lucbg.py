@@ -1,4 +1,4 @@
-"""Policy LUCBG: pulls the largest upper bound, and names good options once they are proved."""
+"""Policy LUCBG: pulls the arm with the largest bound, and names arms once they are proved good."""
 
 from keyhole.thresholding.good_arm_policy import GoodArmPolicy, confidence_width
 

@@ -1,4 +1,4 @@
-"""Policy UCBE: tries next an option that may be near the threshold; it knows how hard that is."""
+"""Policy UCBE: tries next an option that may be near the threshold; it knows the hardness."""
 
 import math
 
