@@ -131,7 +131,7 @@ def growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean, or its ratio to that of `ratio_to`, at `late` over the same at `early`.
+    """Judge the mean, or its ratio to `ratio_to`'s mean, at `late` over its value at `early`.
 
     The interval comes from the delta method. The claim is undecided where a denominator may be 0.
     """
