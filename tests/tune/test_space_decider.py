@@ -58,9 +58,24 @@ def test_success_on_all_instances_is_no_proof_of_success_on_others():
     decider = make(SMALL, instances=20)
     for _ in range(80):
         decider.tell(decider.ask(), "ok", 0.01)
-    rate = decider.recommend().default_at_cutoff.success_rate
-    assert rate.value == rate.high == 1.0
+    estimate = decider.recommend().default_at_cutoff
+    rate, gain = estimate.success_rate, estimate.gain
+    assert rate.value == rate.high == gain.high == 1.0
     assert rate.low == pytest.approx(0.025 ** (1 / 20))
+    assert gain.value - gain.low == pytest.approx(1.0 - rate.low)
+
+
+@pytest.mark.parametrize("default_fails", [True, False])
+def test_a_lead_by_few_successes_may_be_luck_and_a_lead_by_times_is_none(default_fails):
+    decider = make(SMALL, instances=4)
+    for _ in range(16):
+        trial = decider.ask()
+        is_failed = default_fails and trial.configuration == 0 and trial.instance < 2
+        seconds = 0.09 if trial.configuration == 0 else 0.01
+        decider.tell(trial, "failed" if is_failed else "ok", seconds)
+    lead = decider.recommend().incumbent.gain_over_default
+    assert lead.value > 0.0
+    assert (lead.low > 0.0) != default_fails
 
 
 @pytest.mark.parametrize("policy", ["model", "racing"])

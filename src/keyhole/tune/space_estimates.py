@@ -1,6 +1,7 @@
 """Estimates of a tune over a parameter space: gains of configurations, effects of parameters."""
 
 import copy
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from keyhole.tune.run_time_model import (
 from keyhole.tune.value_estimates import Interval
 
 _RUNNERS_UP: Final = 3
+_ROUNDING: Final = 1e-9
 
 
 class SpaceEstimates:
@@ -104,23 +106,30 @@ class SpaceEstimates:
         """Return the estimates of the incumbent, of the default, and of the next best."""
         cutoff = np.array([self._gains.cutoff])
         (yardstick,) = self._draw_gains(0, cutoff)
+        yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
+        least_reach = self._least_reach
+        gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)  # successes may be luck
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
-            times, is_failed = self._draw_outcomes(configuration)
+            times, _ = self._draw_outcomes(configuration)
             gains = self._draw_gains(configuration, limits)
             best = int(np.argmax([draws.mean() for draws in gains]))
             limit = float(limits[best])
-            successes = self._average((times <= limit) & ~is_failed)
+            successes = self._draw_success_rates(configuration, limit)
+            # Where both always succeed, a lead comes from times, whose differences have a width.
+            are_alike = np.ptp(successes - yardstick_successes) < _ROUNDING
+            width = min(np.ptp(successes), np.ptp(yardstick_successes))
+            lead_reach = 0.0 if are_alike or width >= _ROUNDING else gain_reach
             return ConfigurationEstimate(
                 configuration,
                 configurations[configuration],
                 limit,
                 int(self.run_counts[configuration]),
-                Interval.from_draws(gains[best]),
-                Interval.from_draws(successes, self._least_reach, (0.0, 1.0)),
+                Interval.from_draws(gains[best], gain_reach, (-math.inf, 1.0)),
+                Interval.from_draws(successes, least_reach, (0.0, 1.0)),
                 Interval.from_draws(self._average(np.minimum(times, limit))),
-                Interval.from_draws(gains[best] - yardstick),
-                tuple(map(Interval.from_draws, gains)),
+                Interval.from_draws(gains[best] - yardstick, lead_reach),
+                tuple(Interval.from_draws(draws, gain_reach, (-math.inf, 1.0)) for draws in gains),
             )
 
         others = [c for c in self.ranking if c not in (0, incumbent) and self.run_counts[c]]
@@ -176,6 +185,11 @@ class SpaceEstimates:
         """Return draws of the mean gain of a configuration at each limit."""
         outcomes = self._draw_outcomes(configuration)
         return [self._average(self._gains.of_times(*outcomes, limit)) for limit in limits]
+
+    def _draw_success_rates(self, configuration: int, limit: float) -> FloatArray:
+        """Return draws of the share of runs of a configuration that succeed under a limit."""
+        times, is_failed = self._draw_outcomes(configuration)
+        return self._average((times <= limit) & ~is_failed)
 
     def _average(self, outcomes: NDArray[Any]) -> FloatArray:
         """Return the mean over instances, one for each draw."""
