@@ -241,7 +241,7 @@ def _write_report(tune: "AnyTune") -> Path | None:
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
     from keyhole.tune import summary
-    from keyhole.tune.parameter_effects import effects_table
+    from keyhole.tune.parameter_effects import FAILED_RUNS, effects_table
 
     typer.echo(summary.format_progress(tune))
     if not tune.runs:
@@ -254,5 +254,7 @@ def _print_tune(tune: "AnyTune") -> None:
     lines.append(summary.format_validation(tune))
     if effects := tune.effects():
         lines.append(text_table(*effects_table(effects, f"{tune.noun}s")))
+        if any(record.outcome == "failed" for record in tune.runs):
+            lines.append(FAILED_RUNS)
     for line in filter(None, lines):
         typer.echo(line)

@@ -2,19 +2,22 @@
 
 1. Submit: a method of `Study` submits an operation, a function of `operations` and its arguments.
 2. Queue: its thread waits with a request. The thread of the oldest request leads a group.
-3. Lock and catch up: the leader takes the study's lock in the database (`Store.begin`), and applies
-   the events that other processes have committed to the state in memory (`CachedState`). At the
-   first call, before the lock, it makes that state from a snapshot or from the whole log.
+3. Lock and catch up: the leader takes the writers' lock (`Store.begin`), which in SQLite is one for
+   all studies of the file, and applies the events that other processes have committed to the state
+   in memory (`CachedState`). At the first call, and after an error or a change of policy, it first
+   makes that state, from a snapshot or from the whole log.
 4. Run: the leader runs the operations of all that wait. Each operation checks its arguments (by the
    setting's `StudyVocabulary`), and appends events (`Transaction`), which change the state
    (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
    latest before its next decision (`State.learn_batch`).
 5. Commit: all events are written together, with their digests, and the lock is released
    (`Store.commit`). SQLite (`Sqlite._add_rows`, `Sqlite._commit`) writes them to the `-wal`, and
-   flushes it unless `durability` is "process_crash".
+   flushes it unless `durability` is "process_crash"; now and then it copies the `-wal` into the
+   file.
 6. Answer: each thread gets the result of its operation, or the error.
 
-Calls that only read use a replica of the state (`ReadOnlyReplica`), and wait for nobody.
+Calls that only read use a replica of the state (`ReadOnlyReplica`), and wait for nobody. Only
+`Study.decision` and `Study.find_decision`, which look into the log, wait as a writer does.
 """
 
 import os

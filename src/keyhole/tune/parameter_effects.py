@@ -8,11 +8,12 @@ from typing import Final
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.value_estimates import Interval
 
+FAILED_RUNS: Final = "A failed run counts as longer than the full cut-off."
 EFFECTS_CAPTION: Final = (
     "Run time with each value, or in each third of a range, in times of the mean of all values of "
     "the parameter, whatever the others are: from a model of the logarithms of run times, with an "
-    "effect of each instance. A failed run counts as longer than the full cut-off. An interval "
-    "with 1 in it leaves open whether the value matters."
+    f"effect of each instance. {FAILED_RUNS} An interval with 1 in it leaves open whether the "
+    "value matters."
 )
 
 

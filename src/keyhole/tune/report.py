@@ -224,10 +224,10 @@ def _spec_section(tune: AnyTune) -> Section:
     if len(names) > 5:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
-    rows += [[key, "not given" if fields[key] is None else str(fields[key])] for key in _ENTRIES]
+    entries = {key: fields[key] for key in _ENTRIES}
     if tune.spec.search is not None:
-        space = tune.spec.search.space.as_json()
-        rows += [["policy", tune.spec.search.rule], *([k, str(v)] for k, v in space.items())]
+        entries |= {"policy": tune.spec.search.rule} | tune.spec.search.space.as_json()
+    rows += [[key, "not given" if entry is None else str(entry)] for key, entry in entries.items()]
     rows.append(["versions", software_text(describe_software(["keyhole"]))])
     arms = [[arm.name, summary.shell_command(arm)] for arm in tune.spec.arms]
     commands = Table("Commands.", ["arm", "command"], arms)
