@@ -108,7 +108,8 @@ class SpaceEstimates:
         (yardstick,) = self._draw_gains(0, cutoff)
         yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
         least_reach = self._least_reach
-        gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)  # successes may be luck
+        # A success less costs 1, and what giving up costs.
+        gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
             times, _ = self._draw_outcomes(configuration)
