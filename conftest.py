@@ -35,12 +35,47 @@ COMPILED_PAGES = (
     "running.md", "semibandit.md", "stochastic.md", "stopping.md", "studies.md", "threshold.md",
     "thresholding.md",
 )  # fmt: skip
-# What takes longest or starts a browser or a cluster: slow, unless its file is named to pytest.
-SLOW_FILES = (
-    "docs/delayed.md", "docs/howto/simulations.md", "docs/real_data.md", "docs/resource.md",
-    "docs/semibandit.md", "docs/stochastic.md", "docs/threshold.md", "tests/clusters/",
-    "tests/docs/test_http_page.py", "tests/pages_in_browser/", "tests/resource/test_benchmark.py",
-    "tests/test_benchmarks.py",
+# Pages and files that take longest, or start browsers, clusters and servers, and single tests that
+# take more than half a second: slow, unless their file is named to pytest.
+SLOW_TESTS = (
+    "docs/delayed.md", "docs/howto/", "docs/real_data.md", "docs/resource.md",
+    "docs/semibandit.md", "docs/stochastic.md", "docs/threshold.md",
+    "src/keyhole/data/random_forest_training.py",
+    "tests/benchmark/test_problem_list.py::test_every_problem_can_be_played",
+    "tests/cli/test_init.py::test_an_experiment_runs_as_it_stands",
+    "tests/cli/test_tune_space.py",
+    "tests/clusters/",
+    "tests/confidence_sequences/test_coverage.py",
+    "tests/data/test_crime_events.py::test_every_set_can_be_played",
+    "tests/data/test_reduce_delays.py", "tests/data/test_reduce_flights.py",
+    "tests/docs/test_bibliography.py", "tests/docs/test_http_page.py",
+    "tests/draws/test_beta_batch.py::test_vectors_of_another_type",
+    "tests/kernels/interpreter/test_debugging.py", "tests/kernels/test_cache_processes.py",
+    "tests/kernels/test_light_start.py",
+    "tests/kernels/test_package_digest.py::test_an_error_of_cached_code",
+    "tests/pages_in_browser/",
+    "tests/papers/test_batch_reproduction.py::test_the_index_links",
+    "tests/papers/test_reproduction.py::test_the_demo",
+    "tests/play/test_lazy_compilation.py::test_machine_code_takes_over_although",
+    "tests/play/test_plan_pickling.py",
+    "tests/play/test_simulation.py::test_a_kernel_that_cannot_be_compiled",
+    "tests/play/test_simulation.py::test_ctrl_c",
+    "tests/resource/test_benchmark.py",
+    "tests/resource/test_refined_grid_policy.py::test_grids_never_outgrow",
+    "tests/results/test_interval_quantiles.py",
+    "tests/runner/test_runner.py::test_a_helper_whose_runner_has_gone",
+    "tests/serve/test_processes.py",
+    "tests/study/storage/test_fork_lock.py", "tests/study/storage/test_processes.py",
+    "tests/study/test_campaign.py", "tests/study/test_forks.py",
+    "tests/study/test_group_commit.py::test_a_leader_that_is_interrupted",
+    "tests/study/test_kills.py", "tests/study/test_read_only.py",
+    "tests/test_benchmarks.py", "tests/test_extras.py", "tests/test_install_browser.py",
+    "tests/thresholding/test_known_gaps.py::test_its_pulls",
+    "tests/tune/test_cluster_executor.py",
+    "tests/tune/test_space_report.py::test_a_validation",
+    "tests/tune/test_space_tune.py::test_failed_configurations",
+    "tests/tune/test_tuner.py::test_the_anytime_solver",
+    "tests/tune/test_value_estimates.py::test_many_runs_determine",
 )  # fmt: skip
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.
@@ -65,7 +100,7 @@ AS_USERS = (
         )
     ),
 )  # fmt: skip
-MANY = 6  # parameters of a test that `make test` goes through
+MANY = 4  # parameters of a test that `make test` goes through
 SLOW = 1200  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 
@@ -100,7 +135,7 @@ def pytest_collection_modifyitems(session, items):
             item.add_marker(pytest.mark.kernels)
         if isinstance(item, pytest.DoctestItem) and item.path.name not in COMPILED_PAGES:
             item.add_marker(pytest.mark.interpreted)
-        if item.nodeid.startswith(SLOW_FILES) and not session.isinitpath(item.path):
+        if item.nodeid.startswith(SLOW_TESTS) and not session.isinitpath(item.path):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
