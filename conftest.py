@@ -41,7 +41,7 @@ SLOW_TESTS = (
     "docs/delayed.md", "docs/howto/", "docs/real_data.md", "docs/resource.md",
     "docs/semibandit.md", "docs/stochastic.md", "docs/threshold.md",
     "src/keyhole/data/random_forest_training.py",
-    "tests/benchmark/test_problem_list.py::test_every_problem_can_be_played",
+    "tests/benchmark/test_problem_list.py::test_every_problem_and_policy",
     "tests/cli/test_init.py::test_an_experiment_runs_as_it_stands",
     "tests/cli/test_tune_space.py",
     "tests/clusters/",

@@ -5,15 +5,15 @@ import pytest
 
 from keyhole.benchmark import problem_list
 from keyhole.benchmark.problem_list import make_contests, select_entrants
-from keyhole.benchmark.rules import SCALES, SITUATIONS
-from keyhole.experiment.setting_registry import BUILT_IN
+from keyhole.benchmark.rules import SCALES, SITUATIONS, VARIANTS
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 from tools.draw_problems import FOLDER, drawn_file, rules
 
 all_problems = cache(problem_list.all_problems)
 
 
 @pytest.mark.parametrize("setting", BUILT_IN)
-def test_every_problem_can_be_played_and_its_name_is_unique(setting):
+def test_every_problem_and_policy_can_play_and_names_are_unique(setting):
     problems = all_problems(setting)
     assert len({problem.name for problem in problems}) == len(problems)
     assert len({problem.digest for problem in problems}) == len(problems)
@@ -21,6 +21,9 @@ def test_every_problem_can_be_played_and_its_name_is_unique(setting):
     contests = make_contests(problems, [], SCALES["quick"])
     assert len(contests) == len(problems)
     assert all(contest.wrong_choice_loss > 0 for contest in contests)
+    played = {entrant.entry["name"] for contest in contests for entrant in contest.entrants}
+    left_out = {name for name, values in VARIANTS.get(setting, {}).items() if not values}
+    assert played == find_setting(setting).policies.keys() - left_out
 
 
 @pytest.mark.parametrize("part", ["tuning", "judging"])
