@@ -39,7 +39,7 @@ def test_of_many_studies_a_hundred_are_open(tmp_path):
             client.check(200, "GET", f"/v1/studies/s{number}/recommendation")
             assert id
         assert count_descriptors() - before <= 600
-        assert "keyhole_open_studies 100" in client.get("/metrics").text
+        assert "keyhole_open_studies 100.0" in client.get("/metrics").text
     assert count_descriptors() <= before + 20
 
 

@@ -55,7 +55,7 @@ class Service(Router):
         self.settings = settings
         self.keys = KeyCache(settings)
         self.studies = OpenStudies(settings)
-        self.metrics = Metrics()
+        self.metrics = Metrics(self.studies)
         self.openapi = make_openapi(version("keyhole"))
         self._answers: list[dict[str, object]] = []  # that are not in the log yet
         # For paths as they were sent: a study's name may have an encoded slash.
@@ -93,7 +93,8 @@ class Service(Router):
         response.raw_headers.append((b"x-request-id", request_id.encode()))
         route_name = request.route.name if request.route else ""
         seconds = time.perf_counter() - started_at
-        self.metrics.observe(route_name, response.status_code, seconds)
+        self.metrics.answers.labels(route_name, response.status_code).inc()
+        self.metrics.seconds.labels(route_name).observe(seconds)
         if not self._answers:
             asyncio.get_running_loop().call_soon(self._log_answers)
         self._answers.append(

@@ -77,8 +77,9 @@ class OpenStudies:
 
     @property
     def in_memory(self) -> list[Study]:
-        """The studies that are open now."""
-        return [entry.study.study for entry in self._entries.values() if hasattr(entry, "study")]
+        """The studies that are open now; any thread may read them."""
+        entries = list(self._entries.values())
+        return [entry.study.study for entry in entries if hasattr(entry, "study")]
 
     async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
         """Return the result of a function that is called with a study; keep it open meanwhile."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from prometheus_client import generate_latest
 from starlette.responses import PlainTextResponse, Response
 
 from keyhole.serve import bodies, web_pages
@@ -118,14 +119,14 @@ class Route:
 async def ask(request: Request) -> object:
     """Take a decision; the same Idempotency-Key gets the same decision."""
     decision = await request.study.ask(**_ask_options(request))
-    request.service.metrics.count("asks", 1)
+    request.service.metrics.asks.inc()
     return decision.as_json()
 
 
 async def ask_many(request: Request) -> object:
     """Take many decisions in one transaction; decision i has the key Idempotency-Key/i."""
     outcomes = await request.study.ask_many(request.body.count, **_ask_options(request))
-    request.service.metrics.count("asks", sum(isinstance(item, Decision) for item in outcomes))
+    request.service.metrics.asks.inc(sum(isinstance(item, Decision) for item in outcomes))
     return {"decisions": [_decision_or_problem_as_json(outcome) for outcome in outcomes]}
 
 
@@ -152,14 +153,14 @@ async def tell(request: Request) -> None:
     (outcome,) = await request.study.tell_many([(request.path["id"], request.body)])
     if outcome is not None:
         raise outcome
-    request.service.metrics.count("tells", 1)
+    request.service.metrics.tells.inc()
 
 
 async def tell_many(request: Request) -> object:
     """Record the feedback of many decisions in one transaction, each by itself."""
     tellings = [(telling.id, telling.feedback) for telling in request.body.tellings]
     outcomes = await request.study.tell_many(tellings)
-    request.service.metrics.count("tells", outcomes.count(None))
+    request.service.metrics.tells.inc(outcomes.count(None))
     return {"outcomes": [outcome and make_document(outcome) for outcome in outcomes]}
 
 
@@ -296,17 +297,8 @@ async def show_metrics(request: Request) -> object:
     """Show the metrics of this process, to a key that sees all studies."""
     if request.key.studies != "*":
         raise MissingRightError("the key must see all studies, those of *")
-    gauges = await asyncio.to_thread(_count_decisions, request.service.studies.in_memory)
-    return PlainTextResponse(request.service.metrics.format(gauges))
-
-
-def _count_decisions(studies: list[Study]) -> dict[str, int]:
-    """Return how many studies are open, and how many decisions in them are pending or expired."""
-    return {
-        "open_studies": len(studies),
-        "pending_decisions": sum(study.pending_count for study in studies),
-        "expired_decisions": sum(study.expired_count for study in studies),
-    }
+    text = await asyncio.to_thread(generate_latest, request.service.metrics)
+    return PlainTextResponse(text)
 
 
 _STUDIES: Final = "/v1/studies"
