@@ -591,9 +591,9 @@ class Study:
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
         submit = self._writer.submit
-        imported_count, doubts = submit(import_file, path, columns, within, csv_format)
-        for doubt in doubts:
-            warnings.warn(doubt, stacklevel=2)
+        imported_count, texts = submit(import_file, path, columns, within, csv_format)
+        for text in texts:
+            warnings.warn(text, stacklevel=2)
         return imported_count
 
     # What may change.
