@@ -48,12 +48,13 @@ def test_arms_have_numbers_for_good_and_positions_by_use():
     assert arms.has_retired_arms
     assert arms.names == ["a", "b", "c", "d"]
     assert arms.names_in_use == ("a", "c", "d")
-    assert arms.live.tolist() == [0, 2, 3]
+    assert arms.numbers_in_use.tolist() == [0, 2, 3]
     assert arms.positions.tolist() == [0, -1, 1, 2]
-    assert [arms.is_live(number) for number in range(4)] == [True, False, True, True]
+    assert [arms.is_in_use(number) for number in range(4)] == [True, False, True, True]
     other = Arms(["z"])
-    other.restore(arms.names, arms.live.tolist())
-    assert (other.names, other.live.tolist()) == (arms.names, arms.live.tolist())
+    other.restore(arms.names, arms.numbers_in_use.tolist())
+    assert other.names == arms.names
+    assert other.numbers_in_use.tolist() == arms.numbers_in_use.tolist()
 
 
 @pytest.mark.parametrize(

@@ -172,11 +172,11 @@ class DecisionRowCodec:
         """Return context and decision of a row, packed."""
         return row[ROW_HEADER.size : self._decision_begin], row[self._decision_begin :]
 
-    def is_live(self, row: bytes) -> bool:
+    def has_arms_in_use(self, row: bytes) -> bool:
         """Return whether all arms of a decision are in use."""
         if not self._arms.has_retired_arms:
             return True
-        return all(self._arms.is_live(number) for number in self.arm_numbers(row))
+        return all(self._arms.is_in_use(number) for number in self.arm_numbers(row))
 
     def arm_numbers(self, row: bytes) -> list[int]:
         """Return the numbers of the arms of a decision."""
@@ -188,7 +188,7 @@ class DecisionRowCodec:
         # As long as no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row
-        if not self.is_live(row):
+        if not self.has_arms_in_use(row):
             return None
         return self._replace_arms(row, self._decision_begin, self._arms.positions)
 
@@ -196,7 +196,7 @@ class DecisionRowCodec:
         """Return a decision of the policy with permanent numbers for its arms."""
         if not self._arms.has_retired_arms:
             return decision
-        return self._replace_arms(decision, 0, self._arms.live)
+        return self._replace_arms(decision, 0, self._arms.numbers_in_use)
 
     def _replace_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
         """Return a row with other numbers for its arms; its decision begins at `begin`."""
@@ -220,9 +220,9 @@ class DecisionRowCodec:
         if self._arms.has_retired_arms:
             columns = self._decision_begin // _CELL_BYTES + np.array(self._arm_cells)
             positions = self._arms.positions[cells[:, columns]]
-            are_live = (positions >= 0).all(axis=1)
-            cells = cells[are_live]
-            cells[:, columns] = positions[are_live]
+            are_in_use = (positions >= 0).all(axis=1)
+            cells = cells[are_in_use]
+            cells[:, columns] = positions[are_in_use]
         return cells.view(np.float64)
 
 
@@ -327,7 +327,7 @@ class LogState:
                 self.arms.retire(event.body.decode())
                 # Decisions on this arm are not asked again, since nobody could act on them.
                 for id in list(self.to_ask_again):
-                    if not self.decisions.is_live(self.pending[id]):
+                    if not self.decisions.has_arms_in_use(self.pending[id]):
                         self.remove_pending(id)
             case events.POLICY_CHANGED:
                 self.change_policy(event)
@@ -347,7 +347,7 @@ class LogState:
                 row, feedback = self.split_late_body(event.body)
                 self.learn(event, row, self.corrected_feedback(id, feedback))
             # A decision about a retired arm is not asked again, since nobody could act on it.
-            case events.EXPIRED if asks_again and self.decisions.is_live(self.pending[id]):
+            case events.EXPIRED if asks_again and self.decisions.has_arms_in_use(self.pending[id]):
                 self.to_ask_again[id] = None
                 self.awaiting_feedback.pop(id, None)
             case events.EXPIRED:

@@ -226,7 +226,7 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
     if not names:
         return []
     study_vocabulary.check_exclusion(state.definition.policy, state.vocabulary)
-    return state.arms.check_excluded("exclude", names)
+    return state.arms.find_excluded("exclude", names)
 
 
 def _find_decision_of_key(

@@ -128,7 +128,7 @@ def _check_result(state: State, arm_name: str, reward: float) -> None:
                 text = f"arm {name!r} begins or ends with a space, which names in a file never do"
                 raise ValueError(text) from None
         raise
-    if not state.arms.is_live(number):
+    if not state.arms.is_in_use(number):
         raise ValueError(f"arm must be one in use, got {arm_name!r}, which was retired")
     state.vocabulary.parse_feedback({}, {"arm": number}, reward)
 

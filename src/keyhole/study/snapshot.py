@@ -24,7 +24,7 @@ def make_snapshot(state: State) -> bytes:
         "rounds": state.rounds,
         "told": state.feedback_count,
         "arms": state.arms.names,
-        "live": state.arms.live.tolist(),
+        "live": state.arms.numbers_in_use.tolist(),
         "round": state.round and state.round.to_json(),
         "facts": state.policy_state.sizes,
         "digest": state.policy_state.digest,

@@ -346,7 +346,7 @@ class State(LogState):
         # would not give its decision among these arms, and need not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
-        sources = self.arms.positions[arms.live]
+        sources = self.arms.positions[arms.numbers_in_use]
         reduced_state = self.policy_state.with_arms(len(sources), sources, np.arange(len(sources)))
         rows = self._rows_to_impute(decisions, now, imputes_all=True)
         decision = reduced_state.decide(self.rounds + 1, context, rows, imputes_all=True)
@@ -500,7 +500,7 @@ class State(LogState):
         if self._batch:
             self.learn_batch()
         if self._policy_arms is None:
-            self._policy_arms = self.arms.live
+            self._policy_arms = self.arms.numbers_in_use
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
@@ -509,7 +509,7 @@ class State(LogState):
             return
         targets = self.arms.positions[self._policy_arms]
         (sources,) = np.nonzero(targets >= 0)
-        arms = len(self.arms.live)
+        arms = len(self.arms.numbers_in_use)
         self.policy_state = self.policy_state.with_arms(arms, sources, targets[sources])
         self._policy_arms = None
 
@@ -565,4 +565,5 @@ class State(LogState):
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""
         self.learn_batch()
-        return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
+        numbers = self.arms.numbers_in_use.tolist()
+        return self.vocabulary.format_report(self.policy_state.recommend(), numbers)

@@ -71,7 +71,7 @@ def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[
     texts = {
         "setting": counts.policy.setting.name,
         "policy": repr(counts.policy),
-        "arms": f"{len(counts.arms.live):,}",
+        "arms": f"{len(counts.arms.numbers_in_use):,}",
         "decisions": f"{len(counts.asked):,}",
         "told": f"{counts.feedback_count:,}",
         "pending decisions": pending,
