@@ -370,7 +370,7 @@ class GroupCommit(CachedState):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
-        """Run a request together with all others that wait."""
+        """Run a request: an exclusive one alone, any other with the others that wait."""
         group = self._group = _Group()
         try:
             if request.is_exclusive:
@@ -383,8 +383,8 @@ class GroupCommit(CachedState):
             group.error = error
         self._deliver_results()
         if self._state is not None and self._state.seq - self._snapshot_seq >= _SNAPSHOT_EVERY:
-            # An empty group with an error: if the snapshot is interrupted, `_deliver_results`
-            # discards the state, which `make_snapshot` may have left half changed.
+            # This group is empty and has an error. So if the snapshot is interrupted,
+            # `_deliver_results` discards the state, which may have been left half changed.
             self._group = _Group()
             self.save_snapshot()
             self._group = None
@@ -510,7 +510,7 @@ class GroupCommit(CachedState):
         self._state = None
 
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, of all if None; return the number of events with any."""
+        """Erase the metadata of decisions (None: of all); return how many events had metadata."""
         return self._run_alone(self._erase_metadata, decisions)
 
     def _erase_metadata(self, decisions: Sequence[str] | None) -> int:
