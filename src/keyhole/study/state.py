@@ -206,7 +206,7 @@ class PolicyState:
         return self._hand_over_to(new_state)
 
     def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
-        """Complete a state whose arrays are filled: its search trees, and this random stream."""
+        """Rebuild the search trees of a state with filled arrays; give it this random stream."""
         # Search trees do not follow arrays that are written from outside, so they are rebuilt.
         memory = new_state._memory[new_state._plan[1] :]
         new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
@@ -259,7 +259,8 @@ class State(LogState):
     learns : bool
         Whether the policy learns.
     round : StudyRound or None
-        The unfinished round; None in settings that do not learn by round.
+        The unfinished round. None in settings that do not learn by round, and if the policy does
+        not learn.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ class State(LogState):
         # Kernels cannot be told to leave out an arm. But the kernels of a policy that has
         # `off_policy` only count (`update`) and read the counts (`select`), so they decide as well
         # on a state that has only the other arms. To ask the policy until it decides on another arm
-        # would not give its decision among these arms, and need not end.
+        # would not give its decision among these arms, and might not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
         sources = self.arms.positions[arms.numbers_in_use]
@@ -504,7 +505,7 @@ class State(LogState):
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
-        """Give the policy the arms in use, in one step for all that came and went."""
+        """Give the policy the arms in use, in one step for all arms that were added or retired."""
         if self._policy_arms is None:
             return
         targets = self.arms.positions[self._policy_arms]
@@ -550,7 +551,7 @@ class State(LogState):
         """Return the arrays of a policy that can stop; for other policies, an empty mapping."""
         if not self.definition.policy.verdicts:
             return {}
-        # An error leaves a batch that is learnt in part. The state then stays dirty, so that nobody
+        # After an error the batch may be learnt in part. The state then stays dirty, so that nobody
         # uses it.
         was_dirty, self.is_dirty = self.is_dirty, True
         self.learn_batch()
