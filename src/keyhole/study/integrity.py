@@ -130,7 +130,7 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
     whole_count = event_count = 0
     try:
         study_number, definition = store.find(name)
-        event_count = store.last_seq(study_number)
+        event_count = store.highest_seq(study_number)
         snapshot = store.snapshot(study_number)
         rows, read_error = _read_intact_rows(store, study_number)
         last_correction = max((row.seq for row in rows if row.kind == events.CORRECTED), default=0)

@@ -185,7 +185,7 @@ class DecisionRowCodec:
         return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
     def with_positions(self, row: bytes) -> bytes | None:
-        """Return a row with arms' positions in place of numbers; None if an arm of it is retired."""
+        """Return a row with positions in place of arms' numbers; None if one of them is retired."""
         # As long as no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row

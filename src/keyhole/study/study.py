@@ -91,7 +91,7 @@ class Study:
             raise
         self._writer = GroupCommit(store, study_number, definition, clock, policies)
         # The replica's connection refuses another study, as when the file was replaced meanwhile.
-        self._replica = ReadOnlyReplica(store.connect_again, study_number, definition, policies)
+        self._replica = ReadOnlyReplica(store.connect_another, study_number, definition, policies)
 
     @classmethod
     def create(

@@ -21,13 +21,13 @@ WHY_REPLACED = (
     "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
     "study again"
 )
-# Bytes of a log of two thousand pages, which some five hundred commits write.
-_MIN_LOG_SIZE: Final = 2000 * 4120
+# A smaller log needs no checkpoint. Some five hundred commits write these two thousand pages.
+_MIN_LOG_SIZE: Final = 2000 * 4120  # bytes
 _MAX_COMMITS: Final = 500  # between two checkpoints, if the log has at least `_MIN_LOG_SIZE`
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
-# After the record: the number of commits since the last checkpoint, by all processes, and the size
-# of the log in bytes at that checkpoint.
+# After the record, the `-queue` holds the number of commits since the last checkpoint, by all
+# processes, and the size of the log in bytes at that checkpoint.
 _LOG_FORMAT: Final = Struct("<QQ")
 
 WHY_MIXED: Final = (
@@ -58,7 +58,7 @@ def explain_hard_links(path: Path) -> str:
         return ""
     return (
         f"storage must be a file with one name, got {path}, which has {link_count} (hard links): "
-        "commits would not be seen by another name; remove the other names, or copy the file"
+        "commits would not be seen under another name; remove the other names, or copy the file"
     )
 
 
@@ -92,7 +92,7 @@ class FileRecord(NamedTuple):
     changed_at: int  # nanoseconds
     size: int  # bytes
     log_inode: int  # 0 if there is no log
-    accepted_at: int  # nanoseconds, when a process had checked the content and accepted it
+    accepted_at: int  # nanoseconds; when a process checked the content and accepted it
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -119,8 +119,9 @@ class FileRecord(NamedTuple):
 class FileWatch:
     """The identity and `stat` of a database file, as a connection last saw them.
 
-    If the log is removed, or its file replaced, SQLite goes on with the old log, and all that it
-    then writes is lost. To compare file, `-wal` and `-shm` costs three `stat`, 4 µs in all.
+    If the file or its log is removed or replaced, SQLite goes on with the old one, and all that it
+    then writes is lost. To compare file, `-wal` and `-shm` takes three calls of `stat`, 4 µs in
+    all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,10 +134,10 @@ class FileWatch:
         self._last_stamp: tuple[int, int] | None = None
         self._accepted_stamp: tuple[int, int] | None = None
         self.is_recorded = False  # whether this connection has written a record
-        self._accepted_at = 0  # as in the last record with which the file was compared
+        self._accepted_at = 0  # of the last record that agreed with the file or was written
 
-    def check(self, *, has_logs: bool) -> bool:
-        """Refuse a file or log that was replaced; return whether the file is as last accepted."""
+    def compare(self, *, has_logs: bool) -> bool:
+        """Return whether the file is as last accepted; refuse a file or log that was replaced."""
         status = os.stat(self._name)
         if self.identity != (status.st_dev, status.st_ino):
             raise FinalStoreError(WHY_REPLACED)
@@ -211,8 +212,8 @@ class FileWatch:
         status = try_stat(self._log_names[0])
         return status and status.st_size
 
-    def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
-        """Return whether a checkpoint is due, given the size of the log; called once a commit."""
+    def count_commit(self, log_size: int, queue: int) -> bool:
+        """Count a commit if the log is large; return whether a checkpoint is due."""
         if log_size < _MIN_LOG_SIZE:
             return False
         # After a checkpoint SQLite overwrites the log from its beginning and never truncates it, so
@@ -229,14 +230,14 @@ class FileWatch:
         return is_checkpoint_due
 
     def is_replaced(self) -> bool:
-        """Return whether the name belongs to another file by now, or the log to another file."""
+        """Return whether the name now belongs to another file, or the log is another one."""
         status = try_stat(self._name)
         if status is None:
             return False
         if self.identity != (status.st_dev, status.st_ino):
             return True
         logs = self._log_identities()
-        # The last connection to close removes the log by its name, which another log may have now.
+        # The last connection to close removes the log by its name, which may now be another log's.
         has_own_logs = self._logs is None or logs == self._logs
         return not has_own_logs and (logs[0] is not None or not self.is_unchanged())
 

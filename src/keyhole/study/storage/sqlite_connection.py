@@ -161,8 +161,8 @@ def connect(path: Path, uri_query: str) -> Connection:
             )
         if uri_query != READ_FILE_ALONE and _is_empty_with_log(path):
             raise OSError(
-                "the file is empty, and the -wal beside it is not: while a copy is being put "
-                "there, try again; else put a whole copy there, and remove -wal and -shm"
+                "the file is empty, and the -wal beside it is not: if a copy is being put in its "
+                "place, try again; otherwise put a whole copy there, and remove -wal and -shm"
             )
     if uri_query == CREATE and not path.exists():
         # SQLite itself would make a file that no group may write to, whatever the umask.
@@ -233,9 +233,10 @@ def flush_log(db: sqlite3.Connection) -> None:
 
 
 def checkpoint(db: sqlite3.Connection) -> int | None:
-    """Write the log into the file; return the size of the file then, None if it is not known.
+    """Write the log into the file; return the size that the file then has.
 
-    Readers may keep part of the log from being written; the next checkpoint writes it.
+    Readers may keep part of the log from being written, which the next checkpoint writes. The size
+    is then not known, and the result None.
     """
     with suppress(sqlite3.Error):
         is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
@@ -266,7 +267,7 @@ def file_stamp(path: Path) -> tuple[int, int, int, bool]:
 
 
 def can_read_immutable(path: Path) -> bool:
-    """Return whether a file without a log can be read, but it or its folder cannot be written."""
+    """Return whether a file has no log and can be read, but it or its folder cannot be written."""
     is_writable = has_access(path, os.W_OK) and has_access(path.parent, os.W_OK)
     return has_access(path, os.R_OK) and not is_writable and not Path(f"{path}-wal").exists()
 
@@ -413,7 +414,7 @@ def close_without_checkpoint(db: Connection) -> None:
 
 
 def leak_connection(db: Connection) -> None:
-    """Leave a connection open for ever, since closing it would write to a file or remove a log."""
+    """Leave a connection open for ever: to close it would write to a file or remove a log."""
     if db.is_abandoned:
         return
     with suppress(sqlite3.Error):  # release its lock
