@@ -279,7 +279,7 @@ class GroupCommit(CachedState):
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
         # advisory lock (`Store.begin`), FORK_LOCK. A thread that has FORK_LOCK must not wait for
-        # anything that another thread may hold while that one waits for FORK_LOCK.
+        # anything that another thread may hold while it waits for FORK_LOCK.
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
@@ -359,9 +359,9 @@ class GroupCommit(CachedState):
         """Withdraw requests, wherever their thread was interrupted, and wake the next leader."""
         for request in requests:
             request.is_cancelled = True
-        # This runs twice, in nested `finally`: an interrupt in the first cancellation leads to the
-        # second, which finishes what is left. The leadership is given up last, since nobody else
-        # may lead while the group is unfinished.
+        # This runs twice, in nested `finally`: if the first cancellation is interrupted, the second
+        # finishes what is left. The leadership is given up last, since nobody else may lead while
+        # the group is unfinished.
         if requests and self._leader.get(None) is requests[0]:
             self._deliver_results()
             FORK_LOCK.release(self)

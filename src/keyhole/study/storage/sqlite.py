@@ -278,7 +278,7 @@ class Sqlite(store.Store):
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the connection, unless the interpreter is ending."""
         # When the interpreter ends, FORK_LOCK and other modules may be gone, and a generator would
-        # crash Python 3.14. The connection of `sqlite3` closes itself then.
+        # crash Python 3.14. The connection of `sqlite3` then closes itself.
         if is_finalizing():
             return
         # Attributes may be missing if `__init__` failed.
@@ -300,9 +300,8 @@ class Sqlite(store.Store):
 
     def _begin_in_turn(self) -> Connection:
         """Take the writers' lock, begin a transaction, and return the connection."""
-        # The writers' lock comes first, since to wait for it may take long. A fork waits for the
-        # end of all operations that have FORK_LOCK, and must not wait so long. `_release_locks`
-        # releases both.
+        # The writers' lock is taken first, since to wait for it may take long. A fork waits for all
+        # operations that have FORK_LOCK, and must not wait so long. `_release_locks` releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
         return self._begin_immediate()

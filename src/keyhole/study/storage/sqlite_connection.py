@@ -37,7 +37,8 @@ APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header
 _READ_ONLY: Final = "mode=ro"
 CREATE: Final = "mode=rwc"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
-# Errors that reading a damaged file raises. SQLite's message may quote bytes that are no UTF-8.
+# The errors that a damaged file raises when it is read. SQLite's message may quote bytes that are
+# not UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path in `_MOUNTS`, as an octal number
@@ -60,7 +61,7 @@ _DAMAGE_MESSAGES: Final = ("no such table", "no such column", "Could not decode 
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _inherited_files: set[tuple[int, int]] = set()  # the parent had connections to them at a fork
-_abandoned_files: dict[tuple[int, int], str] = {}  # why files are refused, by their identity
+_abandoned_files: dict[tuple[int, int], str] = {}  # reasons why files are refused, by identity
 
 
 def has_access(path: Path, mode: int) -> bool:
@@ -100,8 +101,8 @@ def _is_mounted(path: Path) -> bool:
 def open_queue(path: Path) -> int:
     """Open the file at which writers queue, with the permissions of the database."""
     # SQLite gives `-wal` and `-shm` the permissions of the database, too. Otherwise the first
-    # writer, perhaps root, would lock out all others who may write to the database. A file of a
-    # user who can only read would lock them out for good, so it is not made.
+    # writer, perhaps root, would lock out all others who may write to the database. A queue made by
+    # a user who can only read would lock them out for good, so it is not made.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -190,8 +191,8 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     OSError
         If the last writer has just removed the log, or if the log is one that a reader has made.
     """
-    # Where there is no log SQLite makes one, also for a reader. A writer could not write to a
-    # reader's log, so it is not used, and the reader removes it.
+    # If there is no log, SQLite makes one, also for a reader. A writer could not write to a log made
+    # by a reader, so it is not used, and the reader removes it.
     log = Path(f"{db.path}-wal")
     status_before = try_stat(log)
     try:
@@ -382,9 +383,9 @@ def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
 
     `is_as_before` says that the main file itself is unchanged: the log is then written into it.
     """
-    # Connections are left open. To close the last one would write the log into what may be another
-    # database by now. A new connection would share memory with the old ones, since SQLite keeps one
-    # `-shm` mapping for each file.
+    # Connections are left open: to close the last one would write the log into a file that may be
+    # another database by now. The file is refused, since a new connection would share memory with
+    # the old ones: SQLite keeps one `-shm` mapping for each file.
     file = file_identity(path)
     for db in list(_connections):
         if db.path != path or db.is_abandoned:
