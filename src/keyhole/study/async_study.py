@@ -22,8 +22,8 @@ def _make_async_method(
 ) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
     """Return a method of `AsyncStudy` for a method of `Study` that submits a call.
 
-    The method of `Study` gets the `AsyncStudy` as its `self`. It so submits its call to the
-    `_writer` of `AsyncStudy`, whose `submit` returns a coroutine, and this is awaited here.
+    The method of `Study` is called with the `AsyncStudy` as its `self`. So its call goes to the
+    `_writer` of `AsyncStudy`, whose `submit` returns a coroutine.
     """
 
     @wraps(method)

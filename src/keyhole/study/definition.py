@@ -250,7 +250,7 @@ class Definition:
             if written[name] != setting[name]:
                 raise ValueError(
                     f"the study is of the setting {validate.short_repr(written['name'])}, version "
-                    f"{validate.short_repr(written['version'])}, and here is {title}, version "
+                    f"{validate.short_repr(written['version'])}, but this is {title}, version "
                     f"{setting['version']}: use the package that wrote it"
                 )
         # Where the order does not matter, both lists are sorted: an export names each value.

@@ -46,7 +46,7 @@ Clock = Callable[[], float]
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 Call = tuple[Callable[..., object], tuple[object, ...]]
-"""An operation, and its arguments after the transaction."""
+"""An operation, and the arguments that it takes after the transaction."""
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)

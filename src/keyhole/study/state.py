@@ -196,7 +196,8 @@ class PolicyState:
     def with_facts(self, facts: Values) -> "PolicyState":
         """Return a state with these facts and the array lengths that follow from them.
 
-        Each array keeps its first values. If no fact differs, this state itself is returned.
+        Each array begins with the values of the old one. If no fact differs, this state itself is
+        returned.
         """
         if all(self.facts[name] == value for name, value in facts.items()):
             return self

@@ -611,7 +611,7 @@ class Study:
         self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
-        """Retire an arm for good; its pending decisions may still be told."""
+        """Retire an arm for good; its pending decisions can still be told."""
         return self._writer.submit(operations.retire_arm, name)
 
     def change_policy(self, /, policy: Policy, **facts: object) -> None:

@@ -191,8 +191,8 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     OSError
         If the last writer has just removed the log, or if the log is one that a reader has made.
     """
-    # If there is no log, SQLite makes one, also for a reader. A writer could not write to a log made
-    # by a reader, so it is not used, and the reader removes it.
+    # If there is no log, SQLite makes one, also for a reader. A writer could not write to a log of
+    # a reader, so it is not used, and the reader removes it.
     log = Path(f"{db.path}-wal")
     status_before = try_stat(log)
     try:
