@@ -1,8 +1,8 @@
 """A shared-exclusive lock: database operations share it, and a fork of the process excludes them.
 
 SQLite keeps a table of its locks in the process. A fork inherits the table but not the locks, so a
-child of a process with an open connection would write without locks. So no connection is open across
-a fork: the fork closes all connections, and both sides connect again at their next use.
+child of a process with an open connection would write without locks. Therefore a fork closes the
+connections to files that are not in use, and both sides connect again at their next use.
 
 The lock also covers other locks that a child would inherit locked: those of modules being imported,
 of pyarrow, which imports pandas at its first use, and of the compiler.
