@@ -42,9 +42,9 @@ class TimeoutRule:
     Attributes
     ----------
     timeout : float or None
-        Seconds after which it expires.
+        Seconds after which a decision expires.
     timeout_decisions : int or None
-        Number of later decisions after which it expires.
+        Number of later decisions after which a decision expires.
     on_timeout : {"forget", "ask_again", "no_reward"}
         "forget": the policy learns nothing from the decision, though its round stays counted; late
         feedback counts. "ask_again": the decision is handed out once more. "no_reward": its reward

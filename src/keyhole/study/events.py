@@ -241,7 +241,7 @@ def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
         decision_words = state.vocabulary.format_decision(*values)
     (round_number,) = ROUND.unpack_from(event.body)
     if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
-        raise ValueError(f"a count must be a whole number, got {round_number}")
+        raise ValueError(f"round must be a whole number, got {round_number}")
     exclusion = {"excluded": excluded} if excluded else {}
     return {"round": int(round_number), **decision_words, **exclusion, "stream": stream}
 
@@ -337,7 +337,7 @@ def _body_words(event_words: Words) -> Words:
 class EventKind(NamedTuple):
     """A kind of event: its name, its functions, and whether it may have an idempotency key.
 
-    `LogState.apply` has the effects of all kinds.
+    What an event of each kind changes is in `LogState.apply`.
     """
 
     name: str
@@ -460,7 +460,7 @@ class ValueChecker:
 
 
 def format_metadata(metadata: object) -> str:
-    """Return metadata of a decision as JSON; refuse what is no JSON object of at most a kilobyte.
+    """Return metadata as JSON; refuse all but a JSON object of at most `MAX_METADATA_BYTES`.
 
     Examples
     --------

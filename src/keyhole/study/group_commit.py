@@ -6,7 +6,7 @@
    all studies of the file, and applies the events that other processes have committed to the state
    in memory (`CachedState`). At the first call, and after an error or a change of policy, it first
    makes that state, from a snapshot or from the whole log.
-4. Run: the leader runs the operations of all that wait. Each operation checks its arguments (by the
+4. Run: the leader runs all operations that wait. Each operation checks its arguments (by the
    setting's `StudyVocabulary`), and appends events (`Transaction`), which change the state
    (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
    latest before its next decision (`State.learn_batch`).
@@ -468,8 +468,8 @@ class GroupCommit(CachedState):
     def save_snapshot(self) -> None:
         """Write a snapshot of the state if it has new events; a failure only costs time later.
 
-        If the policy fails at its feedback, the state is discarded, and the next caller gets the
-        error.
+        If the policy fails at feedback that it has yet to learn, the state is discarded, and the
+        next caller gets the error.
         """
         state = self._state
         if state is None or state.seq <= self._snapshot_seq or state.is_dirty:

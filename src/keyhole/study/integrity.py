@@ -27,7 +27,7 @@ class StudyCheck:
     Attributes
     ----------
     name : str
-        The study.
+        The name of the study.
     events : int
         The number of events that the study has had, missing and damaged ones included.
     whole : int
@@ -268,7 +268,7 @@ def copy_intact_events(
     storage : str or Path
         The damaged database.
     name : str
-        The study.
+        The name of the study.
     event : int
         The last event to copy, at most the last intact one.
     out : str or Path

@@ -112,7 +112,7 @@ class DecisionRowCodec:
     setting : Setting
         The fields of context and decision.
     sizes : dict of str to int
-        The lengths that their shapes refer to.
+        The lengths to which the shapes of the fields refer, by name.
     arms : Arms
         The arms of the study.
     arm_fields : tuple of str
@@ -243,7 +243,7 @@ class LogState:
     awaiting_feedback : dict of str to None
         All other pending decisions.
     rounds_when_asked_again : dict of str to int
-        How many decisions there were when a decision was handed out again, by its id.
+        How many decisions there were when a decision was handed out again, by the id of the latter.
     rounds, feedback_count : int
         The number of decisions, and the number of decisions whose feedback was learnt: because it
         was told, in time or late, or because it was assumed when the decision expired.

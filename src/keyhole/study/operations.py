@@ -120,7 +120,7 @@ class DecisionRecord:
 def new_id(now: float) -> str:
     """Return a new id of a decision: short, ordered by time, and impossible to guess.
 
-    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
+    It is a ULID: 48 bits of time in milliseconds, then 80 random bits, in Crockford's base 32.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def ask(
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> Decision:
-    """Return a new decision, the one of an idempotency key, or one that is to be asked again.
+    """Return the decision of a used idempotency key, one to ask again, or a new one.
 
     The decision is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
     """
@@ -425,8 +425,8 @@ def tell(
     """Record the feedback of a decision."""
     state = transaction.state
     id = _id_of_decision(decision)
-    # A reward counts only within the timeout. An ask expires overdue decisions, but nobody may have
-    # asked since this decision became overdue, and then its reward would count.
+    # A reward counts only within the timeout. An ask expires overdue decisions, but perhaps nobody
+    # has asked since this one became overdue. Its reward would then count.
     if state.assumes_no_reward:
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None

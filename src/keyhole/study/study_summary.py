@@ -262,7 +262,7 @@ def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and how sure it is."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
-    # Verdicts have a guarantee, and the chance has none: it is shown where there are no verdicts.
+    # Verdicts have a guarantee, and the chance has none: it is shown only if there are no verdicts.
     name = "settled" if "settled" in texts else "chance to be best"
     if name in texts:
         note += f" {capitalize(name)}: {texts[name]}."

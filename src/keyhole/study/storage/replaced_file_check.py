@@ -1,8 +1,8 @@
 """The check by `stat` whether the database file of an open connection, or its log, was replaced.
 
 In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
-within the commit of a process that holds the writers' lock. In the `-queue` beside the file that
-process records what `stat` says of it. If another process finds something else, the file was
+within the commit of a process that holds the writers' lock. This process then records what `stat`
+says of the file, in the `-queue` beside it. If another process finds something else, the file was
 replaced, a process was killed during a checkpoint, or another program has made a checkpoint.
 """
 
@@ -160,7 +160,7 @@ class FileWatch:
         self._last_stamp = stamp
         return stamp == self._accepted_stamp
 
-    def _read_record(self) -> FileRecord:
+    def _make_record(self) -> FileRecord:
         """Return a record of the file as it is now."""
         status = os.stat(self._name)
         _, log = self._log_identities()[0] or (0, 0)
@@ -179,7 +179,7 @@ class FileWatch:
             accepted.
         """
         old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
-        record = self._read_record()
+        record = self._make_record()
         last_record = FileRecord.read(self._path)
         is_recorded = last_record is not None and last_record.has_same_file(record)
         if last_record is not None and is_recorded:
@@ -194,7 +194,7 @@ class FileWatch:
         """Record the file after a checkpoint; the caller holds the writers' lock."""
         if is_rewritten:
             self._accepted_at = time.time_ns()
-        self._write_record(self._read_record(), queue)
+        self._write_record(self._make_record(), queue)
 
     def _write_record(self, record: FileRecord, queue: int | None) -> None:
         if queue is not None:
@@ -217,8 +217,8 @@ class FileWatch:
         if log_size < _MIN_LOG_SIZE:
             return False
         # After a checkpoint SQLite overwrites the log from its beginning and never truncates it, so
-        # its size is the largest that it has had. A checkpoint is due if it grew, or after many
-        # commits.
+        # its size is the largest that it has had. A checkpoint is due if the log has grown, or after
+        # many commits.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         growth: int = log_size - last_size
@@ -252,7 +252,7 @@ class FileWatch:
         if not os.path.exists(self._name):
             return True  # the log belongs to the file that was moved away
         last_record = FileRecord.read(self._path)
-        is_as_left = last_record is None or last_record.has_same_file(self._read_record())
+        is_as_left = last_record is None or last_record.has_same_file(self._make_record())
         return is_as_left or not self.log_size()
 
     def explain_misfit(self, find_damage: Callable[[Path], str]) -> str:
@@ -264,7 +264,7 @@ class FileWatch:
         last_record = FileRecord.read(self._path)
         if last_record is None or self.fits_log():
             return ""
-        record = self._read_record()
+        record = self._make_record()
         if last_record.inode != record.inode and last_record.log_inode == record.log_inode:
             return WHY_MIXED
         damage = find_damage(self._path)

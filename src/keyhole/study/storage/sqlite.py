@@ -55,8 +55,8 @@ def has_flock() -> bool:
 class Sqlite(store.Store):
     """A store in an SQLite file.
 
-    With `flush`, a commit returns once it is on the disk; without, once the operating system has
-    it. A store with a `sibling` connects to the file of the sibling, which must still be there.
+    With `flush`, a commit returns once it is on the disk; without `flush`, once the operating system
+    has it. A store with a `sibling` connects to the sibling's file, which must still be there.
     """
 
     dialect = schema.DIALECTS["sqlite"]
@@ -100,7 +100,7 @@ class Sqlite(store.Store):
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> store.Row | None:
-        """Return the event of an idempotency key; None only if the index is intact there."""
+        """Return the event of an idempotency key; None only if the index is intact at this key."""
         event = super().find_by_key(study, key)
         if event is None:
             self._check_index("key", study, key)

@@ -71,7 +71,7 @@ def has_access(path: Path, mode: int) -> bool:
 
 
 def check_location(path: Path) -> None:
-    """Refuse a file that has a second path, since its users there would have another `-wal`.
+    """Refuse a file that has a second path, since users of that path would have another `-wal`.
 
     Raises
     ------

@@ -60,11 +60,11 @@ class Row(NamedTuple):
     Attributes
     ----------
     seq
-        Its number in the study's log.
+        The event's number in the study's log.
     kind
         The kind of event, as numbered in `keyhole.study.events`.
     decision
-        The id of its decision.
+        The id of the decision that the event is about; None if it is about none.
     key
         The client's idempotency key, unique within a study.
     at
