@@ -58,12 +58,12 @@ def test_arms_have_numbers_for_good_and_positions_by_use():
 
 
 @pytest.mark.parametrize(
-    ("live", "message"),
-    [([0, 0], "live must have each arm once"), ([0, 2], r"an arm of live must .*, got 2")],
+    ("in_use", "message"),
+    [([0, 0], "an arm must be in use once only"), ([0, 2], r"an arm in use must .*, got 2")],
 )
-def test_arms_that_cannot_be_are_refused(live, message):
+def test_arms_that_cannot_be_are_refused(in_use, message):
     with pytest.raises(ValueError, match=message):
-        Arms(["z"]).restore(["a", "b"], live)
+        Arms(["z"]).restore(["a", "b"], in_use)
 
 
 def test_a_name_that_is_none_is_refused_in_a_line(tmp_path):

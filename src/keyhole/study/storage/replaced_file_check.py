@@ -217,8 +217,8 @@ class FileWatch:
         if log_size < _MIN_LOG_SIZE:
             return False
         # After a checkpoint SQLite overwrites the log from its beginning and never truncates it, so
-        # its size is the largest that it has had. A checkpoint is due if the log has grown, or after
-        # many commits.
+        # its size is the largest that it has had. A checkpoint is due if the log has grown or many
+        # commits were made.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         growth: int = log_size - last_size

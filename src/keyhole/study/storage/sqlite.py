@@ -55,7 +55,7 @@ def has_flock() -> bool:
 class Sqlite(store.Store):
     """A store in an SQLite file.
 
-    With `flush`, a commit returns once it is on the disk; without `flush`, once the operating system
+    With `flush`, a commit returns once it is on the disk, and otherwise once the operating system
     has it. A store with a `sibling` connects to the sibling's file, which must still be there.
     """
 
