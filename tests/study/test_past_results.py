@@ -129,8 +129,8 @@ COSTS = {"cost": Power(slope=0.01), "penalty": Power(slope=0.01)}
     ("policy", "facts", "words"),
     [
         (ImprovedUCB(), {"horizon": 100}, r"ImprovedUCB\(.*\) learns from its own decisions alone"),
-        (RCUCB(alpha=0.1), {"limits": [1, 10], **COSTS}, "in the setting 'resource' a decision or its"),
-        (CSBDT(), {"resource": 1.0}, "in the setting 'semibandit' a decision or its"),
+        (RCUCB(alpha=0.1), {"limits": [1, 10], **COSTS}, "'resource' a decision or its"),
+        (CSBDT(), {"resource": 1.0}, "'semibandit' a decision or its"),
     ],
 )
 def test_what_results_of_others_cannot_teach_is_refused(tmp_path, past, policy, facts, words):
