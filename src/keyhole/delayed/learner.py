@@ -365,7 +365,7 @@ class Learner(CoreLearner):
         pulls = self._ledger["pulls"]
         told = self._ledger["told"]
         if pulls.sum() != self.rounds_told or (told < 0).any() or (told > pulls).any():
-            raise ValueError("its ledger must have one pull a round, and at most one reward a pull")
+            raise ValueError("its ledger must have one pull a round and no more rewards than pulls")
         rewards = int(told.sum())
         if not 0 <= cast(Any, self.policy).buffered_rewards(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")
