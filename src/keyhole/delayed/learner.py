@@ -233,8 +233,8 @@ class Learner(CoreLearner):
             self._pass_rounds_without_feedback(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            # The step of this learner is kept. Once its machine code exists, it is replaced in the
-            # learner that it was made for, which is this one and not the copy.
+            # The step of this learner is kept. Once machine code exists, the step is replaced in
+            # the learner for which it was made, which is this one and not the copy.
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
@@ -337,7 +337,7 @@ class Learner(CoreLearner):
         while memory < needed:
             memory *= 2
         # Compiled code reads arrays of fixed lengths. So this makes a learner with longer arrays,
-        # copies all words (of the kernel's plan) and arrays into it, and takes its attributes over.
+        # copies all words (of the kernel's plan) and arrays into it, and takes over its attributes.
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
         larger._allocate(policy, self.facts | {"memory": memory}, self._step)

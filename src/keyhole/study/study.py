@@ -316,19 +316,17 @@ class Study:
             An idempotency key of at most 500 characters. Every call with this key gets the same
             decision, so that a client that has lost an answer can ask again.
         exclude : iterable of str, optional
-            Arms that the decision must not be about, such as the pictures that this
-            labeller has had: the policy decides as if they had just been retired, and keeps its
-            state. The policy must be one that can learn from decisions of others
-            (`keyhole.policy.Policy.off_policy`), and its decisions must not be about all arms at
-            once. If all other arms are settled, this raises a `StudyDoneError`, though the study
-            may not be done.
+            Arms that the decision must not be about, such as the pictures that this labeller has
+            had. The policy decides as if they had just been retired, and keeps its state. It must
+            be one that can learn from decisions of others (`keyhole.policy.Policy.off_policy`), and
+            its decisions must not be about all arms at once. If all other arms are settled, this
+            raises a `StudyDoneError`, even if the excluded arms are not settled.
         metadata : mapping, optional
             A JSON object of at most 1,000 bytes, such as ``{"who": "ann"}``. It is kept beside the
             log, not in it: `history` shows it, and `erase_metadata` erases it. The policy never
             sees it.
         **context
-            The context of the setting, such as ``threshold`` where an arm is asked for at a
-            threshold.
+            The context of the setting, such as ``threshold`` if each ask is for a threshold.
 
         Examples
         --------

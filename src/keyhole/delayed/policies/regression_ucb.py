@@ -12,14 +12,14 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 
 _DELAYS_A_BATCH: Final = 2.0  # a batch is at least this many expected delays long
 _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
-# For each of these powers k, 2**k times the expected delay is one of the delays compared.
+# The delays that are compared: the expected delay times 2 to each of these powers.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
 # If the delay of the largest bound exceeds the expected delay, the next batch is longer by the same
 # factor. But this does not make it longer than this share of all rounds so far.
 _ROUNDS_A_BATCH: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
-_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score exceeds the best by at most this
+_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score is at most this much above the best
 _LEAST_BATCHES: Final = 8.0  # first batches are short enough for this many of each arm
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
@@ -156,7 +156,7 @@ class RegressionUCB(Policy):
             s.delay[0] = np.argmin(s.scores[:compared])
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if first batches take more than a quarter of the rounds, or nothing."""
+        """Return a warning if first batches take more than a quarter of the rounds, else ""."""
         rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
         horizon = facts.get("horizon", math.inf)
         if self.horizon or rounds <= _LONG_SHARE * horizon:
@@ -220,7 +220,7 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
-    """Update the regressions and the score of delay k by the sum of a batch of arm `pulled`."""
+    """Learn from the sum of a batch of the arm `pulled`, for the delay of index k."""
     # Mean and variance of the other arms' contribution. The share of the pulled arm is large and is
     # kept apart, so that the other arms' shares lose no digits.
     mean = variance = 0.0

@@ -114,7 +114,7 @@ class ForkLock:
             return is_new
 
     def _can_begin(self, thread: int) -> bool:
-        """Return whether no fork keeps a thread from beginning an operation now."""
+        """Return whether a thread may begin an operation now, as far as forks are concerned."""
         # A thread that is within an operation may begin another one; otherwise a waiting fork and
         # this thread would wait for each other. But no thread may begin one if the fork of another
         # thread no longer waits, and closes connections.
