@@ -84,7 +84,7 @@ class Round(StudyRound):
         return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return the greatest length that the arrays of rewards can have, since memory doubles."""
+        """Return the greatest length that doubling the memory can give the arrays of rewards."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + feedback_count)}
 
     def to_json(self) -> list[Any]:

@@ -63,7 +63,7 @@ class DecisionCounts(LogState):
     rounds_by_event, pending_by_event : array of int
         How many decisions there were after each event, and how many of them were pending.
     delays : array of float
-        Seconds from each decision to its feedback, if it was told before the decision expired.
+        Seconds from each decision to its feedback, if it was told while the decision was pending.
     last_events : deque of pairs
         The last events, each with the row of its decision if this was pending, else with no bytes.
     expiry_count : int
