@@ -279,7 +279,7 @@ class GroupCommit(CachedState):
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
         # advisory lock (`Store.begin`), FORK_LOCK. A thread that has FORK_LOCK must not wait for
-        # anything that another thread may hold while it waits for FORK_LOCK.
+        # anything that another thread may hold while waiting for FORK_LOCK.
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
