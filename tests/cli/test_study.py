@@ -401,7 +401,7 @@ def test_sums(done, path, tmp_path):
     assert done("tell-sum", path, "sums", "0.5", "--rounds", "2") == ""
     done("ask", path, "sums")
     done("tell-sum", path, "sums", "1")
-    words = "There are no means of arms: 2 sums, 1.5 in all, told of 3 rounds."
+    words = "Arms have no means, since only sums were told: 2 sums, 1.5 in all, for 3 rounds."
     assert words in done("show", path, "sums").splitlines()
     assert json.loads(done("show", path, "sums", "--json"))["intervals"] == words
     with Study.open(path, "sums") as study:

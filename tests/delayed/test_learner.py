@@ -98,7 +98,7 @@ def test_a_sum_above_the_bound_of_delays_is_accepted_with_a_warning():
     for _ in range(99):
         learner.tell(0.0)
         learner.ask()
-    with pytest.warns(UserWarning, match="delays of at most 40 rounds allow, as ODAAFB"):
+    with pytest.warns(UserWarning, match="delays of at most 40 rounds allow, which ODAAFB"):
         learner.tell(45.0)
     assert learner.state["totals"].tolist() == [45.0, 0.0]
 
@@ -200,7 +200,7 @@ def test_the_text_of_a_learner():
 @pytest.mark.parametrize(
     ("group", "name", "value", "message"),
     [
-        ("ledger", "pulls", 7, "its ledger must have a pull a round"),
+        ("ledger", "pulls", 7, "its ledger must have one pull a round"),
         ("ledger", "told", 2, "no more rewards than pulls"),
         ("ledger", "told", -1, "no more rewards than pulls"),
         ("state", "held", 2, "no more than the 1 rewards that it was told"),
@@ -268,7 +268,7 @@ def test_more_rounds_than_the_policy_keeps_the_arm_are_refused():
     learner = long_phases()
     learner.ask()
     before = repr(learner)
-    with pytest.raises(ValueError, match=r"rounds must be at most \d+, when ODAAF.* another arm"):
+    with pytest.raises(ValueError, match=r"at most \d+, after which ODAAF.* another arm"):
         learner.tell(45, rounds=9_000)
     assert repr(learner) == before
     with pytest.raises(ValueError, match=r"arrived must lie in \[0, 10\], got 45"):

@@ -42,7 +42,7 @@ def fingerprint(state):
         "rounds": state.rounds,
         "told": state.feedback_count,
         "arms": state.arms.names,
-        "live": state.arms.live.tolist(),
+        "live": state.arms.numbers_in_use.tolist(),
         "open": list(state.pending.items()),
         "returned": list(state.to_ask_again),
         "renewed": dict(state.rounds_when_asked_again),

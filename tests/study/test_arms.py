@@ -48,21 +48,22 @@ def test_arms_have_numbers_for_good_and_positions_by_use():
     assert arms.has_retired_arms
     assert arms.names == ["a", "b", "c", "d"]
     assert arms.names_in_use == ("a", "c", "d")
-    assert arms.live.tolist() == [0, 2, 3]
+    assert arms.numbers_in_use.tolist() == [0, 2, 3]
     assert arms.positions.tolist() == [0, -1, 1, 2]
-    assert [arms.is_live(number) for number in range(4)] == [True, False, True, True]
+    assert [arms.is_in_use(number) for number in range(4)] == [True, False, True, True]
     other = Arms(["z"])
-    other.restore(arms.names, arms.live.tolist())
-    assert (other.names, other.live.tolist()) == (arms.names, arms.live.tolist())
+    other.restore(arms.names, arms.numbers_in_use.tolist())
+    assert other.names == arms.names
+    assert other.numbers_in_use.tolist() == arms.numbers_in_use.tolist()
 
 
 @pytest.mark.parametrize(
-    ("live", "message"),
-    [([0, 0], "live must have each arm once"), ([0, 2], r"an arm of live must .*, got 2")],
+    ("in_use", "message"),
+    [([0, 0], "an arm must be in use once only"), ([0, 2], r"an arm in use must .*, got 2")],
 )
-def test_arms_that_cannot_be_are_refused(live, message):
+def test_arms_that_cannot_be_are_refused(in_use, message):
     with pytest.raises(ValueError, match=message):
-        Arms(["z"]).restore(["a", "b"], live)
+        Arms(["z"]).restore(["a", "b"], in_use)
 
 
 def test_a_name_that_is_none_is_refused_in_a_line(tmp_path):

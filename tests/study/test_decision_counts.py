@@ -8,7 +8,7 @@ from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arm_means import arm_means
-from keyhole.study.study_summary import arm_table
+from keyhole.study.study_summary import arm_table_cells
 
 mpl.use("agg")
 
@@ -33,7 +33,7 @@ def counted(study):
 
 @pytest.mark.interpreted
 def test_counts_follow_the_log(study):
-    assert arm_table(counted(study), 9)[1] == [["a", "0", "0"], ["b", "0", "0"]]
+    assert arm_table_cells(counted(study), 9)[1] == [["a", "0", "0"], ["b", "0", "0"]]
     first = study.ask()
     for reward in (10, 4):
         study.tell(study.ask(), reward)
@@ -52,7 +52,7 @@ def test_counts_follow_the_log(study):
     assert not counted(study).pending
     study.tell(late, 8)
     assert counted(study) is counts
-    assert arm_table(counts, 9)[0] == ["arm", "decisions", "told", "mean reward"]
+    assert arm_table_cells(counts, 9)[0] == ["arm", "decisions", "told", "mean reward"]
     means = [by_word["reward"] for by_word in arm_means(counts).values() if by_word]
     assert sum(mean.told * mean.mean for mean in means) == pytest.approx(28)
     study.change_policy(UCB1())

@@ -76,7 +76,7 @@ def test_a_definition_has_the_fields_of_rows(path):
             swap,
             r"feedback must have the fields reward \(float64\), consumption .*, got consumption",
         ),
-        (lambda words: words["setting"].update(version=2), "version 2, and here is .* version 1"),
+        (lambda words: words["setting"].update(version=2), "version 2, but this is .* version 1"),
         (lambda words: words["setting"].update(name="other"), "of the setting 'other', version 1"),
         (lambda words: words["setting"]["fields"]["notes"].clear(), "notes must .*, got none"),
         (

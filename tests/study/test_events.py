@@ -129,7 +129,7 @@ EVENTS = {
     ),
     "late at no time": (event(TOLD_LATE, "settled", late(at=math.nan)), "its time must be"),
     "late reward": (event(TOLD_LATE, "settled", late(reward=2.0)), "reward must "),
-    "kept": (event(TOLD_TOO_LATE, "settled", late()), "late feedback must be of the other kind"),
+    "kept": (event(TOLD_TOO_LATE, "settled", late()), "late feedback of this kind needs another"),
     "a sum": (event(SUM_TOLD, None, struct.pack("<dd", 1.0, 1.0)), "is for anonymous feedback"),
     "an arm twice": (event(ARM_ADDED, None, b"a"), "arm must be new, but 'a' is an arm"),
     "an arm of no letters": (event(ARM_ADDED, None, b"\xff\xfe"), "utf-8"),

@@ -261,7 +261,7 @@ def test_an_export_that_was_cut_off_is_refused(tmp_path):
         study.export(tmp_path / "whole.jsonl")
     lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "cut.jsonl").write_text("".join(lines[:6]))
-    with pytest.raises(ValueError, match="it had 8 events, and has 5"):
+    with pytest.raises(ValueError, match="it must have 8 events, as line 1 says, got 5"):
         Study.restore(tmp_path / "other.db", tmp_path / "cut.jsonl")
 
 

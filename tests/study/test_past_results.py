@@ -128,9 +128,9 @@ COSTS = {"cost": Power(slope=0.01), "penalty": Power(slope=0.01)}
 @pytest.mark.parametrize(
     ("policy", "facts", "words"),
     [
-        (ImprovedUCB(), {"horizon": 100}, r"ImprovedUCB\(.*\) learns from its own alone"),
-        (RCUCB(alpha=0.1), {"limits": [1, 10], **COSTS}, "in the setting 'resource' more belongs"),
-        (CSBDT(), {"resource": 1.0}, "in the setting 'semibandit' more belongs"),
+        (ImprovedUCB(), {"horizon": 100}, r"ImprovedUCB\(.*\) learns from its own decisions alone"),
+        (RCUCB(alpha=0.1), {"limits": [1, 10], **COSTS}, "'resource' a decision or its"),
+        (CSBDT(), {"resource": 1.0}, "'semibandit' a decision or its"),
     ],
 )
 def test_what_results_of_others_cannot_teach_is_refused(tmp_path, past, policy, facts, words):
@@ -326,7 +326,7 @@ def test_a_study_without_a_timeout_needs_a_window_and_leaves_young_rows_out(make
         ({"on_timeout": "forget"}, {}, "'forget' it learns nothing from later visitors"),
         ({"on_timeout": "ask_again"}, {}, "conversions need a study with on_timeout='no_reward'"),
         ({}, {"within": 8 * DAY}, "within must be the study's timeout, 604800 seconds, .* 691200"),
-        ({"timeout": 20 * DAY}, {}, "window of a decision must be over, 20 days; got times from"),
+        ({"timeout": 20 * DAY}, {}, "window of 20 days is over: the times in the file are from"),
         ({}, {"key": "arm"}, "arm, converted_at, shown_at and key must differ, got 'arm' twice"),
         ({}, {"date_format": None}, "line 2: shown must be a date .*'15.01.2026'; give the form"),
         ({}, {"converted_at": None}, "shown_at needs converted_at"),

@@ -124,7 +124,7 @@ def test_a_snapshot_of_a_longer_log_is_not_used(path):
 
 def forged(body, change):
     """Return a snapshot in which something is changed, with the checksum that it then has."""
-    definition, words, rows, policy_state = snapshot_module._split_parts(body[32:])
+    definition, words, rows, policy_state = snapshot_module._split_sections(body[32:])
     said = json.loads(words)
     parts = change(said) or {}
     parts = {

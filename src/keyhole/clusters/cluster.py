@@ -41,8 +41,8 @@ class Cluster(Executor):
     executor : concurrent.futures.Executor
         Runs the tasks.
     capacity : int, optional
-        How many tasks it runs at a time; by default the number of workers of an executor of the
-        standard library, and for any other the number of this machine's processors.
+        How many tasks the executor runs at a time. By default the number of its workers if it is
+        one of the standard library, and for any other the number of this machine's processors.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Cluster(Executor):
 
 
 def dead_workers_error(count: int) -> RuntimeError:
-    """Return the error of a task at which one worker after the other died."""
+    """Return the error of a task that was repeated, and at which each worker died."""
     return RuntimeError(
         f"{count} workers died at the same task: each may have run out of memory; see what they "
         "have logged"
@@ -137,7 +137,7 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, even if it is cancelled or its client is gone, so that
+    Dask cannot end a task that has begun, even if it is cancelled or its client is gone. Therefore
     the task itself must ask. Ray ends such a task.
     """
     try:
@@ -165,7 +165,7 @@ def check_cluster_address(
 ) -> None:
     """Refuse an invalid address, and a number of `threads` for a cluster that is running.
 
-    Errors call the argument `threads` by its name in the caller, `name`.
+    `name` is the name that errors give to the argument `threads`.
     """
     if threads is not None:
         check_integer(name, threads, _ALLOWED_WORKERS)

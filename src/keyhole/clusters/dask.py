@@ -137,14 +137,14 @@ class Dask(Cluster):
         self.capacity()
 
     def capacity(self) -> int:
-        """Return how many threads all workers have, or had half a second ago."""
+        """Return how many threads all workers have, or had at most half a second ago."""
         if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without the timeout, `sync` would wait for ever if the scheduler is gone.
                 count_threads = self._client.scheduler.ncores
                 thread_counts = self._client.sync(count_threads, callback_timeout=_TIMEOUT)
                 self._capacity = sum(thread_counts.values())
-            except Exception as error:  # any error means that there was no answer
+            except Exception as error:  # any error means that the scheduler did not answer
                 raise self.lost_error(CancelledError()) from error
             self._count_time = monotonic()
         return self._capacity

@@ -95,7 +95,7 @@ def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _explain_error(error: BaseException) -> BaseException:
-    """Return the error that a task raised; in place of Ray's own error, one that says the cause."""
+    """Return the error that a task raised; in place of an error of Ray's, one with the cause."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
         return _explain_error(error.cause)
     if not isinstance(error, RayError):

@@ -2,8 +2,8 @@
 
 An *arm* is one of the options; to *pull* it is to choose it for one round.
 
-An example are adverts whose conversions come days later. With anonymous feedback only the sum of
-the rewards that arrive in a round is seen; with named feedback each reward and its arm.
+For example, an advert is shown, and its conversion comes days later. With anonymous feedback only
+the sum of the rewards that arrive in a round is seen; with named feedback each reward and its arm.
 """
 
 from keyhole.delayed.delay_distributions import (

@@ -1,8 +1,8 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
-The theorems have orders of growth alone, and their formulas, which could not be read in the text at
-hand, are reproduced from memory. The constants here are those of the phase lengths, and in
-`regret_bound` also those of the proof. The lower bound is that of the stochastic bandit: see
+The theorems give orders of growth only. The formulas of the paper could not be read in our copy of
+it, and are quoted from memory. The constants here follow from the phase lengths, and those of
+`regret_bound` also from a proof (see there). The lower bound is that of the stochastic bandit: see
 `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1]; `horizon` is
 T, the number of rounds, at least 1; `policy` is an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases`
 with the true parameters of the delays. Sections, equations, theorems and lemmas are those of
@@ -23,12 +23,14 @@ from keyhole.validate import Range, check_integer, check_vector
 def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray:
     r"""Return a bound on the pulls of each arm outside bridges if no estimate fails.
 
-    An estimate fails if it is off by more than half the tolerance of its phase. The lemmas bound
-    the chance of this in phase m by a constant over :math:`T 4^{-m}`. If no estimate fails, an arm
-    with the gap :math:`\Delta_j` is given up by the end of phase :math:`m_j = \min\{ m : 2^{-m} <
-    \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls: see `PhasePolicy.phase_lengths`. The result, of
-    shape (arms,), is at most the horizon, and equal to it for the best arms. From section 4, Lemmas
-    4.1 and 4.2, and the sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
+    A *bridge* is a series of pulls between two phases, and rewards that arrive in it are ignored:
+    see `PhasePolicy`. An estimate fails if it is off by more than half the tolerance of its phase.
+    The lemmas bound the chance of this in phase m by a constant over :math:`T 4^{-m}`. If no
+    estimate fails, an arm with the gap :math:`\Delta_j` is given up by the end of phase
+    :math:`m_j = \min\{ m : 2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls: see
+    `PhasePolicy.phase_lengths`. The result, of shape (arms,), is at most the horizon, and equal to
+    it for the best arms. From section 4, Lemmas 4.1 and 4.2, and the sketch of proof of Theorem
+    4.1; phase lengths from appendices B to E.
 
     Examples
     --------
@@ -50,7 +52,7 @@ def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) 
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, n_{m_j}
 
-    For ODAAF and NaivePhases, which have no bridges, it is the whole regret.
+    For ODAAF and NaivePhases, which have no bridges, this bounds the whole regret.
 
     Examples
     --------
@@ -62,15 +64,15 @@ def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) 
 
 
 def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
-    r"""Return a bound on the chance that an estimate of a phase is off by over half its tolerance.
+    r"""Return a bound on the chance that an estimate of a phase fails: see `pulls_bound`.
 
     .. math:: \min\Big\{ 1, \, \frac{c}{T \tilde\Delta_m^2} \Big\}, \qquad
         \tilde\Delta_m = 2^{-m}
 
     `phase` is m, at least 1. The constant c is 3 for ODAAF, 12 for ODAAF-B and 2 for NaivePhases.
-    For ODAAF-V, whose lemma could not be read, it is taken as 12. The first two are those of Lemmas
-    4.1 and 4.2, from memory; that of NaivePhases follows from Hoeffding's inequality (Appendix B,
-    Lemma 4).
+    For ODAAF-V, whose lemma could not be read, it is taken as 12. The constants of ODAAF and
+    ODAAF-B are those of Lemmas 4.1 and 4.2, from memory; that of NaivePhases follows from
+    Hoeffding's inequality (Appendix B, Lemma 4).
 
     Examples
     --------
@@ -90,18 +92,20 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
         + \frac{96 \, c}{\Delta_j}
 
     The first term is `regret_outside_bridges`. The term with b is the regret in bridges; b is 1 for
-    policies with bridges and 0 for others. The last term is for estimates that fail, with the c of
-    `failure_bound`, in two ways. Either an arm is kept since its estimate or the best arm's fails
-    in phase :math:`m_j`. This costs at most :math:`2 c \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c
-    / \Delta_j`. Or the best arm is given up in a phase :math:`m \le m_j`, after which each round
-    costs at most :math:`4 \tilde\Delta_m`. Over all these phases this costs at most :math:`\sum_{m
-    \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
+    policies with bridges and 0 for others. The last term is for estimates that fail; c is that of
+    `failure_bound`. A failure can cost regret in two ways. First, an arm is kept if its estimate or
+    the best arm's fails in phase :math:`m_j`. This costs at most :math:`2 c \Delta_j /
+    \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`. Second, the best arm may be given up in a phase
+    :math:`m \le m_j`, after which each round costs at most :math:`4 \tilde\Delta_m`. Over all these
+    phases this costs at most :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c /
+    \Delta_j`.
 
     References
     ----------
     Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), Theorems 4.1 to 4.3, and Theorem 5 of
-    Appendix B, which have orders of growth only. The constants follow from the phase lengths and
-    from the proof of Theorem 3.1 of Auer and Ortner (2010), "UCB revisited", as section 4 says.
+    Appendix B, which give orders of growth only. The constants follow from the phase lengths and
+    from the proof of Theorem 3.1 of Auer and Ortner (2010), "UCB revisited", which section 4
+    follows.
 
     Examples
     --------
@@ -129,8 +133,9 @@ def _failure_constant(policy: PhasePolicy) -> float:
 
 
 def _last_phase(gap: float) -> int:
-    """Return the phase by which an arm of this gap is given up if no estimate fails; at least 2."""
-    # The first m with 2^-m < gap / 2. The inequality is strict, since at equality the arm may stay.
+    """Return the phase by whose end an arm of this gap is given up if no estimate fails."""
+    # The first m with 2^-m < gap / 2, at least 2. At equality the arm may stay, so the inequality
+    # is strict.
     return math.floor(1.0 - math.log2(gap)) + 1
 
 

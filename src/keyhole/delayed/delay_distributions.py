@@ -42,7 +42,7 @@ def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_one_of_two(rng: Stream, numbers: FloatArray) -> float:
-    """Return the second number with a probability that is the third number, else the first."""
+    """Return `numbers[1]` with the probability `numbers[2]`, and else `numbers[0]`."""
     return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
 
@@ -66,7 +66,7 @@ class Constant(Delay):
     Parameters
     ----------
     rounds : int
-        At least 0.
+        The delay, at least 0.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Geometric(Delay):
         self._check_parameter("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
         # The integer part of an exponential variate of mean `scale` is geometric, with P(delay >=
-        # 1) = exp(-1 / scale). This must be mean / (1 + mean), the chance of a failure. With a
+        # 1) = exp(-1 / scale). This must be mean / (1 + mean), the probability of a failure. With a
         # scale of 0 every draw is 0.
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
         self._set(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
@@ -298,9 +298,9 @@ class Pairs(Distribution):
     Parameters
     ----------
     rewards : sequence of float, shape (pairs,)
-        In [0, 1].
+        The rewards, in [0, 1].
     delays : sequence of int, shape (pairs,)
-        In rounds, at least 0.
+        The delay of each reward in rounds, at least 0.
     """
 
     draw = staticmethod(draw_recorded_pair)

@@ -62,7 +62,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
         PULLS,
         Metric(
             "estimate_errors",
-            "error of the estimate, of what its phase allows",
+            "error of the estimate, divided by what its phase allows",
             per_arm=True,
             detail=True,
         ),
@@ -85,14 +85,14 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
         """The common state, and the sum that arrives in each future round."""
 
         due = float_array("horizon")
-        """For each round the sum that arrives at its end, of the pulls so far."""
+        """For each round the sum of the rewards of the pulls so far that arrive at its end."""
 
     def respond(
         e, s: State, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         draw: Kernel,
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return the sum of what arrives."""
-        reward, delay = record_pull(e, s, rng, arm, draw)
+        reward, delay = draw_pull(e, s, rng, arm, draw)
         # Compared as floats: a delay may be too large to convert to an integer.
         if delay <= e.horizon - t:
             s.due[t - 1 + int(delay)] += reward
@@ -141,7 +141,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         sources: IntArray, rewards: FloatArray, draw: Kernel,
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return all that arrives."""
-        reward, delay = record_pull(e, s, rng, arm, draw)
+        reward, delay = draw_pull(e, s, rng, arm, draw)
         # The reward is stored before this round's list is read, since with a delay of 0 it arrives
         # in the round of its pull.
         if delay <= e.horizon - t:
@@ -169,10 +169,10 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         s.seen[0] += arrived
 
 
-def record_pull(
+def draw_pull(
     e: AnonymousEnvironment, s: _CommonState, rng: Stream, arm: int, draw: Kernel
 ) -> tuple[float, float]:
-    """Return the reward and delay of the arm's next pull, and update pulls, regret and rewards."""
+    """Draw reward and delay of the arm's next pull; update pulls, regret and rewards."""
     seek_pull(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
     # Regret and reward count from the pull on, whether or not the reward arrives by the horizon.
@@ -192,8 +192,7 @@ def make_environment(
     base : Environment class
         `AnonymousEnvironment` or `NamedEnvironment`.
     sampler : CombinedSampler
-        The distributions of rewards. Without a `draw_delay` they are distributions of pairs of a
-        reward and its delay.
+        The distributions of rewards; without `draw_delay` those of pairs of a reward and its delay.
     draw_delay : kernel, optional
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """

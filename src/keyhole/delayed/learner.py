@@ -48,7 +48,7 @@ class Round(StudyRound):
         """Check that the sums so far are at most 1, the largest reward, for each round."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
-        # Without rewards that are still to come there is no slack: only 0 is accepted.
+        # If no reward can still come, there is no slack: only 0 is accepted.
         slack = ROUNDING * rounds if largest > 0.0 else 0.0
         check_number("total", values["total"] * span, Range(ge=0, le=(largest + slack) * span))
 
@@ -84,7 +84,7 @@ class Round(StudyRound):
         return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return the greatest length of the arrays of rewards, whose memory is doubled."""
+        """Return the greatest length that doubling the memory can give the arrays of rewards."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + feedback_count)}
 
     def to_json(self) -> list[Any]:
@@ -109,13 +109,13 @@ class StudyVocabulary(CoreVocabulary):
     def check_study(self) -> None:
         """Check that the scale begins at 0 if feedback is anonymous.
 
-        A sum does not say of how many rewards it is, so that the smallest reward of a scale cannot
-        be subtracted for each of them.
+        A sum does not say how many rewards it has, so the smallest reward of a scale cannot be
+        subtracted for each reward.
         """
         if self.scale.low and not self.facts["named"]:
             raise ValueError(
-                "scale must begin at 0 where feedback is anonymous, since a sum does not say of "
-                f"how many rewards it is; got {tuple(self.scale)}"
+                "scale must begin at 0 where feedback is anonymous, since a sum does not say how "
+                f"many rewards it has; got {tuple(self.scale)}"
             )
 
     @property
@@ -233,8 +233,8 @@ class Learner(CoreLearner):
             self._pass_rounds_without_feedback(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            # The step of this learner is kept. Once its machine code exists, it is replaced in the
-            # learner that it was made for, which is this one and not the copy.
+            # The step of this learner is kept. Once machine code exists, the step is replaced in
+            # the learner for which it was made, which is this one and not the copy.
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
@@ -252,8 +252,8 @@ class Learner(CoreLearner):
             self._tell_round(nothing)
             if self.ask() != arm:
                 raise ValueError(
-                    f"rounds must be at most {told_rounds}, when {self.policy} asks for another "
-                    f"arm; got {rounds}"
+                    f"rounds must be at most {told_rounds}, after which {self.policy} asks for "
+                    f"another arm; got {rounds}"
                 )
 
     def _tell_round(self, arrived: Any) -> None:
@@ -289,11 +289,12 @@ class Learner(CoreLearner):
 
     def _warn_above_bound(self, rewards: float) -> None:
         longest = cast(Any, self.policy).longest_delay()
-        # In one round at most the rewards of its own pull and of the `longest` pulls before arrive.
+        # In one round arrive at most the reward of its own pull and those of the `longest` pulls
+        # before it.
         if rewards > longest + 1:
             warnings.warn(
-                f"more has arrived in one round than delays of at most {longest} rounds allow, as "
-                f"{self.policy} has them: the wait until feedback is told is part of the delay",
+                f"more has arrived in one round than delays of at most {longest} rounds allow, "
+                f"which {self.policy} assumes: the wait until rewards are told is part of delays",
                 stacklevel=5,
             )
 
@@ -336,7 +337,7 @@ class Learner(CoreLearner):
         while memory < needed:
             memory *= 2
         # Compiled code reads arrays of fixed lengths. So this makes a learner with longer arrays,
-        # copies all words (of the kernel's plan) and arrays into it, and takes its attributes over.
+        # copies all words (of the kernel's plan) and arrays into it, and takes over its attributes.
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
         larger._allocate(policy, self.facts | {"memory": memory}, self._step)
@@ -364,7 +365,7 @@ class Learner(CoreLearner):
         pulls = self._ledger["pulls"]
         told = self._ledger["told"]
         if pulls.sum() != self.rounds_told or (told < 0).any() or (told > pulls).any():
-            raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
+            raise ValueError("its ledger must have one pull a round and no more rewards than pulls")
         rewards = int(told.sum())
         if not 0 <= cast(Any, self.policy).buffered_rewards(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")

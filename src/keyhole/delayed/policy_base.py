@@ -123,7 +123,7 @@ class PhasePolicy(Policy, abstract=True):
     phase, and rewards that arrive meanwhile are ignored. If only one arm remains, it is pulled to
     the end.
 
-    Only the sum of the rewards that arrive is used; with named feedback, names are ignored.
+    Only the sum of the rewards that arrive is used; with named feedback, their arms are ignored.
 
     A subclass writes the kernel ``length(p, phase, tolerance)`` that returns :math:`n_m`, not yet
     rounded up, and the kernel ``has_bridge(p)`` if there is a bridge.
@@ -304,9 +304,9 @@ def find_best_active_arm(totals: FloatArray, active: IntArray) -> int:
 
 
 def phase_log_term(horizon: int, tolerance: float) -> float:
-    """Return L = ln(T tolerance^2), T being the horizon, or 1 if L is smaller.
+    """Return L = ln(T tolerance^2) with T the horizon, but at least 1.
 
-    The formulas of the phase lengths have no meaning where L is 0 or less.
+    The formulas of the phase lengths have no meaning if L is 0 or less.
     """
     return max(1.0, math.log(horizon * tolerance * tolerance))
 

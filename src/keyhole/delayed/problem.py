@@ -44,8 +44,8 @@ class Problem(RewardProblem):
     - ``cumulative_reward``, the sum of all rewards, whether or not they arrive by the horizon;
     - ``observations``, the number of sums that arrived, one for each round, or with named feedback
       the number of rewards that arrived;
-    - for each arm ``pulls`` and ``estimate_errors``. This is the error of the arm's estimate in the
-      last phase that it completed, divided by the error that the lemmas of
+    - for each arm ``pulls`` and ``estimate_errors``. The latter is the error of the arm's estimate
+      at the end of the last phase that it completed, divided by the error that the lemmas of
       `keyhole.delayed.bounds` allow: half the phase's tolerance.
 
     Parameters
@@ -187,7 +187,7 @@ class Problem(RewardProblem):
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
-        # Recorded pairs belong to their arms. Delays are replaced by a short constant one then.
+        # Recorded pairs belong to their arms. So a short constant delay is used in their place.
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 

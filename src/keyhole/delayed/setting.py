@@ -36,7 +36,7 @@ SETTING: Final = Setting(
         "phase": Field("int64"),
         "eliminated": Field("int64", ("arms",)),
         "estimates": Field("float64", ("arms",)),
-        # The last phase in which all pulls of the arm are over, or 0.
+        # The last phase at whose end the arm was judged, or 0.
         "judged": Field("int64", ("arms",)),
     },
     allowed=arm_exists,

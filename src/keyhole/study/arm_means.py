@@ -63,19 +63,19 @@ class DecisionCounts(LogState):
     rounds_by_event, pending_by_event : array of int
         How many decisions there were after each event, and how many of them were pending.
     delays : array of float
-        Seconds between each decision and its feedback, where it was told.
+        Seconds from each decision to its feedback, if it was told while the decision was pending.
     last_events : deque of pairs
-        The last events, each with the row of its decision.
+        The last events, each with the row of its decision if this was pending, else with no bytes.
     expiry_count : int
         How many times a decision expired.
     asked : array of int
-        The arm's number of each decision, in order; -1 where a decision is not about one arm.
+        The number of each decision's arm, in order; -1 if a decision is not about one arm.
     asked_counts : Counter of int
-        The number of decisions, by the arm's number.
+        How many decisions each arm has had, by the arm's number.
     numbers : dict of str to dict of int to ToldNumbers
-        The values in feedback that counts in means, by field, such as "reward", and by the arm's
-        number. With ``on_timeout="no_reward"`` only feedback of decisions before the oldest pending
-        one counts, in the order of the decisions.
+        The values in feedback that counts in means, by field, such as "reward", and then by the
+        arm's number. With ``on_timeout="no_reward"`` only feedback of decisions before the oldest
+        pending one counts, in the order of the decisions.
     told_counts, assumed_counts : Counter of int
         How many times feedback counts in means, and how often it was assumed at a timeout, by the
         arm's number.
@@ -84,9 +84,10 @@ class DecisionCounts(LogState):
         success is told before a failure is assumed. So the feedback told so far is a fair sample
         only of the decisions before the oldest pending decision.
     flag_names : set of str
-        The names in feedback that are True or left out, such as "exceeded".
+        The names of flags in feedback, such as "exceeded". A flag that is not True is left out.
     told_sums : dict of str to float
-        How many sums were told ("sums"), their total and their rounds; empty if none was.
+        How many sums were told, as "sums", and the totals of their numbers, such as "rounds"; empty
+        if no sum was told.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ class DecisionCounts(LogState):
         return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Count the feedback of a decision, or keep it until all decisions before it are told."""
+        """Count feedback; with "no_reward", once all decisions before have their feedback, too."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
         fields = self.vocabulary.format_feedback(*self.decisions.values(row), values)
@@ -202,8 +203,9 @@ class DecisionCounts(LogState):
     def field_with_intervals(self) -> str:
         """The field whose means have intervals: "reward", or "" where no interval is known to hold.
 
-        If decisions expired for good without feedback, intervals would be wrong. The feedback that
-        was told is then no fair sample of all feedback, for instance where only successes are told.
+        If decisions expired for good without feedback, intervals would be wrong: the feedback that
+        was told may then be no fair sample of all feedback, for instance if only successes are
+        told.
         """
         is_fair = self.policy.setting.fixed_means and self.unlearnt_count == 0
         return "reward" if is_fair else ""
@@ -220,8 +222,8 @@ class ArmMean:
     mean : float
         Their mean, in the units of the study.
     interval : tuple of float or None
-        Ends that contain the arm's mean at all times at once, with 95 % confidence; None where no
-        such interval is known.
+        The ends of an interval that contains the arm's mean at all times at once, with 95 %
+        confidence; None if no such interval is known.
     assumed : int
         The number of values that nobody told. They were assumed when the decision expired
         (``on_timeout="no_reward"``).
@@ -240,7 +242,7 @@ class ArmMean:
 
 
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
-    """Return for each arm the mean of each number that was told of it, by its name."""
+    """Return the mean of each number in the feedback of each arm, by arm and by field."""
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
@@ -249,8 +251,8 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
             # which it is True.
             is_flag = name in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(numbers.values):
-                # Assumed feedback may lack a field. Its values are counted only if all feedback
-                # has the field.
+                # Assumed feedback may lack the field. How many of the values were assumed is known
+                # only if all feedback has the field.
                 is_in_all_feedback = count == counts.told_counts[arm]
                 assumed_count = counts.assumed_counts[arm] if is_in_all_feedback else 0
                 mean = make_mean(counts, name, count, numbers.total, assumed_count)
@@ -266,7 +268,7 @@ def make_mean(
     scale = counts.vocabulary.scale
     if name != counts.field_with_intervals:
         return ArmMean(told, mean, None, assumed)
-    # Conversion to [0, 1] rounds, so that a mean at an end of the scale could come to lie outside.
+    # Conversion to [0, 1] rounds, and could put a mean at an end of the scale outside of [0, 1].
     unit_total = min(max(told * scale.to_unit(mean), 0.0), float(told))
     return ArmMean(told, mean, mean_interval(float(told), unit_total, scale), assumed)
 
@@ -279,7 +281,7 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
     arms = counts.told_counts.keys() | {arm for arm, _, _ in counts.early_feedback.values()}
     if counts.told_sums or NO_ARM in arms:
         return []
-    return [counts.arms.names[arm] for arm in counts.arms.live if arm not in arms]
+    return [counts.arms.names[arm] for arm in counts.arms.numbers_in_use if arm not in arms]
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
@@ -287,11 +289,11 @@ def explain_intervals(counts: DecisionCounts) -> str:
 
     While decisions are pending, a mean of the feedback told so far is wrong if good outcomes are
     told sooner than bad outcomes. With ``on_timeout="no_reward"`` they are, since a failure is
-    assumed only when its decision expires. Then no interval of all feedback would hold, and a
-    warning would not mend it. So means and intervals leave out the feedback of decisions after the
-    oldest pending decision; in the order of the decisions, a confidence sequence holds wherever one
-    stops. In other studies it is unknown whether bad outcomes come later, and the text says that
-    means are wrong if they do.
+    assumed only when its decision expires. An interval from all feedback told so far would then
+    not hold, with or without a warning. So means and intervals leave out the feedback of decisions
+    after the oldest pending decision; in the order of the decisions, a confidence sequence holds
+    wherever one stops. In other studies it is unknown whether bad outcomes come later, and the text
+    says that means are wrong if they do.
     """
     return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
 
@@ -299,13 +301,12 @@ def explain_intervals(counts: DecisionCounts) -> str:
 def _explain_intervals(counts: DecisionCounts) -> str:
     if sums := counts.told_sums:
         amount = f"{count_text(sums['sums'], 'sum')}, {sums['total']:.6g} in all"
-        return (
-            f"There are no means of arms: {amount}, told of {count_text(sums['rounds'], 'round')}."
-        )
+        rounds = count_text(sums["rounds"], "round")
+        return f"Arms have no means, since only sums were told: {amount}, for {rounds}."
     if counts.early_feedback and not counts.numbers:
         return ""
     if not counts.numbers:
-        return "There are no means: no number was told of a single arm."
+        return "There are no means: no feedback has a number that belongs to one arm."
     if counts.field_with_intervals:
         target = "mean reward within the timeout" if counts.assumed_counts.total() else "mean"
         return f"[low, high] holds the arm's {target} at all times at once, with 95 % confidence."
@@ -320,14 +321,14 @@ def _explain_pending(counts: DecisionCounts) -> str:
     """Return how pending decisions affect means; "" if they are few and have no timeout."""
     if counts.early_feedback:
         count = count_text(len(counts.early_feedback), "decision")
-        text = f"Means leave out the feedback of {count} until all before are told or expire"
+        text = f"Means leave out the feedback of {count} until all before them are told or expire"
         return f"{text}: successes are told first."
     rule = counts.definition.rule
     matters = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
     if not (counts.pending and counts.told_counts and matters) or counts.assumes_no_reward:
         return ""
     pending = count_text(len(counts.pending), "decision")
-    return f"With {pending} pending, means are wrong if bad outcomes are told later than good."
+    return f"With {pending} pending, means are wrong if bad outcomes are told later than good ones."
 
 
 def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, JsonObject]]:

@@ -19,7 +19,7 @@ def pack_numbers(numbers: Sequence[int]) -> bytes:
 
 
 def unpack_numbers(data: bytes) -> list[int]:
-    """Return the numbers that `pack_numbers` packed, in order."""
+    """Return the numbers that `pack_numbers` packed, in ascending order."""
     bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
     return np.flatnonzero(bits).tolist()
 
@@ -28,8 +28,8 @@ class Arms:
     """All arms that a study ever had, in the order in which they were added.
 
     An arm has a permanent *number*, which the log uses, and while it is in use a *position* in the
-    policy's arrays. Adding and retiring take constant time; `live` and `positions` are computed
-    when they are next read.
+    policy's arrays. Adding and retiring take constant time: `numbers_in_use` and `positions` are
+    computed when they are first read after a change.
 
     Parameters
     ----------
@@ -41,28 +41,28 @@ class Arms:
     names : list of str
         The names by number, also of retired arms.
     has_retired_arms : bool
-        Whether positions differ from numbers, since an arm was retired.
+        Whether an arm was retired. Only then may positions differ from numbers.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names: list[str] = []
         self.restore(names)
 
-    def restore(self, names: Iterable[str], live: Iterable[int] | None = None) -> None:
-        """Replace all arms; those with the numbers `live` are in use, by default all."""
+    def restore(self, names: Iterable[str], in_use: Iterable[int] | None = None) -> None:
+        """Replace all arms; `in_use` are the numbers of those in use, by default of all."""
         # Changed in place, since the study's vocabulary has this list.
         self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
-        numbers = list(range(len(self.names)) if live is None else live)
+        numbers = list(range(len(self.names)) if in_use is None else in_use)
         allowed = Range(ge=0, lt=len(self.names))
-        self._in_use = {check_integer("an arm of live", n, allowed): None for n in numbers}
+        self._in_use = {check_integer("an arm in use", n, allowed): None for n in numbers}
         if len(self._in_use) < len(numbers):
-            raise ValueError("live must have each arm once")
+            raise ValueError("an arm must be in use once only")
         self._clear_caches()
 
     def _clear_caches(self) -> None:
         self.has_retired_arms = len(self._in_use) < len(self.names)
-        self._live: IntArray | None = None
+        self._numbers_in_use: IntArray | None = None
         self._positions: IntArray | None = None
 
     def add(self, name: str) -> None:
@@ -100,14 +100,15 @@ class Arms:
         if len(self._in_use) == 1:
             raise ValueError(f"{name!r} is the last arm, and cannot be retired")
 
-    def is_live(self, number: int) -> bool:
+    def is_in_use(self, number: int) -> bool:
         """Return whether an arm is in use."""
         return number in self._in_use
 
-    def check_excluded(self, field: str, names: Iterable[object]) -> list[int]:
-        """Return the numbers of the arms in use that are to be left out of a decision.
+    def find_excluded(self, field: str, names: Iterable[object]) -> list[int]:
+        """Return the numbers of the arms in use among `names`; refuse a name that is no arm.
 
-        `names` may have retired arms, which no decision is about anyway. They are not returned.
+        The arms are to be left out of a decision. `names` may have retired arms, which no decision
+        is about anyway.
         """
         for name in names:
             if not isinstance(name, str) or name not in self._numbers:
@@ -115,7 +116,7 @@ class Arms:
         return sorted(self._in_use.keys() & {self._numbers[str(name)] for name in names})
 
     def without(self, numbers: Iterable[int]) -> "Arms":
-        """Return the arms with fewer in use; the names are shared."""
+        """Return these arms with some of them not in use, given by number; names are shared."""
         arms = copy(self)
         arms._in_use = dict.fromkeys(self._in_use)
         for number in numbers:
@@ -129,16 +130,16 @@ class Arms:
         return tuple(self.names[number] for number in self._in_use)
 
     @property
-    def live(self) -> IntArray:
+    def numbers_in_use(self) -> IntArray:
         """The numbers of the arms in use, by position."""
-        if self._live is None:
-            self._live = np.fromiter(self._in_use, np.int64, len(self._in_use))
-        return self._live
+        if self._numbers_in_use is None:
+            self._numbers_in_use = np.fromiter(self._in_use, np.int64, len(self._in_use))
+        return self._numbers_in_use
 
     @property
     def positions(self) -> IntArray:
         """The positions of all arms, by number; -1 for retired arms."""
         if self._positions is None:
             self._positions = np.full(len(self.names), -1)
-            self._positions[self.live] = np.arange(len(self.live))
+            self._positions[self.numbers_in_use] = np.arange(len(self._in_use))
         return self._positions

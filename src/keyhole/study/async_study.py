@@ -22,7 +22,8 @@ def _make_async_method(
 ) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
     """Return a method of `AsyncStudy` for a method of `Study` that submits a call.
 
-    The method finds the `_writer` of `AsyncStudy`, whose `submit` returns what is awaited.
+    The method of `Study` is called with the `AsyncStudy` as its `self`. So its call goes to the
+    `_writer` of `AsyncStudy`, whose `submit` returns a coroutine.
     """
 
     @wraps(method)
@@ -69,7 +70,7 @@ class AsyncStudy:
     """
 
     study: Study
-    """The study, for what is not awaited."""
+    """The study itself, for calls without ``await``."""
 
     def __init__(self, open_study: Callable[[], Study]) -> None:
         self._open_study = open_study
@@ -110,7 +111,7 @@ class AsyncStudy:
         await self.close()
 
     async def close(self) -> None:
-        """Close the study, after the calls that wait; it cannot be used any more."""
+        """Close the study, once the calls that wait are done; it cannot be used any more."""
         self._check_loop()
         self._is_closed = True
         await self._idle.wait()
@@ -120,7 +121,7 @@ class AsyncStudy:
     def _check_loop(self) -> None:
         """Refuse another event loop, such as that of a fork, which has no copy of our thread."""
         if asyncio.get_running_loop() is not self._loop:
-            raise RuntimeError("the study was opened in another event loop: open it again in this")
+            raise RuntimeError("the study was opened in another event loop: open it again here")
 
     async def _commit(self, operation: Callable[..., object], *arguments: object) -> Any:
         """Return the result of an operation, run in a transaction with all others that wait."""

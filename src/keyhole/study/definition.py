@@ -42,11 +42,11 @@ class TimeoutRule:
     Attributes
     ----------
     timeout : float or None
-        Seconds after which it expires.
+        Seconds after which a decision expires.
     timeout_decisions : int or None
-        Number of later decisions after which it expires.
+        Number of later decisions after which a decision expires.
     on_timeout : {"forget", "ask_again", "no_reward"}
-        "forget": the policy learns nothing from the decision, whose round stays counted; late
+        "forget": the policy learns nothing from the decision, though its round stays counted; late
         feedback counts. "ask_again": the decision is handed out once more. "no_reward": its reward
         is 0; late feedback is recorded and not counted.
     """
@@ -71,7 +71,7 @@ class TimeoutRule:
         return self.on_timeout == _NO_REWARD
 
     def has_expired(self, seconds_waited: float, later_decisions: int) -> bool:
-        """Return whether a decision has expired, after so many seconds and later decisions."""
+        """Return whether a decision has expired, by its waiting time or by later decisions."""
         if self.timeout is not None and seconds_waited > self.timeout:
             return True
         return self.timeout_decisions is not None and later_decisions >= self.timeout_decisions
@@ -149,7 +149,8 @@ class Definition:
     def with_policy(self, policy: Policy, facts: Mapping[str, object]) -> Self:
         """Return the definition with another policy and the facts that it needs in addition.
 
-        A pending mode that was chosen stays; otherwise it is the new policy's default.
+        The default pending mode of the present policy is replaced by that of the new policy; any
+        other pending mode stays.
         """
         fact_names = [name for name in self.policy.setting.facts if name != "arms"]
         for name in facts:
@@ -182,7 +183,7 @@ class Definition:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
     def read_change(self, data: bytes, policies: Policies, event: int) -> Self:
-        """Return the definition written by an event, in which only the policy may differ."""
+        """Return the definition that a change of policy has written; refuse any other change."""
         definition = self.from_bytes(data, policies)
         try:
             self.check_successor(definition)
@@ -191,7 +192,7 @@ class Definition:
         return definition
 
     def check_equal(self, field: str, name: str, data: bytes) -> None:
-        """Refuse the definition of an existing study of this name if it differs from this one."""
+        """Refuse an existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
@@ -249,7 +250,7 @@ class Definition:
             if written[name] != setting[name]:
                 raise ValueError(
                     f"the study is of the setting {validate.short_repr(written['name'])}, version "
-                    f"{validate.short_repr(written['version'])}, and here is {title}, version "
+                    f"{validate.short_repr(written['version'])}, but this is {title}, version "
                     f"{setting['version']}: use the package that wrote it"
                 )
         # Where the order does not matter, both lists are sorted: an export names each value.
@@ -288,8 +289,8 @@ class Definition:
     def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
         """Return the definition that `to_bytes` wrote; find the policy's class by `find_policy`.
 
-        With `ordered`, the fields of the setting must have the same order as today. Rows of bytes
-        need this.
+        With `ordered`, the fields of the setting must have the same order as today. Rows that are
+        stored as bytes need this.
         """
         content = _parse_json(data)
         if content["format"] != _FORMAT:
@@ -336,7 +337,7 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
 def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
-    In settings without context, the words of example decisions are checked too. In other settings
+    In a setting without context, the words of example decisions are checked too. In other settings
     there are no examples, since contexts are not known here.
     """
     check_reserved_words(study_vocabulary.declared_words(vocabulary))

@@ -1,4 +1,4 @@
-"""Errors of a caller's requests to a study; their texts never name the database."""
+"""Errors in a caller's requests to a study; their texts never name the database."""
 
 import re
 from typing import Final
@@ -21,7 +21,7 @@ class UnknownDecisionError(ValueError):
 
 
 class KeyUsedError(ValueError):
-    """An idempotency key was used before, for a decision in another context."""
+    """An idempotency key was used before, for a decision that does not fit the new request."""
 
 
 class DifferentFeedbackError(ValueError):
@@ -32,14 +32,14 @@ class PendingDecisionError(RuntimeError):
     """The policy waits for the feedback of a pending decision, and takes no other."""
 
     later = True
-    """Whether the same may be tried later on."""
+    """Whether the same request may succeed later."""
 
 
 class StudyDoneError(RuntimeError):
     """The study is done: every arm that may be asked for is settled."""
 
     done = True
-    """Whether the work is done: commands exit with a code of their own."""
+    """Whether the work is done; commands then exit with a code of their own."""
 
 
 ALL: Final[tuple[type[Exception], ...]] = (
@@ -49,7 +49,7 @@ ALL: Final[tuple[type[Exception], ...]] = (
 
 
 def problem_name(error: type[Exception]) -> str:
-    """Return what an error of these is called over HTTP.
+    """Return the name of one of these errors in answers over HTTP.
 
     Examples
     --------

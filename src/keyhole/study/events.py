@@ -1,10 +1,10 @@
 """The events of a study's log: how each kind is checked, and put into words.
 
-Bodies are numbers of 8 bytes, little-endian:
+Numbers in a body have 8 bytes and are little-endian. The bodies are:
 
 ``asked``
-    round, context and decision, then the two words of the policy's random stream after it, and
-    the numbers of the arms that were excluded as bits, if there are any;
+    round, context and decision, then the two words of the policy's random stream after the
+    decision; if arms were excluded, their numbers follow as bits;
 ``told``, ``expired``
     feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
     again;
@@ -150,7 +150,7 @@ def _check_asked(state: "LogState", event: Row) -> None:
     state.checker.check_decision(state.decisions.cells_of_event(event.body))
     if excluded_bits := event.body[size:]:
         numbers = state.decisions.excluded_arms(event.body)
-        are_in_use = all(map(state.arms.is_live, numbers))
+        are_in_use = all(map(state.arms.is_in_use, numbers))
         if not are_in_use or pack_numbers(numbers) != excluded_bits:
             raise ValueError("the arms that it excludes must be in use")
         if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
@@ -158,14 +158,14 @@ def _check_asked(state: "LogState", event: Row) -> None:
 
 
 def _check_told(state: "LogState", event: Row) -> None:
-    _check_feedback(state, event, _find_pending(state, event), event.body)
+    _check_feedback(state, event, _require_pending(state, event), event.body)
 
 
 def _check_expired(state: "LogState", event: Row) -> None:
     if state.assumes_no_reward:
         _check_told(state, event)
     else:
-        _find_pending(state, event)
+        _require_pending(state, event)
         _check_empty(event)
 
 
@@ -178,7 +178,7 @@ def _check_asked_again(state: "LogState", event: Row) -> None:
 def _check_told_late(state: "LogState", event: Row) -> None:
     rule = state.definition.rule.on_timeout
     if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
-        raise ValueError(f"late feedback must be of the other kind with on_timeout={rule!r}")
+        raise ValueError(f"late feedback of this kind needs another on_timeout than {rule!r}")
     _check_corrected(state, event)
 
 
@@ -216,13 +216,13 @@ def _check_empty(event: Row) -> None:
 
 
 def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that the decision cannot have, as it was told or as it is corrected later."""
+    """Refuse feedback that the decision cannot have, as it was told or as it was last corrected."""
     for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
         state.checker.check_feedback(row[ROW_HEADER.size :], version)
 
 
-def _find_pending(state: "LogState", event: Row) -> bytes:
-    """Return the row of a decision that must be pending."""
+def _require_pending(state: "LogState", event: Row) -> bytes:
+    """Return the row of an event's decision; refuse a decision that is not pending."""
     if row := state.pending.get(str(event.decision)):
         return row
     raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
@@ -241,7 +241,7 @@ def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
         decision_words = state.vocabulary.format_decision(*values)
     (round_number,) = ROUND.unpack_from(event.body)
     if not 0 <= round_number <= 2.0**53 or round_number != int(round_number):
-        raise ValueError(f"a count must be a whole number, got {round_number}")
+        raise ValueError(f"round must be a whole number, got {round_number}")
     exclusion = {"excluded": excluded} if excluded else {}
     return {"round": int(round_number), **decision_words, **exclusion, "stream": stream}
 
@@ -283,7 +283,7 @@ def _format_nothing(state: "LogState", event: Row, decision_row: bytes) -> Words
     return {}
 
 
-# Bodies: return the body of the event with these words.
+# Bodies: return the body of an event that is given as named values.
 
 
 def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
@@ -330,14 +330,14 @@ def _pack_nothing(state: "LogState", event_words: Words, decision_row: bytes) ->
 
 
 def _body_words(event_words: Words) -> Words:
-    """Return the words of an event's body, which not every event has."""
+    """Return the words of an event that come from its body."""
     return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
 
 
-class EventFunctions(NamedTuple):
+class EventKind(NamedTuple):
     """A kind of event: its name, its functions, and whether it may have an idempotency key.
 
-    `LogState.apply` has the effects of all kinds.
+    What an event of each kind changes is in `LogState.apply`.
     """
 
     name: str
@@ -347,18 +347,18 @@ class EventFunctions(NamedTuple):
     may_have_key: bool = False
 
 
-KINDS: Final[Mapping[int, EventFunctions]] = {
-    ASKED: EventFunctions("asked", _check_asked, _format_asked, _pack_asked, may_have_key=True),
-    TOLD: EventFunctions("told", _check_told, _format_told, _pack_told),
-    EXPIRED: EventFunctions("expired", _check_expired, _format_told, _pack_expired),
-    ASKED_AGAIN: EventFunctions("asked again", _check_asked_again, may_have_key=True),
-    TOLD_LATE: EventFunctions("told late", _check_told_late, _format_late, _pack_late),
-    TOLD_TOO_LATE: EventFunctions("told too late", _check_told_late, _format_late, _pack_late),
-    SUM_TOLD: EventFunctions("sum told", _check_sum, _format_sum, _pack_sum),
-    ARM_ADDED: EventFunctions("arm added", _check_arm_added, _format_arm, _pack_arm),
-    ARM_RETIRED: EventFunctions("arm retired", _check_arm_retired, _format_arm, _pack_arm),
-    POLICY_CHANGED: EventFunctions("policy changed", _check_nothing, _format_policy, _pack_policy),
-    CORRECTED: EventFunctions("corrected", _check_corrected, _format_late, _pack_late),
+KINDS: Final[Mapping[int, EventKind]] = {
+    ASKED: EventKind("asked", _check_asked, _format_asked, _pack_asked, may_have_key=True),
+    TOLD: EventKind("told", _check_told, _format_told, _pack_told),
+    EXPIRED: EventKind("expired", _check_expired, _format_told, _pack_expired),
+    ASKED_AGAIN: EventKind("asked again", _check_asked_again, may_have_key=True),
+    TOLD_LATE: EventKind("told late", _check_told_late, _format_late, _pack_late),
+    TOLD_TOO_LATE: EventKind("told too late", _check_told_late, _format_late, _pack_late),
+    SUM_TOLD: EventKind("sum told", _check_sum, _format_sum, _pack_sum),
+    ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
+    ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
+    POLICY_CHANGED: EventKind("policy changed", _check_nothing, _format_policy, _pack_policy),
+    CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
 }
 
 
@@ -395,8 +395,8 @@ def check_event(state: "LogState", event: Row) -> None:
 class ValueChecker:
     """Refuses decisions and feedback that no study can have written.
 
-    A value is checked as if a user gave it: the vocabulary formats it and parses the result, which
-    must be the same value. Decisions are given as cells, which are a row without its header.
+    A value is checked as if a user gave it: the vocabulary formats it, parses the words again, and
+    must get the same value. Decisions are given as cells, which are a row without its header.
     """
 
     def __init__(self, state: "LogState") -> None:
@@ -422,7 +422,10 @@ class ValueChecker:
                 raise ValueError(f"its decision is not allowed, {short_repr(decision_words)}")
 
     def _check_decision(self, cells: bytes, may_be_retired: bool = False) -> None:
-        """Refuse a decision that the setting does not allow; its arm may have been retired."""
+        """Refuse a decision that the setting does not allow, or whose arm was retired.
+
+        With `may_be_retired` a retired arm is no reason to refuse it.
+        """
         self.check_decision_words(cells)
         if not self._state.guard_allows(_NO_HEADER + cells, may_be_retired=may_be_retired):
             raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
@@ -457,7 +460,7 @@ class ValueChecker:
 
 
 def format_metadata(metadata: object) -> str:
-    """Return metadata of a decision as JSON; refuse what is no JSON object of at most a kilobyte.
+    """Return metadata as JSON; refuse all but a JSON object of at most `MAX_METADATA_BYTES`.
 
     Examples
     --------

@@ -6,7 +6,7 @@
    all studies of the file, and applies the events that other processes have committed to the state
    in memory (`CachedState`). At the first call, and after an error or a change of policy, it first
    makes that state, from a snapshot or from the whole log.
-4. Run: the leader runs the operations of all that wait. Each operation checks its arguments (by the
+4. Run: the leader runs all operations that wait. Each operation checks its arguments (by the
    setting's `StudyVocabulary`), and appends events (`Transaction`), which change the state
    (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
    latest before its next decision (`State.learn_batch`).
@@ -46,7 +46,7 @@ Clock = Callable[[], float]
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 Call = tuple[Callable[..., object], tuple[object, ...]]
-"""An operation, and its arguments after the transaction."""
+"""An operation, and the arguments that it takes after the transaction."""
 
 
 # Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
@@ -279,7 +279,7 @@ class GroupCommit(CachedState):
     ) -> None:
         # Locks are taken in this order: the queue of requests here, the `-queue` file or the
         # advisory lock (`Store.begin`), FORK_LOCK. A thread that has FORK_LOCK must not wait for
-        # anything that another thread may hold while that one waits for FORK_LOCK.
+        # anything that another thread may hold while waiting for FORK_LOCK.
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
@@ -359,9 +359,9 @@ class GroupCommit(CachedState):
         """Withdraw requests, wherever their thread was interrupted, and wake the next leader."""
         for request in requests:
             request.is_cancelled = True
-        # This runs twice, in nested `finally`: an interrupt in the first cancellation leads to the
-        # second, which finishes what is left. The leadership is given up last, since nobody else
-        # may lead while the group is unfinished.
+        # This runs twice, in nested `finally`: if the first cancellation is interrupted, the second
+        # finishes what is left. The leadership is given up last, since nobody else may lead while
+        # the group is unfinished.
         if requests and self._leader.get(None) is requests[0]:
             self._deliver_results()
             FORK_LOCK.release(self)
@@ -370,7 +370,7 @@ class GroupCommit(CachedState):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
-        """Run a request together with all others that wait."""
+        """Run a request: an exclusive one alone, any other with the others that wait."""
         group = self._group = _Group()
         try:
             if request.is_exclusive:
@@ -383,8 +383,8 @@ class GroupCommit(CachedState):
             group.error = error
         self._deliver_results()
         if self._state is not None and self._state.seq - self._snapshot_seq >= _SNAPSHOT_EVERY:
-            # An empty group with an error: if the snapshot is interrupted, `_deliver_results`
-            # discards the state, which `make_snapshot` may have left half changed.
+            # This group is empty and has an error. So if the snapshot is interrupted,
+            # `_deliver_results` discards the state, which may have been left half changed.
             self._group = _Group()
             self.save_snapshot()
             self._group = None
@@ -468,8 +468,8 @@ class GroupCommit(CachedState):
     def save_snapshot(self) -> None:
         """Write a snapshot of the state if it has new events; a failure only costs time later.
 
-        If the policy fails at its feedback, the state is discarded, and the next caller gets the
-        error.
+        If the policy fails at feedback that it has yet to learn, the state is discarded, and the
+        next caller gets the error.
         """
         state = self._state
         if state is None or state.seq <= self._snapshot_seq or state.is_dirty:
@@ -510,7 +510,7 @@ class GroupCommit(CachedState):
         self._state = None
 
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, of all if None; return the number of events with any."""
+        """Erase the metadata of decisions (None: of all); return how many events had metadata."""
         return self._run_alone(self._erase_metadata, decisions)
 
     def _erase_metadata(self, decisions: Sequence[str] | None) -> int:

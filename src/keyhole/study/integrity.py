@@ -27,11 +27,11 @@ class StudyCheck:
     Attributes
     ----------
     name : str
-        The study.
+        The name of the study.
     events : int
         The number of events that the study has had, missing and damaged ones included.
     whole : int
-        The number of intact events, counted from the first.
+        The number of events before the first damage.
     damage : str
         A line on the first damage; "" if there is none.
     """
@@ -81,7 +81,7 @@ def check_database(
     """Check all that a database holds: pages, definitions, events and snapshots.
 
     Each event is compared with its digest and applied, as if the study were opened without a
-    snapshot; a snapshot is compared with the state after its event.
+    snapshot. A snapshot is compared with the state after the event at which it was taken.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
     whole_count = event_count = 0
     try:
         study_number, definition = store.find(name)
-        event_count = store.last_seq(study_number)
+        event_count = store.highest_seq(study_number)
         snapshot = store.snapshot(study_number)
         rows, read_error = _read_intact_rows(store, study_number)
         last_correction = max((row.seq for row in rows if row.kind == events.CORRECTED), default=0)
@@ -194,7 +194,7 @@ class _LogCheck:
         elif event.kind in _WITH_ROW and not event.body.startswith(
             self._asked.get(event.decision, b"?")
         ):
-            why = f"its decision is not the one of {event.decision!r}"
+            why = f"its decision differs from what was asked as {event.decision!r}"
         elif event.kind == events.CORRECTED and event.decision not in self._told:
             why = f"it corrects {event.decision!r}, of which nothing was told"
         if why:
@@ -268,7 +268,7 @@ def copy_intact_events(
     storage : str or Path
         The damaged database.
     name : str
-        The study.
+        The name of the study.
     event : int
         The last event to copy, at most the last intact one.
     out : str or Path

@@ -120,7 +120,7 @@ def format_table(
 ) -> pa.Table:
     """Return a log as a table with a row for each event; a value that an event lacks is null.
 
-    Metadata is text, since it may have other fields for each decision.
+    Metadata is given as JSON, since its fields may differ between decisions.
     """
     import pyarrow as pa
 
@@ -198,7 +198,7 @@ def read_export(
                 if values is not None:
                     metadata[rows[-1].seq] = events.format_metadata(values)
         if len(rows) != event_count:
-            raise ValueError(f"it had {event_count} events, and has {len(rows)}")
+            raise ValueError(f"it must have {event_count} events, as line 1 says, got {len(rows)}")
         # The log is replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
@@ -223,7 +223,7 @@ class Replay:
     """The decisions of another policy that learnt the same feedback.
 
     A log has feedback only of the decisions that were taken. So it does not show what the other
-    policy would have earned. But it shows how often the two policies agree, and where they differ.
+    policy would have earned. But it shows how often the two policies agree, and where they do not.
 
     Attributes
     ----------
@@ -253,8 +253,8 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     rows = list(rows)
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
-    # For the state, the last event set the definition. So changes of the policy in the log count as
-    # older, and are ignored.
+    # The state takes its definition as one that came into force with the last event. So changes of
+    # policy in the log count as older, and are ignored.
     state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:

@@ -19,7 +19,7 @@ from keyhole.study.events import ROUND, ROW_HEADER, STREAM
 from keyhole.study.storage import Row
 
 Corrections = Mapping[str, Row]
-"""The last correction of each decision that was corrected, by its id."""
+"""The last correction of each decision that was corrected, by the decision's id."""
 NO_CORRECTIONS: Final[Corrections] = MappingProxyType({})
 _STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
 _CELL_BYTES: Final = 8
@@ -112,7 +112,7 @@ class DecisionRowCodec:
     setting : Setting
         The fields of context and decision.
     sizes : dict of str to int
-        The lengths that their shapes refer to.
+        The lengths to which the shapes of the fields refer, by name.
     arms : Arms
         The arms of the study.
     arm_fields : tuple of str
@@ -121,7 +121,8 @@ class DecisionRowCodec:
     Attributes
     ----------
     size, event_size : int
-        The bytes of a row, and of the body of an event that excludes no arm.
+        The number of bytes of a row, and of the body of the event of a decision without excluded
+        arms.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class DecisionRowCodec:
     def event_body(
         self, round: float, cells: bytes, stream: Iterable[int], excluded: Sequence[int] = ()
     ) -> bytes:
-        """Return the body of the event of a decision, given as the cells of its row."""
+        """Return the body of a decision's event; `cells` are those of the decision's row."""
         body = ROUND.pack(round) + cells + STREAM.pack(*stream)
         return body + pack_numbers(excluded) if excluded else body
 
@@ -172,11 +173,11 @@ class DecisionRowCodec:
         """Return context and decision of a row, packed."""
         return row[ROW_HEADER.size : self._decision_begin], row[self._decision_begin :]
 
-    def is_live(self, row: bytes) -> bool:
+    def has_arms_in_use(self, row: bytes) -> bool:
         """Return whether all arms of a decision are in use."""
         if not self._arms.has_retired_arms:
             return True
-        return all(self._arms.is_live(number) for number in self.arm_numbers(row))
+        return all(self._arms.is_in_use(number) for number in self.arm_numbers(row))
 
     def arm_numbers(self, row: bytes) -> list[int]:
         """Return the numbers of the arms of a decision."""
@@ -184,22 +185,22 @@ class DecisionRowCodec:
         return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
     def with_positions(self, row: bytes) -> bytes | None:
-        """Return a row with positions among the arms in use; None if one of its arms is retired."""
+        """Return a row with positions in place of arms' numbers; None if one of them is retired."""
         # As long as no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row
-        if not self.is_live(row):
+        if not self.has_arms_in_use(row):
             return None
         return self._replace_arms(row, self._decision_begin, self._arms.positions)
 
     def with_numbers(self, decision: bytes) -> bytes:
-        """Return a decision of the policy with permanent numbers for its arms."""
+        """Return a decision of the policy with permanent numbers in place of arms' positions."""
         if not self._arms.has_retired_arms:
             return decision
-        return self._replace_arms(decision, 0, self._arms.live)
+        return self._replace_arms(decision, 0, self._arms.numbers_in_use)
 
     def _replace_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
-        """Return a row with other numbers for its arms; its decision begins at `begin`."""
+        """Return a row with `numbers[arm]` for each arm; its decision begins at byte `begin`."""
         new_row = bytearray(row)
         for offset in self._arm_offsets:
             (number,) = _NUMBER.unpack_from(row, begin + offset)
@@ -220,9 +221,9 @@ class DecisionRowCodec:
         if self._arms.has_retired_arms:
             columns = self._decision_begin // _CELL_BYTES + np.array(self._arm_cells)
             positions = self._arms.positions[cells[:, columns]]
-            are_live = (positions >= 0).all(axis=1)
-            cells = cells[are_live]
-            cells[:, columns] = positions[are_live]
+            are_in_use = (positions >= 0).all(axis=1)
+            cells = cells[are_in_use]
+            cells[:, columns] = positions[are_in_use]
         return cells.view(np.float64)
 
 
@@ -242,7 +243,7 @@ class LogState:
     awaiting_feedback : dict of str to None
         All other pending decisions.
     rounds_when_asked_again : dict of str to int
-        The number of decisions at the time at which a decision was handed out again.
+        How many decisions there were when a pending one was handed out again, by the latter's id.
     rounds, feedback_count : int
         The number of decisions, and the number of decisions whose feedback was learnt: because it
         was told, in time or late, or because it was assumed when the decision expired.
@@ -258,8 +259,8 @@ class LogState:
     definition_seq : int, default 0
         The number of the event at which the definition came into force.
     corrections : dict of str to Row, optional
-        The last correction of each decision that was corrected, by its id: see `find_corrections`.
-        Its feedback is learnt in the place of what was told.
+        The last correction of each decision that was corrected, by the decision's id: see
+        `find_corrections`. The feedback in the correction is learnt in the place of what was told.
     """
 
     def __init__(
@@ -327,7 +328,7 @@ class LogState:
                 self.arms.retire(event.body.decode())
                 # Decisions on this arm are not asked again, since nobody could act on them.
                 for id in list(self.to_ask_again):
-                    if not self.decisions.is_live(self.pending[id]):
+                    if not self.decisions.has_arms_in_use(self.pending[id]):
                         self.remove_pending(id)
             case events.POLICY_CHANGED:
                 self.change_policy(event)
@@ -347,7 +348,7 @@ class LogState:
                 row, feedback = self.split_late_body(event.body)
                 self.learn(event, row, self.corrected_feedback(id, feedback))
             # A decision about a retired arm is not asked again, since nobody could act on it.
-            case events.EXPIRED if asks_again and self.decisions.is_live(self.pending[id]):
+            case events.EXPIRED if asks_again and self.decisions.has_arms_in_use(self.pending[id]):
                 self.to_ask_again[id] = None
                 self.awaiting_feedback.pop(id, None)
             case events.EXPIRED:
@@ -363,9 +364,9 @@ class LogState:
                 self.awaiting_feedback[id] = None
                 self.rounds_when_asked_again[id] = self.rounds
             case events.CORRECTED:
-                self.correct(event)
+                self.require_known_correction(event)
             case events.TOLD_TOO_LATE:
-                pass  # the policy has learnt a reward of 0 when the decision expired
+                pass  # the policy learnt a reward of 0 when the decision expired
             case _:
                 raise ValueError(f"its kind is {event.kind}, which is unknown for a decision")
 
@@ -396,7 +397,7 @@ class LogState:
         """Refuse anonymous feedback that is impossible at this time."""
 
     def guard_allows(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; `may_be_retired` if an arm is retired."""
+        """Return whether the setting allows a decision; if an arm is retired, `may_be_retired`."""
         raise NotImplementedError  # only the compiled kernels of `State` can say
 
     def prepare_arms_change(self) -> None:
@@ -406,12 +407,12 @@ class LogState:
     def change_policy(self, event: Row) -> None:
         """Replace the policy."""
 
-    def correct(self, event: Row) -> None:
+    def require_known_correction(self, event: Row) -> None:
         """Raise `RebuildError` unless `corrections` has the correction already."""
         if event.seq > self._last_correction:
             raise RebuildError
 
 
 def find_corrections(rows: Iterable[Row]) -> Corrections:
-    """Return the last correction of each decision in a log, by its id."""
+    """Return the last correction of each decision that a log corrects, by the decision's id."""
     return {str(row.decision): row for row in rows if row.kind == events.CORRECTED}

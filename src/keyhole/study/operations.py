@@ -37,15 +37,16 @@ class Decision:
     Attributes
     ----------
     id : str
-        26 letters and digits, ordered by time and impossible to guess.
+        The id: 26 letters and digits. Ids are ordered by time and impossible to guess.
     words : mapping
-        The decision by name, as the setting calls it: ``arm``, ``limit``, ``allocation``, and its
-        context. Each is an attribute as well: ``decision.arm``. Type checkers know the attributes
-        of Keyhole's own settings; for others write ``decision.words["word"]``.
+        The values of the decision and of its context, by the names that the setting gives them:
+        ``arm``, ``limit``, ``allocation``. Each is an attribute as well: ``decision.arm``. Type
+        checkers know the attributes of Keyhole's own settings; for others write
+        ``decision.words["word"]``.
     round : int
         The number of decisions so far, this one included.
     at, until : datetime
-        When it was handed out, and when it expires (None for never), in UTC.
+        When it was handed out, and when its timeout in seconds ends (None without one), in UTC.
     """
 
     id: str
@@ -100,8 +101,8 @@ class DecisionRecord:
     feedback : mapping or None
         The feedback by name: told, or assumed when the decision expired. None if there is none.
     settled_at : datetime or None
-        When it was told, corrected or expired, whichever came last, in UTC; None while it is
-        pending or waits to be asked again.
+        When it was told, corrected or expired, whichever came last, in UTC. None while it is
+        pending or waits to be asked again, and where decisions get no feedback.
     """
 
     decision: Decision
@@ -119,7 +120,7 @@ class DecisionRecord:
 def new_id(now: float) -> str:
     """Return a new id of a decision: short, ordered by time, and impossible to guess.
 
-    It is a ULID: 48 bits of time in milliseconds, then 80 random ones, in Crockford's base 32.
+    It is a ULID: 48 bits of time in milliseconds, then 80 random bits, in Crockford's base 32.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def ask(
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> Decision:
-    """Return a new decision, the one of an idempotency key, or one that is to be asked again.
+    """Return the decision of a used idempotency key, one to ask again, or a new one.
 
     The decision is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
     """
@@ -157,7 +158,7 @@ def ask(
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
-    # This comes before anything expires, since a call that repeats a used key changes nothing.
+    # This comes before anything expires, since a call that repeats a used key must change nothing.
     if key and (event := transaction.find_by_key(key)) and event.decision:
         return _find_decision_of_key(transaction, event.decision, key, context, excluded)
     _expire_overdue(transaction)
@@ -226,7 +227,7 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
     if not names:
         return []
     study_vocabulary.check_exclusion(state.definition.policy, state.vocabulary)
-    return state.arms.check_excluded("exclude", names)
+    return state.arms.find_excluded("exclude", names)
 
 
 def _find_decision_of_key(
@@ -361,11 +362,11 @@ def expire(transaction: Transaction, id: str) -> None:
     transaction.write(events.EXPIRED, id, body)
 
 
-def expire_pending(transaction: Transaction, decision: str | Decision) -> None:
-    """Expire a decision that must be pending."""
+def expire_pending_decision(transaction: Transaction, decision: str | Decision) -> None:
+    """Expire a decision; refuse one that is not pending."""
     id = _id_of_decision(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
-        _find_events(transaction, id)
+        _find_events(transaction, id)  # raises an error of its own if there is no such decision
         raise errors.DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
     expire(transaction, id)
 
@@ -424,8 +425,8 @@ def tell(
     """Record the feedback of a decision."""
     state = transaction.state
     id = _id_of_decision(decision)
-    # A reward counts only within the timeout. Asks expire overdue decisions, and without this an
-    # overdue reward would count if nobody had asked since.
+    # A reward counts only within the timeout. An ask expires overdue decisions, but perhaps nobody
+    # has asked since this one became overdue. Its reward would then count.
     if state.assumes_no_reward:
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
@@ -467,7 +468,7 @@ def _make_tell_call(pair: object) -> Call:
 
 
 def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes | None:
-    """Return the feedback that was told of a decision, as it was last corrected, if any was."""
+    """Return the feedback that was told of a decision, as last corrected; None if none was told."""
     told_kinds = (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
     told_events = [event for event in decision_events if event.kind in told_kinds]
     return _feedback_of_event(state, told_events[-1]) if told_events else None
@@ -489,7 +490,7 @@ def correct(
     if not policy.off_policy:
         raise ValueError(
             "correct needs a policy that can learn from decisions of others (off_policy), got "
-            f"{policy}: with other feedback it would have decided otherwise since"
+            f"{policy}: with other feedback it would have taken other decisions since then"
         )
     row = state.row(decision_events[0])
     body = pack_feedback(state, row, unnamed, feedback)
@@ -509,7 +510,7 @@ def pack_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback:
 def _call_vocabulary(
     operation: str, method: Callable[..., Values], arguments: Sequence[object], keywords: Words
 ) -> Values:
-    """Call a method of the vocabulary; if the arguments do not fit, name those that do."""
+    """Call a method of the vocabulary; if the arguments do not fit, say which arguments do."""
     try:
         values = method(*arguments, **keywords)
     except TypeError as error:
@@ -568,7 +569,7 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
 
 
 def check_off_policy(policy: Policy, decisions: int) -> None:
-    """Refuse a policy that cannot learn from decisions of others, if there are any."""
+    """Refuse a policy that cannot learn from decisions of others, unless `decisions` is 0."""
     if decisions and not policy.off_policy:
         raise ValueError(
             f"policy must be one that can learn from decisions of others (off_policy), got {policy}"

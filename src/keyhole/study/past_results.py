@@ -1,4 +1,4 @@
-"""Import of results that were recorded before a study began, from which its policy begins."""
+"""Import of past decisions and their results from a CSV file, with which a new study begins."""
 
 import hashlib
 from collections import Counter
@@ -32,12 +32,14 @@ class PastDecision(NamedTuple):
     arm : str
         The name of its arm.
     reward : float or None
-        Its reward: of a conversion 1 if it ever converted, and after
-        `_outcomes_within_window` only if it did within the window; None while it is pending.
+        Its reward. If the file has conversions, a decision that converted has 1 and any other has
+        0. As the file is read, a conversion counts at any time; `_outcomes_within_window` counts
+        it only within the window. None while the decision is pending.
     at : float, default 0
         When it was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
-        The idempotency key of a pending decision.
+        The idempotency key in its row. `_outcomes_within_window` keeps the keys of pending
+        decisions only.
     delay : float, default infinity
         The seconds until it converted; infinite if it did not.
     """
@@ -74,9 +76,10 @@ def import_file(
     if has_times:
         has_keys = columns["key"] is not None
         window = _choose_window(definition.rule, to_seconds("within", within), has_keys=has_keys)
-        can_wait = definition.pending != "wait"
-        decisions = _outcomes_within_window(rows, window, transaction.now, keep_pending=can_wait)
-    # Without times a decision is its arm and its reward, as in files that were imported before.
+        waits = definition.pending == "wait"
+        decisions = _outcomes_within_window(rows, window, transaction.now, keep_pending=not waits)
+    # Without times, the digest is of arms and rewards alone, as in older versions: a file that one
+    # of them imported is recognised.
     width = 4 if has_times else 2
     results = [decision[:width] for decision in decisions]
     digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
@@ -92,12 +95,12 @@ def import_file(
     except Exception:
         state.is_dirty = True  # so that the events written before the error are dropped too
         raise
-    doubts = _find_import_warnings(definition, decisions, len(rows), has_times=has_times)
-    return len(decisions), list(doubts)
+    warnings = _find_import_warnings(definition, decisions, len(rows), has_times=has_times)
+    return len(decisions), list(warnings)
 
 
 def _check_policy(definition: Definition) -> None:
-    """Refuse a policy that cannot learn from results of others."""
+    """Refuse a policy for which, or for whose setting, results of others cannot be imported."""
     policy = definition.policy
     setting = policy.setting
     feedback_fields = definition.vocabulary(definition.arms).feedback_fields
@@ -105,13 +108,13 @@ def _check_policy(definition: Definition) -> None:
     if setting.by_round or [list(fields) for fields in groups] != [[], ["arm"], ["reward"]]:
         raise ValueError(
             "results can be imported where a decision is one arm and its feedback one reward; "
-            f"in the setting {setting.name!r} more belongs to them: let a learner learn them "
-            "by replay"
+            f"in the setting {setting.name!r} a decision or its feedback has another form: let a "
+            "learner learn them by replay"
         )
     if not policy.off_policy:
         raise ValueError(
             "results can be imported for a policy that can learn from decisions of others "
-            f"(off_policy); {policy} learns from its own alone"
+            f"(off_policy); {policy} learns from its own decisions alone"
         )
 
 
@@ -122,10 +125,10 @@ def _check_result(state: State, arm_name: str, reward: float) -> None:
     except ValueError:
         for name in state.arms.names:
             if name.strip() == arm_name:
-                text = f"arm {name!r} begins or ends with a space, as no name in a file does"
+                text = f"arm {name!r} begins or ends with a space, which names in a file never do"
                 raise ValueError(text) from None
         raise
-    if not state.arms.is_live(number):
+    if not state.arms.is_in_use(number):
         raise ValueError(f"arm must be one in use, got {arm_name!r}, which was retired")
     state.vocabulary.parse_feedback({}, {"arm": number}, reward)
 
@@ -133,13 +136,13 @@ def _check_result(state: State, arm_name: str, reward: float) -> None:
 def _choose_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
     """Return the seconds within which a conversion counts; refuse a window other than the study's.
 
-    Past decisions and those to come must count alike.
+    Past and future decisions must count alike.
     """
     if has_keys and rule == TimeoutRule():
         raise ValueError(
-            "key needs a study with a timeout and on_timeout='no_reward': without, decisions "
-            "that never convert would stay pending, and means be those of buyers alone; "
-            "without key, rows whose window is not over are left out"
+            "key needs a study with a timeout and on_timeout='no_reward': without a timeout, "
+            "decisions that never convert would stay pending, and means would be those of buyers "
+            "alone; if you leave out key, rows whose window is not over are left out"
         )
     if rule != TimeoutRule() and not rule.assumes_no_reward:
         raise ValueError(
@@ -181,7 +184,7 @@ def _find_import_warnings(
 
 
 def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
-    """Return whether the rewards of all arms rise, or of all fall, as hardly happens by chance."""
+    """Return whether the rewards of all arms rise, or those of all fall, and hardly by chance."""
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)
@@ -205,13 +208,14 @@ def _write_decisions(
     for number, decision in enumerate(decisions):
         decided_at = decision.at or transaction.now
         id = new_id(decided_at)
-        # The event holds the position of the policy's random stream. A past decision draws nothing.
-        # But a policy that draws to learn must have learnt before this position is known.
+        # An event holds the position of the policy's random stream. If learning draws random
+        # numbers, the feedback so far is learnt first, so that this position is final.
         if state.draws_to_learn:
             state.learn_batch()
         arm = state.vocabulary.arm_number("arm", decision.arm)
         body = state.next_event_body(state.decisions.decision.pack({"arm": arm}))
-        # The first decision has its reward, and so no key of its own.
+        # Only pending decisions have keys of their own, and the first one is never pending: its
+        # window is over.
         key = first_key if number == 0 else decision.key or None
         transaction.write_past_event(Row(state.seq + 1, ASKED, id, key, decided_at, body))
         if decision.reward is not None:
@@ -232,7 +236,7 @@ def _read_rows(
     """Return the rows of a file, however old they are; errors name file and line.
 
     An arm or a reward that the study does not have is refused. Keys must differ. Without keys, a
-    warning counts the rows that repeat an earlier row with a time to the second.
+    warning counts the rows that repeat an earlier row, if their times have seconds.
     """
     dates = csv_rows.DateParser(date_format)
     headings = {name: column for name, column in columns.items() if column is not None}
@@ -281,8 +285,8 @@ def _outcomes_within_window(
         )
     if first_time + window > last_time:
         raise ValueError(
-            f"the window of a decision must be over, {window / 86400:g} days; got times from "
-            f"{_format_time(first_time)} to {_format_time(last_time)} alone"
+            f"no decision's window of {window / 86400:g} days is over: the times in the file are "
+            f"from {_format_time(first_time)} to {_format_time(last_time)}"
         )
     decisions = []
     for decision in rows:

@@ -78,7 +78,7 @@ class ReadOnlyReplica(CachedState):
             counts, self._counts = self._counts, None  # an error may leave it half changed
             if counts is None:
                 counts = self._make_counts()
-            unread_count = self.store.last_seq(self.study_number) - counts.seq
+            unread_count = self.store.highest_seq(self.study_number) - counts.seq
             is_within_limit = max_events is None or unread_count <= max_events
             while is_within_limit:
                 try:
@@ -104,7 +104,7 @@ class ReadOnlyReplica(CachedState):
         """Return the number of the last event."""
         with self._hold_lock():
             self.store.check_not_replaced(self.study_number)
-            return self.store.last_seq(self.study_number)
+            return self.store.highest_seq(self.study_number)
 
     def metadata(self, *bounds: int) -> dict[int, str]:
         """Return the metadata of decisions, by the numbers of their events."""

@@ -17,14 +17,14 @@ _CHECKSUM_SIZE: Final = 32
 
 def make_snapshot(state: State) -> bytes:
     """Return a state as bytes, which begin with the checksum of the rest."""
-    policy_state = state.arrays_to_save()
+    policy_bytes = state.arrays_to_save()
     # The keys belong to the format of snapshots: they stay when attributes are renamed.
     fields = {
         "since": state.definition_seq,
         "rounds": state.rounds,
         "told": state.feedback_count,
         "arms": state.arms.names,
-        "live": state.arms.live.tolist(),
+        "live": state.arms.numbers_in_use.tolist(),
         "round": state.round and state.round.to_json(),
         "facts": state.policy_state.sizes,
         "digest": state.policy_state.digest,
@@ -33,7 +33,7 @@ def make_snapshot(state: State) -> bytes:
         "renewed": state.rounds_when_asked_again,
     }
     header = json.dumps(fields, allow_nan=False).encode()
-    sections = (state.definition.to_bytes(), header, b"".join(state.pending.values()), policy_state)
+    sections = (state.definition.to_bytes(), header, b"".join(state.pending.values()), policy_bytes)
     content = b"".join(len(section).to_bytes(8, "little") + section for section in sections)
     return hashlib.sha256(content).digest() + content
 
@@ -42,20 +42,20 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
     """Return the state of a snapshot taken after an event, or None if it cannot be used.
 
     A snapshot cannot be used if it is damaged, was made by other code, or holds values that no
-    state can have. The store has already compared the digest of its event, so it is of this log.
+    state can have. The store has compared the digest of the event, so the snapshot is of this log.
     """
     _, data = snapshot
     if hashlib.sha256(data[_CHECKSUM_SIZE:]).digest() != data[:_CHECKSUM_SIZE]:
         return None
     try:
-        definition, header, rows, policy_state = _split_parts(data[_CHECKSUM_SIZE:])
+        definition, header, rows, policy_bytes = _split_sections(data[_CHECKSUM_SIZE:])
         fields: JsonObject = json.loads(header)
         state = State(Definition.from_bytes(definition, policies), fields["since"])
         # If the code of the policy has changed, its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.digest:
             return None
         _check_sizes(state, fields)
-        _restore_state(state, fields, last_event, rows, policy_state)
+        _restore_state(state, fields, last_event, rows, policy_bytes)
     # A checksum proves no origin: whoever can write to the database can compute it. So every
     # value is checked, and the log is replayed if one is wrong.
     except (*DAMAGE, struct.error):
@@ -64,16 +64,16 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
 
 
 def _restore_state(
-    state: State, fields: JsonObject, last_event: Row, rows: bytes, policy_state: bytes
+    state: State, fields: JsonObject, last_event: Row, rows: bytes, policy_bytes: bytes
 ) -> None:
-    """Fill a new state from a snapshot taken after an event."""
+    """Write the values of a snapshot, which was taken after `last_event`, into a new state."""
     state.seq = last_event.seq
     state.last_event = last_event
     state.rounds = fields["rounds"]
     state.feedback_count = fields["told"]
     state.arms.restore(fields["arms"], fields["live"])
     state.policy_state = PolicyState(state.definition, state.definition.facts | fields["facts"])
-    state.policy_state.restore(policy_state)
+    state.policy_state.restore(policy_bytes)
     check_settled(state.definition.policy, state.policy_state.state)
     row_size = state.decisions.size
     pending_rows = [rows[offset : offset + row_size] for offset in range(0, len(rows), row_size)]
@@ -88,7 +88,7 @@ def _restore_state(
 
 
 def _check_sizes(state: State, fields: JsonObject) -> None:
-    """Refuse sizes and counts that no study can have, since arrays are allocated from them."""
+    """Refuse sizes and counts that no study can have, since they determine what is allocated."""
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))
     sizes = fields["facts"]
@@ -106,7 +106,7 @@ def _check_sizes(state: State, fields: JsonObject) -> None:
         check_integer("renewed", rounds, Range(ge=0, le=fields["rounds"]))
 
 
-def _split_parts(content: bytes) -> list[bytes]:
+def _split_sections(content: bytes) -> list[bytes]:
     sections = []
     offset = 0
     while offset < len(content):

@@ -196,7 +196,8 @@ class PolicyState:
     def with_facts(self, facts: Values) -> "PolicyState":
         """Return a state with these facts and the array lengths that follow from them.
 
-        Each array keeps its first values. If no fact differs, this state itself is returned.
+        Each array begins with the values of the old one. If no fact differs, this state itself is
+        returned.
         """
         if all(self.facts[name] == value for name, value in facts.items()):
             return self
@@ -206,7 +207,7 @@ class PolicyState:
         return self._hand_over_to(new_state)
 
     def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
-        """Complete a state whose arrays are filled: its search trees, and this random stream."""
+        """Rebuild the search trees of a state with filled arrays; give it this random stream."""
         # Search trees do not follow arrays that are written from outside, so they are rebuilt.
         memory = new_state._memory[new_state._plan[1] :]
         new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
@@ -259,7 +260,8 @@ class State(LogState):
     learns : bool
         Whether the policy learns.
     round : StudyRound or None
-        The unfinished round; None in settings that do not learn by round.
+        The unfinished round. None in settings that do not learn by round, and if the policy does
+        not learn.
 
     Parameters
     ----------
@@ -343,10 +345,10 @@ class State(LogState):
         # Kernels cannot be told to leave out an arm. But the kernels of a policy that has
         # `off_policy` only count (`update`) and read the counts (`select`), so they decide as well
         # on a state that has only the other arms. To ask the policy until it decides on another arm
-        # would not give its decision among these arms, and need not end.
+        # would not give its decision among these arms, and might not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
-        sources = self.arms.positions[arms.live]
+        sources = self.arms.positions[arms.numbers_in_use]
         reduced_state = self.policy_state.with_arms(len(sources), sources, np.arange(len(sources)))
         rows = self._rows_to_impute(decisions, now, imputes_all=True)
         decision = reduced_state.decide(self.rounds + 1, context, rows, imputes_all=True)
@@ -500,16 +502,16 @@ class State(LogState):
         if self._batch:
             self.learn_batch()
         if self._policy_arms is None:
-            self._policy_arms = self.arms.live
+            self._policy_arms = self.arms.numbers_in_use
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
-        """Give the policy the arms in use, in one step for all that came and went."""
+        """Give the policy the arms in use, in one step for all arms that were added or retired."""
         if self._policy_arms is None:
             return
         targets = self.arms.positions[self._policy_arms]
         (sources,) = np.nonzero(targets >= 0)
-        arms = len(self.arms.live)
+        arms = len(self.arms.numbers_in_use)
         self.policy_state = self.policy_state.with_arms(arms, sources, targets[sources])
         self._policy_arms = None
 
@@ -550,7 +552,7 @@ class State(LogState):
         """Return the arrays of a policy that can stop; for other policies, an empty mapping."""
         if not self.definition.policy.verdicts:
             return {}
-        # An error leaves a batch that is learnt in part. The state then stays dirty, so that nobody
+        # After an error the batch may be learnt in part. The state then stays dirty, so that nobody
         # uses it.
         was_dirty, self.is_dirty = self.is_dirty, True
         self.learn_batch()
@@ -565,4 +567,5 @@ class State(LogState):
     def recommend(self) -> Any:
         """Return the policy's recommendation, by names."""
         self.learn_batch()
-        return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
+        numbers = self.arms.numbers_in_use.tolist()
+        return self.vocabulary.format_report(self.policy_state.recommend(), numbers)

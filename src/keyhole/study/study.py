@@ -90,8 +90,8 @@ class Study:
             store.close()
             raise
         self._writer = GroupCommit(store, study_number, definition, clock, policies)
-        # This connection refuses another study, since the file may be replaced in between.
-        self._replica = ReadOnlyReplica(store.connect_again, study_number, definition, policies)
+        # The replica's connection refuses another study, as when the file was replaced meanwhile.
+        self._replica = ReadOnlyReplica(store.connect_another, study_number, definition, policies)
 
     @classmethod
     def create(
@@ -316,19 +316,17 @@ class Study:
             An idempotency key of at most 500 characters. Every call with this key gets the same
             decision, so that a client that has lost an answer can ask again.
         exclude : iterable of str, optional
-            Arms that the decision must not be about, such as the pictures that this
-            labeller has had: the policy decides as if they had just been retired, and keeps its
-            state. The policy must be one that can learn from decisions of others
-            (`keyhole.policy.Policy.off_policy`), and its decisions must not be about all arms at
-            once. If all other arms are settled, this raises a `StudyDoneError`, though the study
-            may not be done.
+            Arms that the decision must not be about, such as the pictures that this labeller has
+            had. The policy decides as if they had just been retired, and keeps its state. It must
+            be one that can learn from decisions of others (`keyhole.policy.Policy.off_policy`), and
+            its decisions must not be about all arms at once. If all other arms are settled, this
+            raises a `StudyDoneError`, even if the excluded arms are not settled.
         metadata : mapping, optional
             A JSON object of at most 1,000 bytes, such as ``{"who": "ann"}``. It is kept beside the
             log, not in it: `history` shows it, and `erase_metadata` erases it. The policy never
             sees it.
         **context
-            The context of the setting, such as ``threshold`` where an arm is asked for at a
-            threshold.
+            The context of the setting, such as ``threshold`` if each ask is for a threshold.
 
         Examples
         --------
@@ -492,7 +490,7 @@ class Study:
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` has."""
-        return self._writer.submit(operations.expire_pending, id)
+        return self._writer.submit(operations.expire_pending_decision, id)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far, by names.
@@ -519,18 +517,18 @@ class Study:
         r"""Begin the study from a CSV file of past decisions; return how many were imported.
 
         The file has one row for each decision that has its reward, in the order of time. The first
-        row names the columns; columns that are not named here are ignored. All rows become
+        row names the columns; columns that no argument names are ignored. All rows become
         decisions that were told, in one transaction. If rows are invalid, nothing is imported, and
         the error names up to five of them. To import the same file again, while its arms are in
         use, does nothing and returns 0.
 
-        A file without times must not have rows that may yet convert, since these would count as 0.
-        With `shown_at` and `converted_at` Keyhole looks after that, and rows may have any order. A
-        decision whose window was over at the last time in the file has a reward of 1 if it
-        converted within its window, and else of 0. Without `key`, younger decisions are left out,
-        and a warning says how many. With `key` they are imported too: those that have converted as
-        told, and the others as pending since they were shown. A pending one expires in its time;
-        until then, `Study.find_decision` returns it by its key, so that it can be told.
+        A file without times must not have decisions that may yet convert, since these would count
+        as 0. With `shown_at` and `converted_at` Keyhole finds these decisions, and rows may have
+        any order. A decision whose window was over at the last time in the file has a reward of 1
+        if it converted within its window, and else of 0. Without `key`, younger decisions are left
+        out, and a warning says how many. With `key` they are imported too: those that have
+        converted as told, and the others as pending since they were shown. A pending decision
+        expires in its time. Until then it can be told: `Study.find_decision` returns it by its key.
 
         The study must have no other decisions. Its policy must be one that can learn from decisions
         of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
@@ -591,9 +589,9 @@ class Study:
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
         submit = self._writer.submit
-        imported_count, doubts = submit(import_file, path, columns, within, csv_format)
-        for doubt in doubts:
-            warnings.warn(doubt, stacklevel=2)
+        imported_count, texts = submit(import_file, path, columns, within, csv_format)
+        for text in texts:
+            warnings.warn(text, stacklevel=2)
         return imported_count
 
     # What may change.
@@ -611,7 +609,7 @@ class Study:
         self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
-        """Retire an arm for good; its pending decisions may still be told."""
+        """Retire an arm for good; its pending decisions can still be told."""
         return self._writer.submit(operations.retire_arm, name)
 
     def change_policy(self, /, policy: Policy, **facts: object) -> None:
@@ -804,7 +802,7 @@ class Study:
         `OptimisticThompson`) and the rewards that `means` counts. It is no guaranteed error rate,
         which only a policy that can stop has. Pending decisions do not count. A reward x strictly
         between 0 and 1 counts as x of a success. The result is empty if the policy has no such
-        posterior, as `UCB1`, or if means have no intervals.
+        posterior, as `UCB1` has none, or if means have no intervals.
 
         Parameters
         ----------
@@ -897,8 +895,8 @@ class Study:
         Raises
         ------
         ValueError
-            If the policy is not that of the study and cannot learn from decisions of others
-            (`keyhole.policy.Policy.off_policy`), or is of another setting.
+            If the policy is of another setting; or if it cannot learn from decisions of others
+            (`keyhole.policy.Policy.off_policy`) and has not taken all decisions of the study.
         """
         rows = self.log()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
@@ -1019,7 +1017,7 @@ class Study:
         Returns
         -------
         matplotlib Axes
-            The axes, of which the x axis counts decisions.
+            The axes; the x axis counts decisions.
 
         Raises
         ------

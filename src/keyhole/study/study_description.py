@@ -42,7 +42,7 @@ def read_study_table(
     readers = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     for fact, value in facts.items():
         if fact in _ENTRIES:
-            raise ValueError(f"facts must have no entry {fact!r}, which is one of the study")
+            raise ValueError(f"facts must have no entry {fact!r}, which is an entry of the study")
         if fact in readers:
             facts[fact] = readers[fact](f"facts.{fact}", value, folder)
     return {"policy": policy, **arguments, **facts}

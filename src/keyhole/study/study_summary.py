@@ -71,7 +71,7 @@ def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[
     texts = {
         "setting": counts.policy.setting.name,
         "policy": repr(counts.policy),
-        "arms": f"{len(counts.arms.live):,}",
+        "arms": f"{len(counts.arms.numbers_in_use):,}",
         "decisions": f"{len(counts.asked):,}",
         "told": f"{counts.feedback_count:,}",
         "pending decisions": pending,
@@ -105,7 +105,7 @@ def summary_text(title: str, learnt: Mapping[str, str] | None, counts: DecisionC
     """Return the summary as lines of text, with the table by arm; `learnt` as in `summarize`."""
     lines = [format_texts(title, summarize(counts, learnt))]
     if counts.has_single_arm_decisions:
-        lines.append(text_table(*arm_table(counts, _MAX_TEXT_ROWS)))
+        lines.append(text_table(*arm_table_cells(counts, _MAX_TEXT_ROWS)))
     return "\n".join([*lines, _explain_means(counts)]).rstrip()
 
 
@@ -120,7 +120,7 @@ def _explain_means(counts: DecisionCounts) -> str:
     return arm_means.explain_intervals(counts) if has_feedback else ""
 
 
-def arm_table(counts: DecisionCounts, max_rows: int) -> tuple[list[str], list[list[str]]]:
+def arm_table_cells(counts: DecisionCounts, max_rows: int) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number.
 
     It has at most `max_rows` arms, those with the most decisions.
@@ -148,11 +148,11 @@ def _most_asked_arms(counts: DecisionCounts, count: int) -> list[int]:
 
 
 def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axes":
-    """Draw the chart of the arms, on a new figure if need be."""
+    """Draw the chart of the arms, on a new figure if `axes` is None."""
     from keyhole.pages.matplotlib_chart import plot_chart
 
     check_choice("shows", shows, ("decisions", "mean"))
-    # Before the first decision, when this is not known yet, the plot is empty.
+    # Before the first decision it is not known what decisions are about, and the plot is empty.
     if len(counts.asked) and not counts.has_single_arm_decisions:
         raise TypeError(
             f"a study of {counts.policy} has no plot: its decisions are not about one arm each"
@@ -243,8 +243,8 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
     beside: list[PageBlock] = [Text(_explain_means(counts) or "No feedback was told yet.")]
     if counts.has_single_arm_decisions:
         beside.append(arm_chart(counts, "mean" if counts.numbers else "decisions"))
-        rows = arm_table(counts, _MAX_PAGE_ROWS)
-        beside.append(Table("Decisions and feedback by arm", *rows))
+        cells = arm_table_cells(counts, _MAX_PAGE_ROWS)
+        beside.append(Table("Decisions and feedback by arm", *cells))
     return Page(
         title=name,
         answer=[_answer_block(counts, texts)],
@@ -262,7 +262,7 @@ def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and how sure it is."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
-    # Verdicts have a guarantee, and the chance has none: it is shown where there are no verdicts.
+    # Verdicts have a guarantee, and the chance has none: it is shown only if there are no verdicts.
     name = "settled" if "settled" in texts else "chance to be best"
     if name in texts:
         note += f" {capitalize(name)}: {texts[name]}."

@@ -135,10 +135,10 @@ def test_a_log_that_was_made_anew_may_grow_as_far_as_the_first(path):
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT)
     path.touch()
     file, long = replaced_file_check.FileWatch(path), 40 * PAGE
-    assert file.is_checkpoint_due(10 * long, queue)  # where somebody has read for long
-    assert not file.is_checkpoint_due(10 * long, queue)
-    assert not file.is_checkpoint_due(PAGE, queue)
-    assert [file.is_checkpoint_due(size, queue) for size in (long - 1, long, long)] == [
+    assert file.count_commit(10 * long, queue)  # where somebody has read for long
+    assert not file.count_commit(10 * long, queue)
+    assert not file.count_commit(PAGE, queue)
+    assert [file.count_commit(size, queue) for size in (long - 1, long, long)] == [
         False,
         True,
         False,

@@ -51,7 +51,7 @@ def test_an_empty_store_says_that_it_is_empty(store):
 
 
 def test_what_another_connection_commits_is_read_before_the_next_commit(store, study):
-    other = store.connect_again()
+    other = store.connect_another()
     for number, writer in enumerate((store, store, other, other, store), 1):
         old = [row(i) for i in range(1, number)]
         # A store knows what it has read or written itself.
@@ -63,7 +63,7 @@ def test_what_another_connection_commits_is_read_before_the_next_commit(store, s
 
 def test_damage_by_another_connection_is_refused_each_time(store, study, raw):
     add(store, study, row(1))
-    other = store.connect_again()
+    other = store.connect_another()
     other.begin(study, 0)
     other.commit(study, [row(2)])
     other.close()

@@ -21,15 +21,15 @@ from keyhole.stochastic import Policy as StochasticPolicy
 class QPMD(WrapperPolicy, Policy):
     r"""Let a base policy for immediate feedback decide, and feed it rewards from queues.
 
-    It sees the arm of each reward, and so policies that see only sums are compared with it. Any
-    policy of `keyhole.stochastic` can be the base. The default is the paper's base; with
-    `ThompsonSampling` as the base the regret is a fifth, and with `KLUCB` a quarter (gap 0.3,
-    expected delay 20, 20,000 rounds).
+    It sees the arm of each reward. Policies that see only sums are compared with it. Any policy of
+    `keyhole.stochastic` can be the base. The default is the paper's base, UCB1. With
+    `ThompsonSampling` as the base the regret is a fifth of that with UCB1, and with `KLUCB` a
+    quarter (gap 0.3, expected delay 20, 20,000 rounds).
 
-    There is a queue of rewards for each arm. If the base chooses an arm whose queue is not
-    empty, it gets the oldest reward of that queue, without a pull, and chooses again. Otherwise the
-    arm is pulled until a reward of it arrives; all rewards that arrive are queued. UCB1 as the
-    base, which got :math:`n_i` rewards of arm i and n in all, chooses
+    There is a queue of rewards for each arm. If the base chooses an arm whose queue is not empty,
+    it gets the oldest reward of that queue, without a pull, and chooses again. Otherwise the arm is
+    pulled until a reward of it arrives; all rewards that arrive are queued. If UCB1 is the base and
+    has got :math:`n_i` rewards of arm i and n in all, it chooses
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln n / n_i}
 
@@ -74,7 +74,7 @@ class QPMD(WrapperPolicy, Policy):
         """
 
         steps = int_array()
-        """The present step of the base, which takes one reward in each; 0 before the first."""
+        """The present step of the base, which takes one reward in each step; at first 0."""
         chosen = int_array()
         held = int_array()
         """The number of rewards in all queues."""
@@ -97,7 +97,7 @@ class QPMD(WrapperPolicy, Policy):
 
     def select(p, s: State, rng: Stream, base_select: Kernel, base_update: Kernel) -> int:
         """Feed the base from the queues until it chooses an arm without a queued reward."""
-        # The base counts steps of its own instead of rounds: in each it chooses and gets a reward.
+        # The base counts its own steps, not rounds: in each step it chooses and gets a reward.
         if s.steps[0] == 0:
             s.steps[0] = 1
             s.chosen[0] = base_select(p, s, 1, rng)

@@ -10,17 +10,17 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0  # a batch has at least so many times the expected delay in rounds
+_DELAYS_A_BATCH: Final = 2.0  # a batch is at least this many expected delays long
 _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
-# For each of these powers k, 2**k times the expected delay is one of the delays compared.
+# The delays that are compared: the expected delay times 2 to each of these powers.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
 # If the delay of the largest bound exceeds the expected delay, the next batch is longer by the same
 # factor. But this does not make it longer than this share of all rounds so far.
 _ROUNDS_A_BATCH: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
-_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score exceeds the best by at most this
-_LEAST_BATCHES: Final = 8.0  # first batches are so short that an arm has time for so many
+_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score is at most this much above the best
+_LEAST_BATCHES: Final = 8.0  # first batches are short enough for this many of each arm
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
@@ -29,8 +29,8 @@ class RegressionUCB(Policy):
     r"""Pull, in batches, the arm with the largest upper bound by a regression of the sums.
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
-    10) \rceil` rounds, d being the delay. It updates a regression of the sums on the rewards that
-    are expected by then. After two batches of each arm (the second batches in reverse order) pull
+    10) \rceil` rounds, d being the delay. Its sum updates a regression of sums on the rewards that
+    are expected to arrive. After two batches of each arm (the second ones in reverse order) pull
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
@@ -132,7 +132,7 @@ class RegressionUCB(Policy):
         delays = _DELAYS_A_BATCH * p.expected_delay
         # A delay above the expected delay may look best by chance in the first rounds, so t bounds
         # the length. A shorter delay may look best since the arm that is pulled most pays early.
-        # But it does not shorten batches: in short batches a late arm would never be seen to pay.
+        # But batches are not shortened for it: in short batches a late arm is never seen to pay.
         longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
         delays = min(delays * 2.0 ** max(_POWERS[k], 0.0), longest)
         if p.horizon > 0:
@@ -156,7 +156,7 @@ class RegressionUCB(Policy):
             s.delay[0] = np.argmin(s.scores[:compared])
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if first batches take more than a quarter of the rounds, or nothing."""
+        """Return a warning if first batches take more than a quarter of the rounds, else ""."""
         rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
         horizon = facts.get("horizon", math.inf)
         if self.horizon or rounds <= _LONG_SHARE * horizon:
@@ -220,10 +220,7 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
-    """Update the regressions and the score of the delay of index k by the sum of a batch.
-
-    The batch was of the arm `pulled`.
-    """
+    """Learn from the sum of a batch of the arm `pulled`, for the delay of index k."""
     # Mean and variance of the other arms' contribution. The share of the pulled arm is large and is
     # kept apart, so that the other arms' shares lose no digits.
     mean = variance = 0.0

@@ -1,8 +1,8 @@
 """A shared-exclusive lock: database operations share it, and a fork of the process excludes them.
 
 SQLite keeps a table of its locks in the process. A fork inherits the table but not the locks, so a
-child of a process with an open connection would write without any. Therefore no connection is open
-across a fork: the fork closes them, and both sides connect again at their next use.
+child of a process with an open connection would write without locks. Therefore a fork closes the
+connections to files that are not in use, and both sides connect again at their next use.
 
 The lock also covers other locks that a child would inherit locked: those of modules being imported,
 of pyarrow, which imports pandas at its first use, and of the compiler.
@@ -50,9 +50,9 @@ class _NoOwner:
 
 
 class _Fork(NamedTuple):
-    """A fork under way: the frame that called for it, and the instruction there.
+    """A fork under way: the frame that called `os.fork`, and the instruction of the call.
 
-    A thread whose function is `os.fork` itself has no frame, and cannot be interrupted in it.
+    A thread whose function is `os.fork` itself has no such frame, and cannot be interrupted there.
     """
 
     caller: FrameType | None
@@ -68,13 +68,13 @@ class _Fork(NamedTuple):
 
 # An interrupt (Ctrl-C) may end any of the three fork hooks, even before its first line, and Python
 # forks nevertheless. So between the hooks nothing is held that only a hook could release. Instead a
-# fork is noted with its calling instruction, and is over when its thread has moved on from there.
+# fork is noted with its calling instruction, and is over when its thread has left this instruction.
 class ForkLock:
     """A lock that operations share, and that a fork has alone.
 
     A fork waits at most `FORK_TIMEOUT` for operations of other threads. It never waits for those of
-    its own thread, which may fork in a user's clock or a signal handler. Connections that are still
-    open then remain the parent's, and the child gives them up (`Forkable.after_fork`).
+    its own thread, which may fork in a user's clock or a signal handler. Connections that are open
+    at the fork remain the parent's, and the child gives them up (`Forkable.after_fork`).
     """
 
     def __init__(self) -> None:
@@ -114,10 +114,10 @@ class ForkLock:
             return is_new
 
     def _can_begin(self, thread: int) -> bool:
-        """Return whether no fork keeps a thread from beginning an operation now."""
-        # A thread that is within an operation may begin another one, or the fork would wait for it
-        # for ever. But no thread may if the fork of another thread no longer waits, and closes
-        # connections.
+        """Return whether a thread may begin an operation now, as far as forks are concerned."""
+        # A thread that is within an operation may begin another one; otherwise a waiting fork and
+        # this thread would wait for each other. But no thread may begin one if the fork of another
+        # thread no longer waits, and closes connections.
         forking_threads = self._threads_forking()
         if not forking_threads or self._is_another_fork_running(thread):
             return not forking_threads
@@ -150,8 +150,8 @@ class ForkLock:
     def shared(self, owner: object | None = None) -> "_SharedOperation":
         """Return a context that holds the lock for an operation, or for part of one.
 
-        An operation without a connection has no `owner`. Nothing within the context may wait for a
-        lock whose holder may wait for this one.
+        An operation without a connection has no `owner`. Code within the context must not wait for
+        another lock if a holder of that lock may be waiting for this one.
         """
         return _SharedOperation(self, owner or _NoOwner())
 
@@ -184,8 +184,8 @@ class ForkLock:
 
     def after_fork_in_child(self) -> None:
         """Start afresh: the threads that held the lock do not exist in the child."""
-        # In a child only the forking thread exists. `__init__` replaces the locks, which threads of
-        # the parent may hold.
+        # In a child only the forking thread exists. `__init__` replaces the locks, which other
+        # threads of the parent may have held.
         threads = {owner: thread for owner, (thread, _) in self._operations.items()}
         owners = list(self._owners)
         self.__init__()  # type: ignore[misc]

@@ -69,7 +69,7 @@ class Postgres(store.Store):
         FORK_LOCK.add(self)
         self._run(self._connect_if_needed)
 
-    def connect_again(self) -> "Postgres":
+    def connect_another(self) -> "Postgres":
         """Return another connection to the same server."""
         new_store = Postgres(self._address)
         new_store._share_studies(self)

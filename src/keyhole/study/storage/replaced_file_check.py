@@ -1,8 +1,8 @@
 """The check by `stat` whether the database file of an open connection, or its log, was replaced.
 
 In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
-within the commit of a process that holds the writers' lock. In the `-queue` beside the file that
-process records what `stat` says of it. If another process finds something else, the file was
+within the commit of a process that holds the writers' lock. This process then records what `stat`
+says of the file, in the `-queue` beside it. If another process finds something else, the file was
 replaced, a process was killed during a checkpoint, or another program has made a checkpoint.
 """
 
@@ -21,13 +21,13 @@ WHY_REPLACED = (
     "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
     "study again"
 )
-# Bytes of a log of two thousand pages, which some five hundred commits write.
-_MIN_LOG_SIZE: Final = 2000 * 4120
+# A smaller log needs no checkpoint. Some five hundred commits write these two thousand pages.
+_MIN_LOG_SIZE: Final = 2000 * 4120  # bytes
 _MAX_COMMITS: Final = 500  # between two checkpoints, if the log has at least `_MIN_LOG_SIZE`
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
-# After the record: the number of commits since the last checkpoint, by all processes, and the size
-# of the log in bytes at that checkpoint.
+# After the record, the `-queue` holds the number of commits since the last checkpoint, by all
+# processes, and the size of the log in bytes at that checkpoint.
 _LOG_FORMAT: Final = Struct("<QQ")
 
 WHY_MIXED: Final = (
@@ -58,7 +58,7 @@ def explain_hard_links(path: Path) -> str:
         return ""
     return (
         f"storage must be a file with one name, got {path}, which has {link_count} (hard links): "
-        "commits would not be seen by another name; remove the other names, or copy the file"
+        "commits would not be seen under another name; remove the other names, or copy the file"
     )
 
 
@@ -92,7 +92,7 @@ class FileRecord(NamedTuple):
     changed_at: int  # nanoseconds
     size: int  # bytes
     log_inode: int  # 0 if there is no log
-    accepted_at: int  # nanoseconds, when a process had checked the content and accepted it
+    accepted_at: int  # nanoseconds; when a process checked the content and accepted it
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -119,8 +119,9 @@ class FileRecord(NamedTuple):
 class FileWatch:
     """The identity and `stat` of a database file, as a connection last saw them.
 
-    If the log is removed, or its file replaced, SQLite goes on with the old log, and all that it
-    then writes is lost. To compare file, `-wal` and `-shm` costs three `stat`, 4 µs in all.
+    If the file or its log is removed or replaced, SQLite goes on with the old one, and all that it
+    then writes is lost. To compare file, `-wal` and `-shm` takes three calls of `stat`, 4 µs in
+    all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,10 +134,10 @@ class FileWatch:
         self._last_stamp: tuple[int, int] | None = None
         self._accepted_stamp: tuple[int, int] | None = None
         self.is_recorded = False  # whether this connection has written a record
-        self._accepted_at = 0  # as in the last record with which the file was compared
+        self._accepted_at = 0  # of the last record that agreed with the file or was written
 
-    def check(self, *, has_logs: bool) -> bool:
-        """Refuse a file or log that was replaced; return whether the file is as last accepted."""
+    def compare(self, *, has_logs: bool) -> bool:
+        """Return whether the file is as last accepted; refuse a file or log that was replaced."""
         status = os.stat(self._name)
         if self.identity != (status.st_dev, status.st_ino):
             raise FinalStoreError(WHY_REPLACED)
@@ -159,7 +160,7 @@ class FileWatch:
         self._last_stamp = stamp
         return stamp == self._accepted_stamp
 
-    def _read_record(self) -> FileRecord:
+    def _make_record(self) -> FileRecord:
         """Return a record of the file as it is now."""
         status = os.stat(self._name)
         _, log = self._log_identities()[0] or (0, 0)
@@ -178,7 +179,7 @@ class FileWatch:
             accepted.
         """
         old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
-        record = self._read_record()
+        record = self._make_record()
         last_record = FileRecord.read(self._path)
         is_recorded = last_record is not None and last_record.has_same_file(record)
         if last_record is not None and is_recorded:
@@ -193,7 +194,7 @@ class FileWatch:
         """Record the file after a checkpoint; the caller holds the writers' lock."""
         if is_rewritten:
             self._accepted_at = time.time_ns()
-        self._write_record(self._read_record(), queue)
+        self._write_record(self._make_record(), queue)
 
     def _write_record(self, record: FileRecord, queue: int | None) -> None:
         if queue is not None:
@@ -211,13 +212,13 @@ class FileWatch:
         status = try_stat(self._log_names[0])
         return status and status.st_size
 
-    def is_checkpoint_due(self, log_size: int, queue: int) -> bool:
-        """Return whether a checkpoint is due, given the size of the log; called once a commit."""
+    def count_commit(self, log_size: int, queue: int) -> bool:
+        """Count a commit if the log is large; return whether a checkpoint is due."""
         if log_size < _MIN_LOG_SIZE:
             return False
         # After a checkpoint SQLite overwrites the log from its beginning and never truncates it, so
-        # its size is the largest that it has had. A checkpoint is due if it grew, or after many
-        # commits.
+        # its size is the largest that it has had. A checkpoint is due if the log has grown or many
+        # commits were made.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         growth: int = log_size - last_size
@@ -229,14 +230,14 @@ class FileWatch:
         return is_checkpoint_due
 
     def is_replaced(self) -> bool:
-        """Return whether the name belongs to another file by now, or the log to another file."""
+        """Return whether the name now belongs to another file, or the log is another one."""
         status = try_stat(self._name)
         if status is None:
             return False
         if self.identity != (status.st_dev, status.st_ino):
             return True
         logs = self._log_identities()
-        # The last connection to close removes the log by its name, which another log may have now.
+        # The last connection to close removes the log by its name, which may now be another log's.
         has_own_logs = self._logs is None or logs == self._logs
         return not has_own_logs and (logs[0] is not None or not self.is_unchanged())
 
@@ -251,7 +252,7 @@ class FileWatch:
         if not os.path.exists(self._name):
             return True  # the log belongs to the file that was moved away
         last_record = FileRecord.read(self._path)
-        is_as_left = last_record is None or last_record.has_same_file(self._read_record())
+        is_as_left = last_record is None or last_record.has_same_file(self._make_record())
         return is_as_left or not self.log_size()
 
     def explain_misfit(self, find_damage: Callable[[Path], str]) -> str:
@@ -263,7 +264,7 @@ class FileWatch:
         last_record = FileRecord.read(self._path)
         if last_record is None or self.fits_log():
             return ""
-        record = self._read_record()
+        record = self._make_record()
         if last_record.inode != record.inode and last_record.log_inode == record.log_inode:
             return WHY_MIXED
         damage = find_damage(self._path)

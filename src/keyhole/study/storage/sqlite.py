@@ -55,8 +55,8 @@ def has_flock() -> bool:
 class Sqlite(store.Store):
     """A store in an SQLite file.
 
-    With `flush`, a commit returns once it is on the disk; without, once the operating system has
-    it. A store with a `sibling` connects to the file of the sibling, which must still be there.
+    With `flush`, a commit returns once it is on the disk, and otherwise once the operating system
+    has it. A store with a `sibling` connects to the sibling's file, which must still be there.
     """
 
     dialect = schema.DIALECTS["sqlite"]
@@ -69,7 +69,7 @@ class Sqlite(store.Store):
         self._flush = flush
         self._queue: int | None = None
         self._db: Connection | None = None
-        # The stamp of a file that is read without locks, as of the time of the connection.
+        # If the file is read without locks, its stamp when the connection was opened.
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the file that was first opened
         self._data_version: int | None = None  # SQLite's, when this store last read or wrote
@@ -86,7 +86,7 @@ class Sqlite(store.Store):
             self._drop_connection()
             raise
 
-    def connect_again(self) -> "Sqlite":
+    def connect_another(self) -> "Sqlite":
         """Return another connection to the same file, which must still be there."""
         return Sqlite(self.path, self._flush, self)
 
@@ -100,7 +100,7 @@ class Sqlite(store.Store):
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> store.Row | None:
-        """Return the event of an idempotency key; None only if the index is intact there."""
+        """Return the event of an idempotency key; None only if the index is intact at this key."""
         event = super().find_by_key(study, key)
         if event is None:
             self._check_index("key", study, key)
@@ -209,25 +209,26 @@ class Sqlite(store.Store):
     # Transactions.
 
     def _commit(self) -> bool:
-        """Commit; return whether the file is unchanged. If it is not, the commit may be lost."""
+        """Commit; return False if others have changed the file, so that the commit may be lost."""
         db = self._connect_if_needed()
         db.execute("COMMIT")
-        is_unchanged = self._queue is None or self._is_file_unchanged(db, self._queue)
+        is_unchanged = self._queue is None or self._checkpoint_if_due(db, self._queue)
         if not is_unchanged:
             self._disconnect()
         self._release_locks()
         return is_unchanged
 
-    def _is_file_unchanged(self, db: Connection, queue: int) -> bool:
-        """Return whether the main file is as it was; make a checkpoint if one is due."""
+    def _checkpoint_if_due(self, db: Connection, queue: int) -> bool:
+        """Make a checkpoint if one is due; return whether nobody else has changed the main file."""
         # SQLite's automatic checkpoints are off (see `_connect`): a commit then changes the
         # `-wal` alone, and any other change of the main file is a copy put in its place. Only
-        # during our own checkpoint the two cannot be told apart. It takes about two flushes, or one
-        # if the log was flushed before. A copy that comes during that one has another size.
+        # during our own checkpoint the two cannot be told apart. A checkpoint takes about two
+        # flushes, or one if the log was flushed before. A copy that is put in place meanwhile is
+        # noticed if it has another size.
         file = self._file
         log_size = file.log_size()
         is_unchanged = log_size is not None and file.is_unchanged()
-        if log_size is not None and is_unchanged and file.is_checkpoint_due(log_size, queue):
+        if log_size is not None and is_unchanged and file.count_commit(log_size, queue):
             if not self._flush:
                 sqlite_connection.flush_log(db)
             if is_unchanged := file.is_unchanged():
@@ -241,7 +242,7 @@ class Sqlite(store.Store):
         self._release_locks()
 
     def _rollback_if_open(self) -> None:
-        self._data_version = None  # what was read in it may have been refused
+        self._data_version = None  # what the transaction has read may have been refused
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -277,7 +278,7 @@ class Sqlite(store.Store):
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the connection, unless the interpreter is ending."""
         # When the interpreter ends, FORK_LOCK and other modules may be gone, and a generator would
-        # crash Python 3.14. The connection of `sqlite3` closes itself then.
+        # crash Python 3.14. The connection of `sqlite3` then closes itself.
         if is_finalizing():
             return
         # Attributes may be missing if `__init__` failed.
@@ -299,9 +300,8 @@ class Sqlite(store.Store):
 
     def _begin_in_turn(self) -> Connection:
         """Take the writers' lock, begin a transaction, and return the connection."""
-        # The writers' lock comes first, since to wait for it may take long. A fork waits for the
-        # end of all operations that have FORK_LOCK, and must not wait so long. `_release_locks`
-        # releases both.
+        # The writers' lock is taken first, since to wait for it may take long. A fork waits for all
+        # operations that have FORK_LOCK, and must not wait so long. `_release_locks` releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
         return self._begin_immediate()
@@ -353,12 +353,14 @@ class Sqlite(store.Store):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
     def _is_current(self, *, has_queue_lock: bool) -> bool:
-        """Return whether the connection knows the file as it is now; refuse a replaced file."""
-        # If others changed the main file, the pages that SQLite has cached are stale, and False
-        # tells the caller to connect again.
+        """Return whether the connection knows the file as it is now; refuse a replaced file.
+
+        False tells the caller to connect again: others have changed the main file, so the pages
+        that SQLite has cached are stale.
+        """
         file = self._file
         try:
-            is_unchanged = file.check(has_logs=self._immutable_stamp is None)
+            is_unchanged = file.compare(has_logs=self._immutable_stamp is None)
         except store.FinalStoreError as error:
             if isinstance(error, LogReplacedError):
                 is_as_before = error.is_as_before
@@ -459,7 +461,7 @@ class Sqlite(store.Store):
             db.execute(f"PRAGMA synchronous = {level}")
             db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
             db.execute("PRAGMA secure_delete = ON")  # metadata that is erased is overwritten
-            if has_flock():  # checkpoints are then ours: see `_is_file_unchanged`
+            if has_flock():  # checkpoints are then ours: see `_checkpoint_if_due`
                 db.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:
             self._disconnect()

@@ -37,7 +37,8 @@ APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header
 _READ_ONLY: Final = "mode=ro"
 CREATE: Final = "mode=rwc"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
-# Errors that reading a damaged file raises. SQLite's message may quote bytes that are no UTF-8.
+# The errors that a damaged file raises when it is read. SQLite's message may quote bytes that are
+# not UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path in `_MOUNTS`, as an octal number
@@ -60,7 +61,7 @@ _DAMAGE_MESSAGES: Final = ("no such table", "no such column", "Could not decode 
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _inherited_files: set[tuple[int, int]] = set()  # the parent had connections to them at a fork
-_abandoned_files: dict[tuple[int, int], str] = {}  # why files are refused, by their identity
+_abandoned_files: dict[tuple[int, int], str] = {}  # reasons why files are refused, by identity
 
 
 def has_access(path: Path, mode: int) -> bool:
@@ -70,7 +71,7 @@ def has_access(path: Path, mode: int) -> bool:
 
 
 def check_location(path: Path) -> None:
-    """Refuse a file that has a second path, since its users there would have another `-wal`.
+    """Refuse a file that has a second path, since users of that path would have another `-wal`.
 
     Raises
     ------
@@ -100,8 +101,8 @@ def _is_mounted(path: Path) -> bool:
 def open_queue(path: Path) -> int:
     """Open the file at which writers queue, with the permissions of the database."""
     # SQLite gives `-wal` and `-shm` the permissions of the database, too. Otherwise the first
-    # writer, perhaps root, would lock out all others who may write to the database. A file of a
-    # user who can only read would lock them out for good, so it is not made.
+    # writer, perhaps root, would lock out all others who may write to the database. A queue made by
+    # a user who can only read would lock them out for good, so it is not made.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -161,8 +162,8 @@ def connect(path: Path, uri_query: str) -> Connection:
             )
         if uri_query != READ_FILE_ALONE and _is_empty_with_log(path):
             raise OSError(
-                "the file is empty, and the -wal beside it is not: while a copy is being put "
-                "there, try again; else put a whole copy there, and remove -wal and -shm"
+                "the file is empty, and the -wal beside it is not: if a copy is being put in its "
+                "place, try again; otherwise put a whole copy there, and remove -wal and -shm"
             )
     if uri_query == CREATE and not path.exists():
         # SQLite itself would make a file that no group may write to, whatever the umask.
@@ -190,8 +191,8 @@ def _open_log(db: Connection, is_reader: bool) -> None:
     OSError
         If the last writer has just removed the log, or if the log is one that a reader has made.
     """
-    # Where there is no log SQLite makes one, also for a reader. A writer could not write to a
-    # reader's log, so it is not used, and the reader removes it.
+    # If there is no log, SQLite makes one, also for a reader. A writer could not write to a log of
+    # a reader, so it is not used, and the reader removes it.
     log = Path(f"{db.path}-wal")
     status_before = try_stat(log)
     try:
@@ -233,9 +234,10 @@ def flush_log(db: sqlite3.Connection) -> None:
 
 
 def checkpoint(db: sqlite3.Connection) -> int | None:
-    """Write the log into the file; return the size of the file then, None if it is not known.
+    """Write the log into the file; return the size that the file then has.
 
-    Readers may keep part of the log from being written; the next checkpoint writes it.
+    Readers may keep part of the log from being written, which the next checkpoint writes. The size
+    is then not known, and the result None.
     """
     with suppress(sqlite3.Error):
         is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
@@ -266,7 +268,7 @@ def file_stamp(path: Path) -> tuple[int, int, int, bool]:
 
 
 def can_read_immutable(path: Path) -> bool:
-    """Return whether a file without a log can be read, but it or its folder cannot be written."""
+    """Return whether a file has no log and can be read, but it or its folder cannot be written."""
     is_writable = has_access(path, os.W_OK) and has_access(path.parent, os.W_OK)
     return has_access(path, os.R_OK) and not is_writable and not Path(f"{path}-wal").exists()
 
@@ -381,9 +383,9 @@ def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
 
     `is_as_before` says that the main file itself is unchanged: the log is then written into it.
     """
-    # Connections are left open. To close the last one would write the log into what may be another
-    # database by now. A new connection would share memory with the old ones, since SQLite keeps one
-    # `-shm` mapping for each file.
+    # Connections are left open: to close the last one would write the log into a file that may be
+    # another database by now. The file is refused, since a new connection would share memory with
+    # the old ones: SQLite keeps one `-shm` mapping for each file.
     file = file_identity(path)
     for db in list(_connections):
         if db.path != path or db.is_abandoned:
@@ -413,7 +415,7 @@ def close_without_checkpoint(db: Connection) -> None:
 
 
 def leak_connection(db: Connection) -> None:
-    """Leave a connection open for ever, since closing it would write to a file or remove a log."""
+    """Leave a connection open for ever: to close it would write to a file or remove a log."""
     if db.is_abandoned:
         return
     with suppress(sqlite3.Error):  # release its lock

@@ -39,7 +39,7 @@ class StoreError(RuntimeError):
     """The database failed; the store connects again at its next use."""
 
     later = True
-    """Whether the same may be tried later on."""
+    """Whether the same call may succeed later."""
 
 
 class DamagedError(StoreError):
@@ -49,7 +49,7 @@ class DamagedError(StoreError):
 
 
 class FinalStoreError(StoreError):
-    """The database cannot be used as it is: it was replaced, or its address must be another."""
+    """The database cannot be used as it is: it was replaced, or needs another address."""
 
     later = False
 
@@ -60,17 +60,17 @@ class Row(NamedTuple):
     Attributes
     ----------
     seq
-        Its number in the study's log.
+        The event's number in the study's log.
     kind
         The kind of event, as numbered in `keyhole.study.events`.
     decision
-        The id of its decision.
+        The id of the decision that the event is about; None if it is about none.
     key
         The client's idempotency key, unique within a study.
     at
         Seconds since 1970 (UTC). It does not order events.
     body
-        The rest, packed.
+        All else that belongs to the event, packed as its kind requires.
     """
 
     seq: int
@@ -143,7 +143,7 @@ def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
     return records
 
 
-def _metadata_of(rows: Iterable[Row], metadata: Mapping[int, str]) -> list[Metadata]:
+def _pair_with_metadata(rows: Iterable[Row], metadata: Mapping[int, str]) -> list[Metadata]:
     return [(row.seq, metadata[row.seq]) for row in rows if row.seq in metadata]
 
 
@@ -167,14 +167,14 @@ class Store(ABC):
         self._process = os.getpid()
         self._sql = schema.translate_queries(self.dialect)
         self._next_seq = 0  # the number of the next row, while the lock is held; else 0
-        # Both by the number of the study: its name and the digest of its definition; the number
-        # and the digest of its last row that was read or written.
+        # By the study's number: its name, and the digest of its definition.
         self._studies: dict[int, tuple[str, bytes]] = {}
+        # By the study's number: the number and digest of the last row that was read or written.
         self._last_rows: dict[int, tuple[int, bytes]] = {}
         self._refusals: list[str] = []  # why the database is refused from now on
 
     @abstractmethod
-    def connect_again(self) -> "Store":
+    def connect_another(self) -> "Store":
         """Return another connection to the same database."""
 
     def _share_studies(self, store: "Store") -> None:
@@ -200,7 +200,7 @@ class Store(ABC):
         digest = digest_of_definition(name, time, definition)
         study = name, time, definition, digest
         records = add_row_digests(digest, rows)
-        if not self._run(self._create, study, records, _metadata_of(rows, metadata)):
+        if not self._run(self._create, study, records, _pair_with_metadata(rows, metadata)):
             raise StudyExistsError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
                 "it, or choose another name"
@@ -259,7 +259,7 @@ class Store(ABC):
         Returns
         -------
         int
-            How many rows they have inserted, updated or deleted.
+            How many rows the statements have inserted, updated or deleted.
         """
         result = self._run(self._lock, study, _BEYOND_ALL_ROWS)
         assert result is not None  # since no row of this number was read or written before
@@ -288,7 +288,7 @@ class Store(ABC):
             self._refuse_replaced(study, last_seq)
 
     def _check_study(self, study: int, result: QueryResult) -> None:
-        """Refuse a study that is not the one of this number before, and another schema version."""
+        """Refuse another study that has got this number, and another version of the schema."""
         if result.version != len(schema.STEPS):
             self.rollback()
         self._check_version(result.version)
@@ -309,8 +309,8 @@ class Store(ABC):
         if seq is None:
             change = f"study {study} is no longer {short_repr(self._studies[study][0])}"
         advice = (
-            "if it was deleted, another database or an older copy was put in place, open the study "
-            "again"
+            "if it was deleted, or if another database or an older copy has taken its place, open "
+            "the study again"
         )
         message = f"{self.where}: {change}; {advice}"
         if study in self._studies:
@@ -323,7 +323,7 @@ class Store(ABC):
         records = result.rows
         if after > 0 and (not records or records[0][0] != after):
             # This process has read row `after`, but the log lacks it. So the file was replaced by
-            # an older copy, and new rows would get numbers that other rows have had.
+            # an older copy, and a new row would get a number that another row has had.
             self._refuse_replaced(study, after)
         last_seq, last_digest = self._last_rows.get(study, (0, b""))
         if last_seq == after > 0 and records[0][-1] != last_digest:
@@ -376,7 +376,7 @@ class Store(ABC):
         # commit, nobody knows whether it happened, and the caller must read the log again.
         self._next_seq = 0
         records = add_row_digests(self._last_rows[study][1], rows)
-        self._run(self._add_rows, study, records, _metadata_of(rows, metadata))
+        self._run(self._add_rows, study, records, _pair_with_metadata(rows, metadata))
         self._last_rows[study] = rows[-1].seq, records[-1][-1]
 
     def _check_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
@@ -386,7 +386,7 @@ class Store(ABC):
                 raise ValueError(f"seq must be {seq}, got {short_repr(row.seq)}")
 
     def rollback(self) -> None:
-        """Release the lock with nothing written; if it is not held, do nothing."""
+        """Write nothing and release the lock; if it is not held, do nothing."""
         self._next_seq = 0
         try:
             self._rollback_and_unlock()
@@ -420,7 +420,7 @@ class Store(ABC):
             self.raise_damaged(study, after + 1, "it is missing")
 
     def check_tail(self, study: int) -> int:
-        """Return the number of a study's last row, which must be there."""
+        """Refuse a study that lacks its last rows; return the number of its last row."""
         tail = self._tail_seq(study)
         if tail > 0 and not self._select("events_range", study, tail, 1):
             last = self._select("last_seq", study)[0][0] or 0
@@ -434,7 +434,7 @@ class Store(ABC):
             raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
         return int(records[0][0])
 
-    def last_seq(self, study: int) -> int:
+    def highest_seq(self, study: int) -> int:
         """Return the highest number that a row of a study has had, even if the row is missing."""
         records = self._select("last_seq", study) + self._select("tail_seq", study)
         return max((row[0] for row in records if isinstance(row[0], int)), default=0)
@@ -531,7 +531,7 @@ class Store(ABC):
             error_class, reason = self._explain_error(error)
             raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
-            # Also after an interrupt, since a lock that stays held would stop all other writers.
+            # Also after an interrupt: if the lock stayed held, no other writer could go on.
             self.rollback()
             raise
 

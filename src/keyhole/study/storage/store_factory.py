@@ -50,7 +50,7 @@ def open_store(
         if not make and not Path(address).exists():
             raise ValueError(
                 f"storage must be an existing file, got {short_repr(str(address))}; to create a "
-                "study (Study.create, keyhole study create) makes one"
+                "study (Study.create, keyhole study create) creates it"
             )
         return Sqlite(Path(address), flush=durability == "power_loss")
     if scheme[1].lower() not in _POSTGRES:
@@ -94,7 +94,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     ValueError
         If there is no such database, or the path exists or is in no folder.
     StoreError
-        If the database cannot be read, or the file not be written.
+        If the database cannot be read, or the file cannot be written.
 
     Examples
     --------
