@@ -117,8 +117,8 @@ def solve_by_set_lists(
             s, values, weights, count, space, price, paying, k, old, sets, logged, best
         )
         old = 1 - old
-    # The list is in the order of weights, and has no dominated sets: values rise with weights, and
-    # the last set is the best.
+    # The list is in the order of weights, and has no dominated sets. So values rise with weights,
+    # and the last set is the best.
     return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
@@ -131,26 +131,26 @@ def merge_sets_with_item(
     Return the length of the other list, which has the result, the length of the log, and the
     largest value of a feasible set so far.
     """
-    # A set survives if no lighter one has its value (dominance), and if its upper bound is not
+    # A set survives if no lighter set has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
     item = s.order[k]
     last_value = -1.0  # of the last set that was kept
     stop = count
     kept = 0
-    # Positions, in the old list, of the next set without the item and of the next to add it to.
-    without = with_it = 0
-    while without < sets or with_it < sets:
-        add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
-        index = with_it if add else without
-        without += not add
-        with_it += add
+    # Positions, in the old list, of the next set to copy and of the next set to extend by the item.
+    to_copy = to_extend = 0
+    while to_copy < sets or to_extend < sets:
+        add = is_next_set_with_item(s, old, sets, to_copy, to_extend, weights[item])
+        index = to_extend if add else to_copy
+        to_copy += not add
+        to_extend += add
         weight = s.set_weights[old, index // SETS, index % SETS]
         value = s.set_values[old, index // SETS, index % SETS]
         if add:
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= last_value + TIE:
             continue
-        # Sets come by weight, so that the space left, and with it `stop`, only shrinks.
+        # Sets come in the order of their weights: the space left only shrinks, and so does `stop`.
         while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
             stop -= 1
         # The set with all following items that fit is feasible: its value is a lower bound.
@@ -173,13 +173,13 @@ def merge_sets_with_item(
 
 
 def is_next_set_with_item(
-    s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
+    s: Scratch, old: int, sets: int, to_copy: int, to_extend: int, weight: float
 ) -> bool:
     """Return whether the next lightest set has the item; ties go to the set without the item."""
-    if without == sets or with_it == sets:
-        return without == sets
-    weight_with_item = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
-    return bool(weight_with_item < s.set_weights[old, without // SETS, without % SETS])
+    if to_copy == sets or to_extend == sets:
+        return to_copy == sets
+    weight_with_item = s.set_weights[old, to_extend // SETS, to_extend % SETS] + weight
+    return bool(weight_with_item < s.set_weights[old, to_copy // SETS, to_copy % SETS])
 
 
 def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
@@ -282,7 +282,7 @@ def choose_items(
 
     Among sets of equal value the lightest is chosen. Sets that are equal in weight too are compared
     by the last item, in the order of `rank_items`, that only one of them has; the set without it is
-    chosen. Where the lists exceed their memory, the first set of the largest value that the slower
+    chosen. If the lists exceed their memory, the first set of the largest value that the slower
     search meets is chosen. Items without value are not chosen. A set fits if its weight is at most
     `capacity` (at least 0) plus `SLACK`. Values and weights are at least 0.
     """
@@ -324,7 +324,7 @@ def rank_items(
 ) -> tuple[float, int]:
     """Sort the items by gain per weight, at the better of two prices: 0, or the break item's value.
 
-    Return the price, and the number of items, first in the order, whose value is above it.
+    Return the price, and how many items have a value above it; these come first in the order.
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
@@ -430,8 +430,8 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
         weight too are compared by the last item that only one of them has, and the set without it
         is taken. Items are in the order of their value per weight, or of their value less a price
         per weight if that makes the search faster; where these are equal, the lower item is first.
-        Where more than 64 sets per item would have to be compared, ties are broken in another,
-        fixed way. Items without value are not taken.
+        If more than 64 sets per item would have to be compared, ties are broken in another, fixed
+        way. Items without value are not taken.
 
     Examples
     --------
