@@ -31,7 +31,7 @@ def test_a_log_of_rewards_is_a_problem_whose_arms_come_as_they_first_appear(fram
 def test_a_frame_of_other_columns_is_refused_by_its_columns(frame):
     words = (
         r"^samples must be a list for each arm, or a data frame with the columns arm and reward "
-        r"\(of one with a column for each arm, dict\(frame\)\), got a data frame with the columns "
+        r"\(if it has a column for each arm, give dict\(frame\)\), got a data frame with the columns "
         r"variant, converted$"
     )
     with pytest.raises(ValueError, match=words):

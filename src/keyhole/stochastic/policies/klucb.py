@@ -102,8 +102,8 @@ class KLUCB(Policy):
                 s.between[0] = x
                 return best
             x = separate_largest_bounds(s, x, level)
-        # The last arm mostly has the largest bound again. If it comes first, the bounds of few other
-        # arms have to be computed. There may be fewer arms now, if some were retired.
+        # The last arm mostly has the largest bound again. With this arm as the first, the bounds of
+        # few others have to be computed. There may be fewer arms now, if some were retired.
         best = min(int(s.last[0]), p.arms - 1)
         x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)
