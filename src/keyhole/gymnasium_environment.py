@@ -1,4 +1,4 @@
-"""Problems as environments of Gymnasium, whose decisions agents written for Gymnasium can take."""
+"""Problems as environments of Gymnasium: agents that are written for it can take the decisions."""
 
 from collections.abc import Mapping
 from typing import Any, Final

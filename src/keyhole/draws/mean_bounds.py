@@ -21,8 +21,8 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
 
     In x = ln(1 - q) the divergence is convex and decreasing, so Newton's method does not overshoot
     from the left of the root. The method starts at the better of two lower bounds: from Pinsker's
-    inequality, and from the divergence without the term mean ln q. `pulls` is at least 1, and `entropy`
-    is the entropy of the mean in nats. The result is minus infinity for a mean of 1.
+    inequality, and from the divergence without the term mean ln q. `pulls` is at least 1, and
+    `entropy` is the entropy of the mean in nats. The result is minus infinity for a mean of 1.
     """
     allowed = level / pulls
     miss = 1.0 - mean
