@@ -267,9 +267,7 @@ def recompute_indices(
     return has_wide
 
 
-def is_interval_wide(
-    p: Any, s: GridState, arm: int, k: int, factor: Kernel, log_term: float
-) -> bool:
+def is_wide(p: Any, s: GridState, arm: int, k: int, factor: Kernel, log_term: float) -> bool:
     """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
@@ -285,7 +283,7 @@ def refine_grid(p: Any, s: GridState, arm: int, factor: Kernel, log_term: float)
     new_size = size
     # All intervals are judged before any is split: a new interval is not split in the same round.
     for k in range(size):
-        s.cut[k] = is_interval_wide(p, s, arm, k, factor, log_term)
+        s.cut[k] = is_wide(p, s, arm, k, factor, log_term)
         new_size += s.cut[k] * (p.refine - 1)
     if new_size == size:
         return 0

@@ -184,9 +184,8 @@ def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
 
 def clear_rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
     """Return W, the number of rounds without a loss after which an upper bound falls."""
-    return max(
-        1, math.ceil(math.log(arms * bisection_steps(gamma) / delta) / -math.log1p(-epsilon))
-    )
+    rounds = math.log(arms * bisection_steps(gamma) / delta) / -math.log1p(-epsilon)
+    return max(1, math.ceil(rounds))
 
 
 def bisection_steps(gamma: float) -> float:

@@ -25,8 +25,7 @@ class RCUCB(PairPolicy):
     Parameters
     ----------
     alpha : float, default 0.5
-        Exploration, at least 0; 0 is greedy. The theory needs more than 1, but 0.1 is better:
-        :doc:`/resource`.
+        At least 0; 0 is greedy. The theory needs more than 1, but 0.1 is better: :doc:`/resource`.
     gain_range : float, default 1
         w, in (0, 2]. If the cost of a run never exceeds its reward, 1 is valid; 2 always is.
 
