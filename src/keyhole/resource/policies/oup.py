@@ -19,7 +19,7 @@ class OUP(Policy):
     Each arm has a limit :math:`\tau`, at first the smallest. A run that is stopped there could have
     at most the utility u of R = 1 and :math:`C = \tau`; the largest limit has u = 0. Of K arms, let
     one have had m runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), and
-    :math:`\hat F` the share with :math:`W \ge u`. Its upper and lower bound, or closer earlier ones:
+    :math:`\hat F` the share of :math:`W \ge u`. Its upper and lower bound, or closer earlier ones:
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
