@@ -154,11 +154,7 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
 
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
-        Metric(
-            "third_width_misses",
-            "chance of ever leaving an interval a third as wide",
-            drawn="share",
-        ),
+        Metric("third_width_misses", "chance to ever leave a bound a third as wide", drawn="share"),
         Metric(
             "maximal_misses", "chance of ever leaving Hoeffding's maximal inequality", drawn="share"
         ),
