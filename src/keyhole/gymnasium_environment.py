@@ -29,8 +29,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     """A problem of any of Keyhole's settings as an environment of Gymnasium.
 
     A step is a round, and an episode is `horizon` rounds. The n-th episode after ``reset(seed=s)``
-    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``, so that equal
-    decisions have equal feedback.
+    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``: with equal
+    decisions, the feedback is equal.
 
     =============  =========================  ========================================  ==========
     setting        action                     observation                               reward

@@ -177,7 +177,7 @@ def truncated_mean(centre: float, scale: float) -> float:
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
     # The drop is the density at `low` less that at `high`. It is computed by `expm1`, since the two
-    # are nearly equal where the scale is large, and a difference of exponentials would lose digits.
+    # are nearly equal if the scale is large, and a difference of exponentials would lose digits.
     drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 

@@ -37,7 +37,7 @@ def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     if len(numbers) < _CHILDREN:
         raise IndexError("index out of bounds")
     smallest = min(numbers)
-    # Of 0.0 and -0.0, and where there is a NaN, the order of the vector code decides.
+    # Between 0.0 and -0.0, and if there is a NaN, the order of the vector code decides.
     if smallest and not math.isnan(sum(numbers)):
         return smallest
     while len(numbers) > 1:

@@ -132,7 +132,7 @@ def log_mean_wealth(
     peak = log_wealth(histogram, arm, zeros, ones, null, bet)
     if peak + _PEAK_ERROR < floor:
         return -math.inf
-    # Six standard deviations of a normal curve, or more where the wealth falls more slowly.
+    # Six standard deviations of a normal curve, or more if the wealth falls more slowly.
     reach = 6.0 / max(math.sqrt(curvature) + abs(slope), _TINY)
     begin = bet - reach
     while begin > low and log_wealth(histogram, arm, zeros, ones, null, begin) > peak - _NEGLIGIBLE:

@@ -38,7 +38,7 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
         q = -math.expm1(x)
         slope = mean * (1.0 - q) / q - miss
         step = (-entropy - mean * math.log(q) - miss * x - allowed) / slope
-        # Where the slope vanishes, rounding may give the last step either sign.
+        # If the slope vanishes, rounding may give the last step either sign.
         if not step < 0.0:
             break
         x -= step

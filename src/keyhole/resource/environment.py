@@ -21,9 +21,9 @@ from keyhole.resource.setting import SETTING, limit_index
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment of arms whose runs have a reward and a consumption; limits come from a list.
 
-    The n-th pull of an arm seeks the n-th position of this arm in the environment's stream, so that
-    policies are compared on common random numbers: its reward and consumption depend neither on the
-    limit nor on earlier decisions.
+    The n-th pull of an arm seeks the n-th position of this arm in the environment's stream (common
+    random numbers). So the reward and the consumption of the pull depend neither on the limit nor
+    on earlier decisions.
     """
 
     setting = SETTING

@@ -1,7 +1,7 @@
 """Base class of policies that choose arm and limit by estimates of when runs end.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
-run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a
+run that has reached it ends within it. It does not depend on the run's limit. So a run, also a
 censored one, is an observation of every interval that it reached (Kaplan and Meier 1958).
 """
 

@@ -38,7 +38,7 @@ class Problem(AnyProblem):
     pair; and ``simple_regret``, the best pair's gain less the recommended pair's gain. If every
     limit may be chosen, there is no ``best_pair_share``. With ``details=True``
     there are also ``cumulative_reward``, the rewards of the runs within their limits;
-    ``time_spent``, the consumption, where a run that exceeds its limit consumes the limit;
+    ``time_spent``, the consumption, in which a run that exceeds its limit counts with the limit;
     ``observations``, the number of runs within their limits; ``mean_limit``; and for each arm
     ``pulls``.
 

@@ -189,7 +189,7 @@ def three_models(promise: str) -> Problem:
 
     The complex model has high rewards and long run times, the simple model has low rewards and
     short run times, and the medium model lies between them. Reward and time are positively
-    correlated. A customer who gets no model in time is paid a compensation :math:`\kappa`, so that
+    correlated. A customer who gets no model in time is paid a compensation :math:`\kappa`:
     :math:`c(x) = x / 10` and :math:`\lambda(x) = x / 10 + \kappa`. The arms are complex, medium and
     simple, in this order; every limit up to the promised time may be chosen.
 

@@ -34,7 +34,7 @@ def bernoulli_kl(p: float, q: float) -> float:
             if b == 0.0:
                 return math.inf
             # log1p of the difference is used, since the logarithm of b / a would lose nearly all
-            # digits where a and b are nearly equal.
+            # digits if a and b are nearly equal.
             total -= a * math.log1p((b - a) / a)
     return max(total, 0.0)
 

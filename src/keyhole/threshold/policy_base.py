@@ -183,8 +183,8 @@ class IndexPolicy(Policy, abstract=True):
     index must not be NaN. The arm with the largest index is pulled; of several such arms, the
     lowest. Arms without such samples come first.
 
-    Samples are counted as in eq. (8) of Abernethy et al. (2016), so that a pull counts at all
-    levels up to its threshold.
+    Samples are counted as in eq. (8) of Abernethy et al. (2016): a pull counts at all levels up to
+    its threshold.
 
     Examples
     --------

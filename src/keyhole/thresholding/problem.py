@@ -46,7 +46,7 @@ class Problem(RewardProblem):
     """Thresholding problem: arms with rewards in [0, 1], and a threshold for their means.
 
     An arm is *above* if its mean is at least the threshold. A mean that differs from the threshold
-    by no more than 10**-12 counts as equal to it, so that 0.1 + 0.2 reaches 0.3. The metrics of
+    by no more than 10**-12 counts as equal to it: so 0.1 + 0.2 reaches 0.3. The metrics of
     `keyhole.simulate` are ``aggregate_regret``, the number of arms whose label is wrong (its mean
     over replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``,
     which is 1 if there is any such arm (its mean is the simple regret).

@@ -17,8 +17,8 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap artanh(2 gap) is at most 4 gap, so that the divergence of Bernoulli distributions
-# at 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
+# Up to this gap artanh(2 gap) is at most 4 gap, so the divergence of Bernoulli distributions at
+# 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
 _CLOSE: Final = 0.478
 
 

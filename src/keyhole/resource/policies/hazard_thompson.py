@@ -66,7 +66,7 @@ class HazardThompson(HazardRatePolicy):
         "for its reward, if any arm had a reward below 1 there, and one for its cost"
     )
     pending = ("impute", "ignore")
-    cost_per_round = "two beta variates for each pair; three where rewards vary"
+    cost_per_round = "two beta variates for each pair; three if rewards vary"
 
     focus: float = parameter(
         default=5.0, ge=1, doc="how much narrower samples are than the posterior"

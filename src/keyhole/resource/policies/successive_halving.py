@@ -53,7 +53,7 @@ class SuccessiveHalving(Policy):
 
     needs = ("horizon",)
     pending = ("impute", "ignore")
-    cost_per_round = "a comparison for each arm; K^2 where a stage ends"
+    cost_per_round = "a comparison for each arm; K^2 at the end of a stage"
 
     share: float = parameter(
         default=0.15, gt=0, le=1, doc="part of the rounds in which arms are compared"

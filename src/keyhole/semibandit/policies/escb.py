@@ -53,7 +53,7 @@ class ESCB(EqualSharePolicy):
     pending = ("impute", "ignore")
     cost_per_round = (
         "a few sorts, and an exact search among the sets that could still be the best; these can "
-        "be exponentially many, but are few where means differ"
+        "be exponentially many, but are few if means differ"
     )
 
     c: float = parameter(default=4.0, ge=0, doc="weight of ln ln t in the width")

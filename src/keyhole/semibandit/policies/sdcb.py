@@ -54,8 +54,7 @@ class SDCB(KnownThresholdPolicy):
         log = math.log(t)
         for arm in range(p.arms):
             rounds = s.losses[arm] + s.clears[arm]
-            # An arm that was never observed has the value 0, so that it is not funded and hence
-            # observed.
+            # An arm that was never observed has the value 0. So it is not funded, and is observed.
             s.values[arm] = (
                 mean_loss_lower_bound(s.losses[arm], rounds, log) if rounds > 0.0 else 0.0
             )

@@ -191,7 +191,7 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 
 def raise_amounts_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
-    """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
+    """Raise funded arms to the ends of their pieces if the resource allows it, cheapest first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     count = 0
     for arm in range(p.arms):

@@ -40,7 +40,7 @@ class KLUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Ties, open in the paper, go to the lowest arm. Where ln t is
+    Departures from the paper: none. Ties, open in the paper, go to the lowest arm. If ln t is
     below 1, ln ln t counts as 0. If a q is found between the largest bound and all others, no bound
     is computed: an arm's bound is at least q if q is at most :math:`\hat\mu_i`, or if :math:`n_i \,
     \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. If bounds nearly tie, the bounds q are

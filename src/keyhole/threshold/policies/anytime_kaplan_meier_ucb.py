@@ -29,7 +29,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     Notes
     -----
     Source: Keyhole's own, but for the estimator. The width is half the width of Lemma 4, as in
-    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). Where ln t is below 1,
+    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
     ln ln t counts as 0.
     Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
 

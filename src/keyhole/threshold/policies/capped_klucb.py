@@ -39,7 +39,7 @@ class CappedKLUCB(Policy):
 
     Notes
     -----
-    Source: Keyhole's own, but for the estimator. Where ln t is below 1, ln ln t counts as 0.
+    Source: Keyhole's own, but for the estimator. If ln t is below 1, ln ln t counts as 0.
     Ties go to the lowest arm.
 
     References
@@ -118,7 +118,7 @@ def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limi
     x = -math.inf
     q = 1.0
     log_q = 0.0
-    # The loop begins at the threshold. The bound there is mostly the smallest, so that the bounds
+    # The loop begins at the threshold. The bound there is mostly the smallest, and then the bounds
     # of few other levels have to be computed.
     for j in range(threshold - 1, -1, -1):
         if is_above_bound(s, arm, j, x, q, log_q, limit):

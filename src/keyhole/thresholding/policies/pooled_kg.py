@@ -34,7 +34,7 @@ class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
     Use it for many arms with few pulls each, if all but a few arms are alike: the prior tells an
-    unusual rate from chance. Where means are spread, it is about as good as `LSA`. With the prior
+    unusual rate from chance. If means are spread, it is about as good as `LSA`. With the prior
     Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the label of arm i is wrong with
     chance
 
