@@ -113,7 +113,7 @@ class BetaMixture:
 
     A value is kept as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
     values the interval is that of `beta_mixture_interval`. For other values it is never wider, and
-    has a sixth of that width after 100 values that are nearly always .49. To compute it takes about
+    has a sixth of that width after 100 values that are nearly always .49. Computing it takes about
     10 ms.
 
     Parameters

@@ -17,7 +17,7 @@ from keyhole.distributions.distribution import Distribution
 from keyhole.resource.cost_functions import Function
 from keyhole.resource.joint_distributions import Replay, SmoothDistribution
 
-# Cells are halved until the integral over each cell and that over its halves differ by less.
+# Cells are halved until the integrals over each cell and over its halves differ by less.
 _PRECISION: Final = 1e-11
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _MOST_HALVINGS: Final = 30

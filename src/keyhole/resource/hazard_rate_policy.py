@@ -162,9 +162,9 @@ def grid_coarseness(limits: int) -> float:
 
 
 def prior_strength(strength: float, limits: int) -> float:
-    """Return as how many runs the shared prior counts: `strength` with ten limits, half with one.
+    """Return the number of runs that the shared prior counts as.
 
-    With more than ten limits it is `strength`, too.
+    It is `strength` for ten limits or more, and half of it for one limit.
     """
     return strength * (1.0 - 0.5 * grid_coarseness(limits))
 

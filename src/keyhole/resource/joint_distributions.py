@@ -150,7 +150,7 @@ class TruncatedNormal(SmoothDistribution):
         return mass
 
     def _standardise_range(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the mean of the normal reward given `x`, and 0 and 1 in its standard units."""
+        """Return the normal reward's mean given `x`, and 0 and 1 in standard deviations from it."""
         middle = self.mean[0] + self._slope * (x - self.mean[1])
         return middle, -middle / self._reward_deviation, (1.0 - middle) / self._reward_deviation
 

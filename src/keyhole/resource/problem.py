@@ -143,7 +143,7 @@ class Problem(AnyProblem):
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
         best_gain, best_limit = float(table.at[k]), float(table.knots[k])
-        # The gain may be the largest as the limit goes towards 0, which is itself not allowed.
+        # The supremum of the gain may lie at the limit 0, which is itself not allowed.
         if table.after[0] > best_gain:
             return float(table.after[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):

@@ -3,7 +3,7 @@
 An *arm* is a place where a loss may occur, such as a street with incidents; the resource may be
 patrols. An arm that gets enough, at least its *threshold*, has no loss, and is *funded*. The
 thresholds are unknown. Without funding, it is seen whether a loss occurs; with funding, it stays
-hidden whether a loss would have occurred without (*censored*). *Semi-bandit* means that feedback
+hidden whether a loss would have occurred otherwise (*censored*). *Semi-bandit* means that feedback
 comes from several arms at once.
 """
 

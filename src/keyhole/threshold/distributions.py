@@ -181,7 +181,7 @@ def _count_levels(
 
 
 def survival_function(distribution: SampleDistribution, levels: int) -> FloatArray:
-    """Return the exact chances to reach level 1, 2, ..., m: of recorded samples, the shares."""
+    """Return the chances to reach level 1, 2, ..., m; for recorded samples these are shares."""
     if isinstance(distribution, Replay):
         return np.asarray((distribution.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))
     return distribution.survival

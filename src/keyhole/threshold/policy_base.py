@@ -161,7 +161,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             best[level - 1] = write_estimates(s, level, survival, support)
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return a line for each arm: for each level, how many of its samples reached it."""
+        """Return a line for each arm: at each level, how many of how many samples reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             texts = [

@@ -33,10 +33,10 @@ class HazardThompson(HazardRatePolicy):
     Parameters
     ----------
     focus : float, default 5
-        :math:`\kappa_t` divides the posterior variances. It goes from `focus` (with ten limits or
-        more; two thirds of it, but at least 1, with one limit) to 1. At least 1.
+        The first :math:`\kappa_t`, at least 1; it tends to 1, and divides the posterior variances.
+        For fewer than ten limits it starts lower: for one at two thirds of `focus`, at least at 1.
     strength : float, default 8
-        s with ten limits or more, half of s with one: the pooled hazard counts as s runs. Above 0.
+        The pooled hazard counts as s runs: `strength` from ten limits on, half for one. Above 0.
 
     Notes
     -----

@@ -35,10 +35,10 @@ class HazardUCB(HazardRatePolicy):
     Parameters
     ----------
     alpha : float, default 0.2
-        :math:`\alpha_t` goes from `alpha` (with ten limits or more; 1.5 times this with one limit)
-        to 1. At least 0; with 0 it stays 0, and the regret may be linear.
+        The first :math:`\alpha_t`, at least 0; it tends to 1. For fewer than ten limits it starts
+        higher: for one at 1.5 times `alpha`. With 0 it stays 0, and the regret may be linear.
     strength : float, default 8
-        The pooled hazard counts as this many runs with ten limits or more, half as many with one.
+        The pooled hazard counts as `strength` runs for ten limits or more, half for one. Above 0.
 
     Notes
     -----

@@ -11,8 +11,8 @@ class LeapsAndBounds(Policy):
     r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
 
     A baseline with another objective, for more than thousands of runs: it ignores gains, rewards
-    and the penalty. Consumption is capped such that at most :math:`\delta` of the runs are stopped.
-    With probability :math:`1 - \zeta` the mean of the arm that it keeps is then at most :math:`1 +
+    and the penalty. With probability :math:`1 - \zeta` the mean consumption of the arm that it
+    keeps, if capped such that at most :math:`\delta` of the runs are stopped, is at most :math:`1 +
     \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
@@ -21,7 +21,7 @@ class LeapsAndBounds(Policy):
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
     where :math:`\tau_1'` is the smallest limit. If an arm has consumed :math:`b_k \theta_k`, its
-    turn is over and its mean is :math:`\theta_k`. The first phase with a lower mean is the last.
+    turn is over and its mean is :math:`\theta_k`. The phase is the last if some mean is lower.
 
     Parameters
     ----------

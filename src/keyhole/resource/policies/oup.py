@@ -153,6 +153,6 @@ def is_limit_short(top_utility: float, radius: float, stopped_share: float) -> b
 
 
 def bound_deviation(arms: int, runs: float, doublings: int, delta: float) -> float:
-    """Return alpha: no mean in [0, 1] deviates by more, for any number of runs and any limit."""
+    """Return alpha: with probability 1 - delta no mean ever deviates by more, at any limit."""
     log_term = math.log(math.pi**4 / 9.0 * arms * (runs * (doublings + 1)) ** 2 / delta)
     return min(1.0, math.sqrt(log_term / (2.0 * runs)))

@@ -123,7 +123,10 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         return Guarantee("any_wrong_settled", self.delta, text)
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return a mask, shape (arms, 2), of wrong verdicts; of several best arms, any may go."""
+        """Return a mask, shape (arms, 2), of wrong verdicts.
+
+        If there are several best arms, any of them may be given up.
+        """
         is_best = problem.means >= problem.means.max() - SAME_MEAN
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 

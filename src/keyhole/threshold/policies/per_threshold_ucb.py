@@ -14,7 +14,7 @@ class PerThresholdUCB(IndexPolicy):
     may have less regret than `KaplanMeierUCB`, as on Keyhole's data of flights to Washington and of
     deliveries.
 
-    At each threshold every arm is pulled once. When a threshold comes for the n-th time, then pull
+    At each threshold, first pull every arm once. After that, when it comes for the n-th time, pull
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{2 \ln (n - 1)}{n_i}}
 

@@ -99,7 +99,7 @@ def settle_most_arms(
 ) -> None:
     """Give the verdict to k arms, for the largest k for which k arms have enough evidence.
 
-    Its logarithm must be at least `floor` + ln(K / k), K being the number of arms.
+    The logarithm of the evidence must be at least `floor` + ln(K / k), K being the number of arms.
     """
     # A smaller k needs more evidence. So if `reached` arms have enough for k = `count`, and these
     # are fewer than `count`, no k above `reached` can hold.

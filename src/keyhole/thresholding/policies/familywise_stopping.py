@@ -28,7 +28,7 @@ class FamilywiseStopping(StoppingPolicy):
     **Proved:** with probability at least 1 - delta, no arm whose mean is the tolerance or more from
     the threshold is ever settled on the wrong side, under the conditions of `PerArmStopping`.
 
-    **Where it breaks:** as `PerArmStopping`. Arms can be neither added nor retired, since
+    **Where it breaks:** where `PerArmStopping` breaks. Arms can be neither added nor retired, since
     the number of arms is a part of the rule.
 
     References

@@ -43,7 +43,7 @@ class PooledKG(Policy):
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
     :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. Its moments are fitted to the
-    rates :math:`s_i / T_i` after 2 K pulls, and whenever pulls have grown by a quarter since then.
+    rates :math:`s_i / T_i` after 2 K pulls, and again whenever pulls have grown by a quarter.
 
     Parameters
     ----------
