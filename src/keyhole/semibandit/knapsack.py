@@ -126,10 +126,11 @@ def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, k: int, old: int, sets: int, logged: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Merge a list of sets with its copy that has the k-th item, by weight; prune the result.
+    """Merge a list of sets with its copy that is extended by the k-th item; prune the result.
 
-    Return the length of the other list, which has the result, the length of the log, and the
-    largest value of a feasible set so far.
+    Lists are in the order of weights. List `old`, 0 or 1, has `sets` sets, and the result goes to
+    the other list; the log has `logged` entries. Return the length of the result, that of the log,
+    and the largest value of a feasible set so far.
     """
     # A set survives if no lighter set has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
@@ -140,13 +141,13 @@ def merge_sets_with_item(
     # Positions, in the old list, of the next set to copy and of the next set to extend by the item.
     to_copy = to_extend = 0
     while to_copy < sets or to_extend < sets:
-        add = is_next_set_with_item(s, old, sets, to_copy, to_extend, weights[item])
-        index = to_extend if add else to_copy
-        to_copy += not add
-        to_extend += add
+        is_extended = is_next_set_with_item(s, old, sets, to_copy, to_extend, weights[item])
+        index = to_extend if is_extended else to_copy
+        to_copy += not is_extended
+        to_extend += is_extended
         weight = s.set_weights[old, index // SETS, index % SETS]
         value = s.set_values[old, index // SETS, index % SETS]
-        if add:
+        if is_extended:
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= last_value + TIE:
             continue
@@ -160,7 +161,7 @@ def merge_sets_with_item(
         if value + bound < best - SLACK:
             continue
         name = s.set_names[old, index // SETS, index % SETS]
-        if add:
+        if is_extended:
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
             name = logged
