@@ -1,9 +1,9 @@
 """Confidence sequences: intervals for a mean that hold at all times at once.
 
 A usual confidence interval holds at one sample size, fixed beforehand. If you look after every
-value, and stop when it looks right, it misleads you far more often than its level says.
+value, and stop when the result looks right, it misleads you far more often than its level says.
 The intervals of a confidence sequence hold at all numbers of values together, with probability at
-least 1 - alpha, so that one may look at any time, and stop or go on for any reason.
+least 1 - alpha: you may look at any time, and stop or go on for any reason.
 
 They hold for values in [0, 1], each of which has the same mean whatever was seen before it. Values
 need not be independent, and which arm of a bandit is pulled may depend on all earlier rewards: the
@@ -24,7 +24,7 @@ __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 # `math.lgamma` of large numbers loses the digits that the interval needs. The width of the interval
 # is right to .1 % with 10**12 values, 1 % too small with 10**14, and 18 % too small with 10**15.
 _MOST_VALUES: Final = 10**12
-# The largest error of the ends of intervals by betting.
+# The largest error of an end of the intervals of `BetaMixture`.
 _END_ERROR: Final = 1e-10
 
 
@@ -48,8 +48,8 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
         return 0.0, 1.0
     mean = min(total / count, 1.0)
     entropy = binary_entropy(mean)
-    # A mean is in the interval if the Kullback-Leibler divergence between the mean of the values
-    # and this one, times the count, is below `level`.
+    # A number is in the interval if the Kullback-Leibler divergence between the mean of the values
+    # and this number, times the count, is below `level`.
     level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
     high = -math.expm1(log_complement(count, mean, entropy, level))
     low = math.exp(log_complement(count, 1.0 - mean, entropy, level))
@@ -70,9 +70,9 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     count : int
         The number of values, from 0 to 10**12.
     total : float
-        Their sum, at most `count`.
+        The sum of the values, at most `count`.
     alpha : float, default 0.05
-        The probability that the interval ever misses the mean, at most; above 0, below 1.
+        The largest probability that the interval ever misses the mean; in (0, 1).
 
     Returns
     -------
@@ -85,8 +85,8 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     likelihood averaged over all means, divided by that of the true one), and exceeds 1/alpha at any
     time with probability at most alpha (Ville). For other values x in [0, 1] each factor
     :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, hence at most its chord between x = 0
-    and x = 1, whose mean is 1: the ratio is a supermartingale, and the interval holds. It is then
-    wider than needed. `BetaMixture`, which uses the chord, is not.
+    and x = 1, whose mean is 1: the ratio is a supermartingale, and the interval holds. For such
+    values the interval is wider than needed; that of `BetaMixture`, which uses the chord, is not.
 
     References
     ----------
@@ -112,21 +112,21 @@ class BetaMixture:
         + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q < \frac1\alpha \Big\}
 
     A value is kept as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
-    values the interval is that of `beta_mixture_interval`. For others it is never wider, and has a
-    sixth of that width after 100 values that are nearly always .49; it takes about 10 ms to
-    compute.
+    values the interval is that of `beta_mixture_interval`. For other values it is never wider, and
+    has a sixth of that width after 100 values that are nearly always .49. Computing it takes about
+    10 ms.
 
     Parameters
     ----------
     alpha : float, default 0.05
-        The probability that the interval ever misses the mean, at most.
+        The largest probability that the interval ever misses the mean; in (0, 1).
 
     Attributes
     ----------
     count : int
         The number of values.
     total : float
-        Their sum.
+        The sum of the values.
 
     References
     ----------
@@ -216,8 +216,9 @@ _LARGEST_BET: Final = 0.5
 def add_value(sums: Any, value: float, alpha: float) -> None:
     """Add a value in [0, 1] to the sums of `EmpiricalBernstein` (a kernel).
 
-    The sums are, in order: the number of values; their sum; their squared deviations from the mean
-    so far; the bets; the bets times the values; and the terms that make the interval wider.
+    The entries are, in order: the number of values; the sums of the values, of their squared
+    deviations from the mean so far, of the bets, and of the bets times the values; and the sum of
+    the terms that make the interval wider.
     """
     count = sums[0] + 1.0
     earlier_mean = (0.5 + sums[1]) / count
@@ -258,12 +259,12 @@ class EmpiricalBernstein:
     .. math:: \hat\mu_i = \frac{1/2 + \sum_{j \le i} X_j}{i + 1}, \qquad
         \hat\sigma^2_i = \frac{1/4 + \sum_{j \le i} (X_j - \hat\mu_j)^2}{i + 1}.
 
-    It keeps six numbers, however many values there are.
+    The object keeps six numbers, however many values there are.
 
     Parameters
     ----------
     alpha : float, default 0.05
-        The probability that the interval ever misses the mean, at most; above 0, below 1.
+        The largest probability that the interval ever misses the mean; in (0, 1).
 
     References
     ----------

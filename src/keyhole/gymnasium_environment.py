@@ -1,4 +1,4 @@
-"""Problems as environments of Gymnasium, so that agents written for it can take the decisions."""
+"""Problems as environments of Gymnasium: agents that are written for it can take the decisions."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,8 +29,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     """A problem of any of Keyhole's settings as an environment of Gymnasium.
 
     A step is a round, and an episode is `horizon` rounds. The n-th episode after ``reset(seed=s)``
-    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``, so that equal
-    decisions have equal feedback.
+    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``: with equal
+    decisions, the feedback is equal.
 
     =============  =========================  ========================================  ==========
     setting        action                     observation                               reward
@@ -43,10 +43,10 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     resource       arm and limit              reward, consumption, exceeded             gain
     =============  =========================  ========================================  ==========
 
-    If the amounts of an action of `semibandit` exceed the resource together, they are made smaller
-    by a common factor, so that they fit. An action of `resource` is the number of the arm and the
-    number of the limit; where all limits are allowed, it is the arm and a share of the largest
-    limit. The reward of `threshold` is 1 if the sample is known to reach the threshold. The reward
+    If the amounts of an action of `semibandit` add up to more than the resource, all are reduced by
+    a common factor until they fit. An action of `resource` is the number of the arm and the number
+    of the limit; if all limits are allowed, it is the arm and a share of the largest limit. The
+    reward of `threshold` is 1 if the sample is known to reach the threshold. The reward
     of `resource` is the run's reward less the cost of its consumption, or minus the penalty if the
     run exceeded its limit. The reward of `delayed` is the sum of the rewards that arrive in the
     round.
@@ -63,7 +63,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or `with_regret` is True where the setting has no regret of its
+        If a value is not allowed, or if `with_regret` is True and the setting has no regret of its
         decisions.
 
     Examples
@@ -110,7 +110,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode; return an observation without feedback, all of whose numbers are 0.
+        """Begin an episode; return an observation in which all numbers of the feedback are 0.
 
         Parameters
         ----------

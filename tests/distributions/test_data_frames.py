@@ -31,8 +31,8 @@ def test_a_log_of_rewards_is_a_problem_whose_arms_come_as_they_first_appear(fram
 def test_a_frame_of_other_columns_is_refused_by_its_columns(frame):
     words = (
         r"^samples must be a list for each arm, or a data frame with the columns arm and reward "
-        r"\(of one with a column for each arm, dict\(frame\)\), got a data frame with the columns "
-        r"variant, converted$"
+        r"\(if it has a column for each arm, give dict\(frame\)\), got a data frame with the "
+        r"columns variant, converted$"
     )
     with pytest.raises(ValueError, match=words):
         stochastic.Problem.replay(frame({"variant": [0, 1], "converted": [1, 0]}))

@@ -221,7 +221,7 @@ def test_cost_and_penalty_are_in_the_units_of_rewards(low, high):
 
 
 def test_exceeding_is_never_better_than_the_least_reward():
-    with pytest.raises(ValueError, match="penalty must be at least 1, so that to exceed"):
+    with pytest.raises(ValueError, match="penalty must be at least 1, or a stopped run"):
         RCUCB().learner(arms=2, limits=[1.0], cost=Power(), penalty=Power(slope=1), scale=(-1, 1))
 
 

@@ -69,7 +69,7 @@ def test_a_miss_of_any_arm_is_a_miss():
     [
         (
             lambda: ConfidenceCoverageProblem([0.5], a=1, b=1),
-            "a must be larger for b = 1, .*; got 1",
+            "a must be larger: with b = 1, .*; got 1",
         ),
         (lambda: ConfidenceCoverageProblem([0.5], a=0, b=1), "a must be above 0, got 0"),
         (

@@ -151,8 +151,8 @@ class Scaled(Distribution):
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
         self.draw = _scaling_kernel(self.of.draw, self._factor_source)
-        # The number of factors comes first, so that the kernel knows where the numbers of the
-        # scaled distribution begin.
+        # The number of factors comes first: it tells the kernel where the numbers of the scaled
+        # distribution begin.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
@@ -168,7 +168,7 @@ class Scaled(Distribution):
 
 
 class Consumption(Distribution):
-    """Duration of a run in the setting `resource` that equals its consumption, up to its limit.
+    """Durations for the setting `resource`: a run takes as long as it consumes, up to its limit.
 
     With these durations the age of a pending run is a lower bound of its consumption. Policies may
     use this bound.
@@ -190,14 +190,14 @@ def _scaling_kernel(draw: Kernel, factor_source: str) -> Kernel:
     `factor_source` is "rewards" or "arms".
     """
 
-    def by_reward(rng: Stream, numbers: FloatArray, reward: float) -> float:
+    def scale_by_reward(rng: Stream, numbers: FloatArray, reward: float) -> float:
         factor = numbers[1] + (numbers[2] - numbers[1]) * reward
         return float(factor * draw(rng, numbers[3:]))
 
-    def by_arm(rng: Stream, numbers: FloatArray, arm: int) -> float:
+    def scale_by_arm(rng: Stream, numbers: FloatArray, arm: int) -> float:
         return float(numbers[1 + arm] * draw(rng, numbers[1 + int(numbers[0]) :]))
 
-    return by_reward if factor_source == "rewards" else by_arm
+    return scale_by_reward if factor_source == "rewards" else scale_by_arm
 
 
 def parse_duration(value: object, name: str = "duration") -> Distribution:

@@ -39,8 +39,8 @@ class NumberDistribution(Distribution):
     Attributes
     ----------
     mean, variance : float
-        These are exact, with one exception: the variance of a `CustomDistribution` for which none
-        is stated is computed from 1,000 draws.
+        Both are exact, with one exception: if no variance is stated for a `CustomDistribution`, it
+        is computed from 1,000 draws.
     least, bound : float
         The smallest and the largest value, or a lower and an upper bound on all values. Both may be
         infinite.
@@ -112,7 +112,7 @@ class CustomSampler(Distribution):
 
     def trial_draws(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
-        # The draws are always the same, since chance may not decide whether a distribution is
+        # The draws are always the same, since chance must not decide whether a distribution is
         # accepted.
         rng = stream(0, 0, ENVIRONMENT)
         draws = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
@@ -132,7 +132,7 @@ def check_moments(name: str, stated: float, values: FloatArray) -> None:
     Raises
     ------
     ValueError
-        If it differs.
+        If the two means differ by more than that.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def check_moments(name: str, stated: float, values: FloatArray) -> None:
     # does not show this. The second term is what such a value adds to the mean, if its size is
     # about 1 + |stated|.
     error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated)) / len(values)
-    # The comparison is `not <=` and not `>`, so that a mean that is NaN is refused, too.
+    # The comparison is `not <=` and not `>`: it refuses a mean that is NaN, too.
     if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
             f"{name} must be that of what draw draws, got {stated:g}; of {len(values):,} draws it "

@@ -47,7 +47,7 @@ class Replay(NumberDistribution):
     def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
         values = validate.check_vector("samples", samples)
         self.samples = self.numbers = values
-        # The sum is exact, so that arms with the same samples in another order have equal means.
+        # The sum is exact: arms with the same samples in different orders have equal means.
         self.mean = math.fsum(values) / len(values)
         self.variance = float(values.var())
         self.least = float(values.min())
@@ -132,7 +132,7 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
         if not {"arm", value} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "
-                f"{value} (of one with a column for each arm, dict(frame)), got "
+                f"{value} (if it has a column for each arm, give dict(frame)), got "
                 f"{validate.short_repr(samples)}"
             )
         result: dict[Any, list[Any]] = {}

@@ -137,8 +137,8 @@ class TruncatedNormal(NumberDistribution):
 
         self._check_parameter("mean", check_number, OPEN_UNIT)
         self._check_parameter("scale", check_number, SCALE)
-        # The mean rises with the centre, so that the centre is a root between `low` and `high`. The
-        # means at these two are, by symmetry, `smallest_mean` and 1 - `smallest_mean`.
+        # The mean rises with the centre, so the centre is a root between `low` and `high`. By
+        # symmetry, the means at these two are `smallest_mean` and 1 - `smallest_mean`.
         low, high = -_MOST_SCALES_OUTSIDE * self.scale, 1.0 + _MOST_SCALES_OUTSIDE * self.scale
         smallest_mean = truncated_mean(low, self.scale)
         check_number("mean", self.mean, Range(ge=smallest_mean, le=1.0 - smallest_mean))
@@ -177,7 +177,7 @@ def truncated_mean(centre: float, scale: float) -> float:
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
     # The drop is the density at `low` less that at `high`. It is computed by `expm1`, since the two
-    # are nearly equal where the scale is large, and a difference of exponentials would lose digits.
+    # are nearly equal if the scale is large, and a difference of exponentials would lose digits.
     drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 
@@ -203,8 +203,8 @@ def _is_uniform_best(centre: float, scale: float) -> bool:
     """Return whether uniform proposals are accepted more often than normal proposals."""
     from scipy.special import ndtr
 
-    # A normal proposal is accepted with probability `mass`, and a uniform one with the mean density
-    # on [0, 1], which is `mass`, divided by the largest density there.
+    # A normal proposal is accepted with probability `mass`. A uniform proposal is accepted with the
+    # mean density on [0, 1], which is also `mass`, divided by the largest density there.
     mass = float(ndtr((1.0 - centre) / scale) - ndtr(-centre / scale))
     nearest = min(max(centre, 0.0), 1.0)
     peak = math.exp(-0.5 * ((nearest - centre) / scale) ** 2) / (scale * math.sqrt(2.0 * math.pi))

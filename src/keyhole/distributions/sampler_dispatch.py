@@ -1,4 +1,4 @@
-"""One kernel that draws from the distribution of any given arm."""
+"""Kernel that draws from the distribution of any arm of a problem."""
 
 import re
 from collections.abc import Sequence
@@ -82,17 +82,17 @@ def combine_distributions(
     distributions : sequence of Distribution
         At least one.
     included : tuple of callable
-        Kernels that the sampler includes in any case, so that one compiled environment serves all
-        built-in distributions of a setting. If none is included, and all distributions have the
-        same kernel, that kernel is the sampler.
+        Kernels that the sampler includes in any case: one compiled environment then serves all
+        built-in distributions of a setting. If this is empty, and all distributions have the same
+        kernel, that kernel is the sampler.
 
     Returns
     -------
     CombinedSampler
         The kernel, and the numbers that it needs for each distribution.
     """
-    # A dict keeps the order of the kernels. In a set, a kernel would have another position in each
-    # process, so that numbers and fingerprint would differ.
+    # A dict keeps the order of the kernels. In a set their order would differ from process to
+    # process, and with it numbers and fingerprint.
     kernels = tuple(
         dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )

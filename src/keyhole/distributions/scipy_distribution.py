@@ -9,7 +9,7 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
-# The probability of a tail that is cut off, where a distribution is unbounded.
+# The probability of a tail that is cut off if a distribution is unbounded.
 _DISCRETE_TAIL: Final = 1e-15
 _CONTINUOUS_TAIL: Final = 2.0**-20
 _MOST_WHOLE_NUMBERS: Final = 2**20
@@ -86,8 +86,8 @@ class TabulatedDistribution(NumberDistribution):
             values = values[order]
             cumulative = np.cumsum(np.asarray(source.pk)[order])
         else:
-            # SciPy searches for a quantile in a heavy tail step by step, which takes too long. So
-            # such a distribution is refused before that.
+            # SciPy searches for a quantile in a heavy tail step by step, which takes too long. So a
+            # distribution with such a tail is refused before a quantile is computed.
             middle = self.distribution.median()
             reach = _MOST_WHOLE_NUMBERS / 2
             if (

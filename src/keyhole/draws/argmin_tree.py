@@ -2,11 +2,11 @@
 
 A tree finds the smallest key. From one round to the next one key changes, and few nodes are read.
 
-The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys
-are one node, up to 256 two levels; but up to 32 are two nodes, and both are read. A node is read at
-once, in vector registers. The answer is the lowest position among equal smallest keys. Keys must
-not be NaN. Throughout, `keys` is the store of `argmin_size(candidates)` keys, and `candidates` at
-least 1; positions count from 0.
+The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys are one
+node, and up to 256 keys two levels. But 17 to 32 keys are just two nodes, and both are read. A node
+is read at once, in vector registers. The answer is the lowest position among equal smallest keys.
+Keys must not be NaN. Throughout, `keys` is the store of `argmin_size(candidates)` keys, and
+`candidates` at least 1; positions count from 0.
 """
 
 import math
@@ -22,22 +22,22 @@ from keyhole.kernels.kernel_declaration import kernel, load_intrinsic
 # whole nodes. With two children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4
 # times as long.
 _CHILDREN: Final = 16
-# Up to this number of keys, no node is above them, since it would be read just after a part of it
-# was written. Without it, a round of LSA at K = 20 takes 0.67 of the time.
+# Up to this number of keys, no node is above them, since this node would be read just after a part
+# of it was written. Without the node, a round of LSA at K = 20 takes 0.67 of the time.
 _MOST_WITHOUT_TREE: Final = 2 * _CHILDREN
 
 
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
-    They are compared in the order of the vector code, so that the result is the same to the bit.
-    The order matters, since -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    They are compared in the order of the vector code: the result is then the same to the bit. The
+    order matters, since -0.0 and 0.0 are equal, and NaN is not smaller than anything.
     """
     numbers: list[float] = list(keys[start : start + _CHILDREN])
     if len(numbers) < _CHILDREN:
         raise IndexError("index out of bounds")
     smallest = min(numbers)
-    # Of 0.0 and -0.0, and where there is a NaN, the order of the vector code decides.
+    # Between 0.0 and -0.0, and if there is a NaN, the order of the vector code decides.
     if smallest and not math.isnan(sum(numbers)):
         return smallest
     while len(numbers) > 1:
@@ -150,7 +150,7 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     begin = argmin_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         smallest_of_second: float = _smallest(keys, _CHILDREN)
-        # Of two nodes, the first wins a tie, so that the lowest position does.
+        # Of two nodes, the first wins a tie, and with it the lowest position.
         winning_node = _CHILDREN if smallest_of_second < smallest else 0
         smaller = min(smallest, smallest_of_second)
         position: int = winning_node + _position(keys, winning_node, smaller)
@@ -199,8 +199,8 @@ def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> in
     pulls : ndarray of float64
         Pulls of each arm.
     begin : ndarray of float64, shape (1,)
-        All arms before this one have pulls, so that most rounds need no search: a `scratch_array()`
-        of the policy's state, which is updated.
+        A `scratch_array()` of the policy's state, which is updated here: all arms before this
+        number have pulls, so most rounds need no search.
 
     Examples
     --------

@@ -14,8 +14,8 @@ _SERIES_BELOW: Final = 0.1
 _EPSILON: Final = 2.0**-52
 # Keeps Lentz's method away from a division by zero.
 _TINY: Final = 1e-300
-# The fraction needs about sqrt(max(a, b)) terms, so that these are far more than enough for shapes
-# of 1e12.
+# The fraction needs about sqrt(max(a, b)) terms. For shapes of 1e12 this limit is far more than
+# enough.
 _MAX_TERMS: Final = 10_000_000
 
 
@@ -98,8 +98,8 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
     This is the regularised incomplete beta function :math:`I_x(a, b)`. `x` is 0 or at least 1e-300,
     the shapes lie between 1e-300 and 1e12. The absolute error is below 2e-13 for shapes up to 10**4
-    and below 1e-12 up to 10**7 (measured against 50 digits). Where `x` is below (a + 1) / (a + b +
-    2), about the mean, ten digits or more are right, however small the probability is.
+    and below 1e-12 up to 10**7 (measured against 50 digits). If `x` is below (a + 1) / (a + b + 2),
+    about the mean, ten digits or more are right, however small the probability is.
 
     References
     ----------
@@ -117,7 +117,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @kernel
 def log_beta_cdf_left(x: float, a: float, b: float) -> float:
-    """Return the logarithm of `beta_cdf(x, a, b)`, also where that itself underflows to 0.
+    """Return the logarithm of `beta_cdf(x, a, b)`, even if that value underflows to 0.
 
     `x` must be below (a + 1) / (a + b + 2), about the mean. Ten digits or more are right.
     """

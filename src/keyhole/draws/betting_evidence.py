@@ -12,8 +12,8 @@ GRID: Final = 20
 27.1, 19.9, 18.8, 18.6, 18.6, 18.6 pulls to be settled at .5 - .05 (beta rewards, concentration 8,
 2,000 runs), and one of mean .5 takes 1105, 231, 112, 86, 83, 82, 82."""
 
-# A substitution clusters the nodes of Gauss and Legendre at the ends of the interval, where the
-# wealth may vanish as a power of the distance, whose exponent is a weight between 0 and 1. With it,
+# At the ends of the interval the wealth may vanish as a power of the distance, with a weight from 0
+# to 1 as the exponent. So a substitution clusters the nodes of Gauss and Legendre there. With it,
 # the logarithm of the mean is right to 1e-6 (measured).
 _POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
 _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
@@ -60,9 +60,9 @@ def log_wealth(
     """Return the logarithm of the wealth of one bet, strictly between its limits.
 
     A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. The
-    logarithm of that factor is concave in x. So a reward that enters by weights at the two grid
-    points next to it, whose mean it is, multiplies the wealth by no more than it would itself. This
-    holds for all b and c.
+    logarithm of that factor is concave in x. A reward enters by weights at the two grid points next
+    to it, whose weighted mean is the reward. So it multiplies the wealth by no more than the reward
+    itself would. This holds for all b and c.
     """
     wealth = 0.0
     if zeros > 0.0:
@@ -109,8 +109,8 @@ def find_wealth_peak(
             lower = bet
         else:
             upper = bet
-        # Near the peak, or so near to a limit that the rest of the way adds little. One of the two
-        # products is 0, since `lower` or `upper` is the bet.
+        # The bet is near the peak, or so near to a limit that the rest of the way adds little. One
+        # of the two products is 0, since `lower` or `upper` is the bet.
         if slope * slope <= 0.01 * curvature or slope * (upper - bet) + slope * (lower - bet) < 0.1:
             break
         bet += slope / max(curvature, _TINY)
@@ -132,7 +132,7 @@ def log_mean_wealth(
     peak = log_wealth(histogram, arm, zeros, ones, null, bet)
     if peak + _PEAK_ERROR < floor:
         return -math.inf
-    # Six standard deviations of a normal curve, or more where the wealth falls more slowly.
+    # Six standard deviations of a normal curve, or more if the wealth falls more slowly.
     reach = 6.0 / max(math.sqrt(curvature) + abs(slope), _TINY)
     begin = bet - reach
     while begin > low and log_wealth(histogram, arm, zeros, ones, null, begin) > peak - _NEGLIGIBLE:
@@ -158,15 +158,15 @@ def log_evidence_above(
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
     with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
-    is `log_mixture_evidence_above`. For others that is a lower bound of the value, which is
-    returned where rounding puts the value below it.
+    is that of `log_mixture_evidence_above`. For other rewards this is a lower bound of the value,
+    and is returned if rounding makes the value smaller.
     """
     distance = total - null * pulls
     if distance <= 0.0:
         return -math.inf
     evidence = log_mixture_evidence_above(total, pulls, null, floor)
-    # The wealth of a bet b is at most exp(b * distance), and b at most 1 / null. So the evidence of
-    # a smaller distance is certainly below `floor`.
+    # The wealth of a bet b is at most exp(b * distance), and b at most 1 / null. So if the distance
+    # is below floor * null, the evidence is certainly below `floor`.
     if histogram[arm, 0] > 0.0 and distance >= floor * null:
         limit = 1.0 / null
         wealth = log_mean_wealth(histogram, arm, pulls, total, null, 0.0, limit, floor)

@@ -10,8 +10,7 @@ from typing import Final
 
 from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
 
-# Newton's method converges quadratically, so that the result is exact to rounding after a step this
-# small.
+# Newton's method converges quadratically: after a step this small, the result is exact to rounding.
 _CLOSE: Final = 1e-8
 # Three or four steps are usual; the limit is for steps that rounding keeps from shrinking.
 _STEPS: Final = 50
@@ -20,10 +19,10 @@ _STEPS: Final = 50
 def log_complement(pulls: float, mean: float, entropy: float, level: float) -> float:
     """Return ln(1 - q) for the largest q with pulls * kl(mean, q) <= level.
 
-    In x = ln(1 - q) the divergence is convex and decreasing, so that Newton's method does not
-    overshoot from the left of the root. It starts from the better of two bounds: Pinsker's
-    inequality, and the divergence without the term mean ln q. `pulls` is at least 1, and `entropy`
-    is the entropy of the mean in nats. The result is minus infinity for a mean of 1.
+    In x = ln(1 - q) the divergence is convex and decreasing, so Newton's method does not overshoot
+    from the left of the root. The method starts at the better of two lower bounds: from Pinsker's
+    inequality, and from the divergence without the term mean ln q. `pulls` is at least 1, and
+    `entropy` is the entropy of the mean in nats. The result is minus infinity for a mean of 1.
     """
     allowed = level / pulls
     miss = 1.0 - mean
@@ -39,7 +38,7 @@ def log_complement(pulls: float, mean: float, entropy: float, level: float) -> f
         q = -math.expm1(x)
         slope = mean * (1.0 - q) / q - miss
         step = (-entropy - mean * math.log(q) - miss * x - allowed) / slope
-        # Where the slope vanishes, rounding may give the last step either sign.
+        # If the slope vanishes, rounding may give the last step either sign.
         if not step < 0.0:
             break
         x -= step

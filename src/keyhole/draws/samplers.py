@@ -1,7 +1,7 @@
 """Kernels that sample from distributions: each advances a random stream.
 
 They allocate nothing and raise nothing. Arguments outside the stated ranges give meaningless
-numbers, so that callers check what users give. The number of words that a variate takes varies.
+numbers, so callers check what users give. The number of words that a variate takes varies.
 
 References
 ----------
@@ -235,9 +235,9 @@ def beta_by_steps(rng: Stream, a: float, b: float) -> float:
     """Draw the variate of `beta`, without a fast path."""
     first = _gamma_from_shape_one(rng, a if a >= 1.0 else a + 1.0)
     second = _gamma_from_shape_one(rng, b if b >= 1.0 else b + 1.0)
-    # A variate of a shape below 1 is one of shape + 1, times exp(-exponential / shape). Only the
-    # ratio of the two factors is computed, from the difference of their exponents, so that 0 is
-    # never divided by 0.
+    # A gamma variate of shape s below 1 is a variate of shape s + 1, times exp(-exponential / s).
+    # Only the ratio of the two such factors is computed, from the difference of their exponents:
+    # thus 0 is never divided by 0.
     if a < 1.0 or b < 1.0:
         exponent_of_a = exponential(rng) / a if a < 1.0 else 0.0
         exponent_of_b = exponential(rng) / b if b < 1.0 else 0.0
@@ -261,8 +261,8 @@ def _binomial_by_waiting(rng: Stream, n: float, p: float) -> float:
     remaining_time = -math.log1p(-p) - exponential(rng) / n
     while remaining_time >= 0.0:
         count += 1.0
-        # At count = n the quotient is infinite, since an exponential variate is never 0, so that
-        # the loop ends.
+        # At count = n the quotient is infinite, since an exponential variate is never 0: the loop
+        # ends.
         remaining_time -= exponential(rng) / (n - count)
     return count
 

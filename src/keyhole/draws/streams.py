@@ -101,8 +101,8 @@ def uniform(rng: Stream) -> float:
 def seek_pull(rng: Stream, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm.
 
-    With this, the n-th pull of an arm yields the same sample whatever was pulled before, so that
-    all policies meet the same random numbers (common random numbers).
+    With this, the n-th pull of an arm yields the same sample whatever was pulled before. So all
+    policies meet the same random numbers (common random numbers).
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 A function is stored as pieces, an array of numbers that policies get as a fact (a known quantity),
 so that compiled policies, learners and saved files share it. A piece is (start, constant, slope,
-factor, power); between its start (excluded) and the next piece's (included) the function is
+factor, power). Above its start, up to and including the start of the next piece, the function is
 
     constant + slope * (x - start) + factor * x ** power.
 """
@@ -18,17 +18,18 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values import tagged_union_reader
 from keyhole.validate import Range, check_number, check_vector
 
-PIECE: Final = 5
+PIECE: Final = 5  # numbers in a piece
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)
 _AT_LEAST_0: Final = Range(ge=0)
-# A user's function is interpolated between so many equal steps up to the largest limit.
+# Number of equal steps, from 0 to the largest limit, between which a user's function is
+# interpolated.
 _INTERPOLATION_STEPS: Final = 4096
 
 
 def value_at(pieces: FloatArray, x: float) -> float:
     """Return the value at `x` >= 0 of the function with these flattened pieces (a kernel)."""
-    # Find the last piece that starts below x. A piece excludes its start, so that a step function
-    # has its lower value at the step.
+    # Find the last piece that starts below x. A piece excludes its start, since a step function has
+    # its lower value at the step.
     low, high = 0, len(pieces) // PIECE - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -38,7 +39,7 @@ def value_at(pieces: FloatArray, x: float) -> float:
             high = middle - 1
     offset = low * PIECE
     value = float(pieces[offset + 1] + pieces[offset + 2] * (x - pieces[offset]))
-    # Most functions have no power, which costs more than the rest.
+    # Most functions have no power, whose computation takes longer than the rest.
     if pieces[offset + 3] != 0.0:
         value += pieces[offset + 3] * x ** pieces[offset + 4]
     return value
@@ -117,7 +118,7 @@ class Steps(Function):
     points : sequence of float, shape (jumps,)
         Positions of the jumps; increasing, above 0.
     values : sequence of float, shape (jumps + 1,)
-        At least 0, non-decreasing; the last is the value beyond the last point.
+        At least 0, non-decreasing. The last value is that beyond the last point.
 
     Examples
     --------
@@ -198,6 +199,8 @@ def as_function(name: str, function: KnownFunction, limits: FloatArray) -> Funct
 def rescale_function(function: Function, span: float, low: float = 0.0) -> Function:
     """Return ``(function + low) / span``, which must be at least 0.
 
+    `low` is 0 for a cost; for a penalty it is the lowest reward.
+
     Examples
     --------
     >>> float(rescale_function(Power(slope=2), span=4, low=1)(1.0))
@@ -205,8 +208,8 @@ def rescale_function(function: Function, span: float, low: float = 0.0) -> Funct
     """
     if float(function.after(0.0)) + low < 0.0:
         raise ValueError(
-            f"penalty must be at least {-low:g}, so that to exceed a limit is not better than the "
-            f"lowest reward, got {float(function.after(0.0)):g}"
+            f"penalty must be at least {-low:g}, or a stopped run would be better than a run with "
+            f"the lowest reward, got {float(function.after(0.0)):g}"
         )
     pieces = function.pieces.reshape(-1, PIECE).copy()
     pieces[:, _CONSTANT] += low
@@ -233,7 +236,7 @@ def check_costs(cost: Function, penalty: Function, largest: float, span: float =
 
 
 def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) -> FloatArray:
-    """Return the values; refuse values that do not rise or, if not `strictly`, values that fall.
+    """Return the values; refuse values that do not rise (that fall, if not `strictly`).
 
     Examples
     --------
@@ -251,7 +254,7 @@ def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) ->
 
 
 def _linear_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return pieces without a power: a factor of 0, and a power of 1."""
+    """Return pieces without a power: the factor is 0 (and the power 1)."""
     factors = np.zeros(len(starts))
     return np.column_stack([starts, constants, slopes, factors, factors + 1.0])
 

@@ -21,9 +21,9 @@ from keyhole.resource.setting import SETTING, limit_index
 class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment of arms whose runs have a reward and a consumption; limits come from a list.
 
-    The n-th pull of an arm seeks the n-th position of this arm in the environment's stream, so that
-    policies are compared on common random numbers: its reward and consumption depend neither on the
-    limit nor on earlier decisions.
+    The n-th pull of an arm seeks the n-th position of this arm in the environment's stream (common
+    random numbers). So the reward and the consumption of the pull depend neither on the limit nor
+    on earlier decisions.
     """
 
     setting = SETTING
@@ -59,9 +59,9 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         on_best_arm = float_array()
         on_best_pair = float_array()
         earned = float_array()
-        """Rewards of the runs within their limits."""
+        """Sum of the rewards of the runs within their limits."""
         spent = float_array()
-        """Consumption; of a run that exceeded its limit, the limit."""
+        """Sum of consumptions, in which a run that exceeded its limit counts with the limit."""
         allowed = float_array()
         """Sum of the limits."""
 
@@ -128,7 +128,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
                 low = middle
             else:
                 high = middle - 1
-        # At a knot the gain may jump: the value at it and the line behind it are stored apart.
+        # At a knot the gain may jump: the value at the knot and the line after it are separate.
         if e.knots[low] == limit:
             return float(e.best_gain - e.at[low])
         return float(e.best_gain - e.after[low] - e.slope[low] * (limit - e.knots[low]))

@@ -17,7 +17,7 @@ from keyhole.distributions.distribution import Distribution
 from keyhole.resource.cost_functions import Function
 from keyhole.resource.joint_distributions import Replay, SmoothDistribution
 
-# Cells are halved until the integrals over each cell and over its halves agree to this much.
+# Cells are halved until the integrals over each cell and over its halves differ by less.
 _PRECISION: Final = 1e-11
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _MOST_HALVINGS: Final = 30
@@ -28,9 +28,9 @@ TABLE_PRECISION: Final = 1e-7
 class GainCurve(ABC):
     """The expectations of one arm for limits up to the largest.
 
-    `at(x)` is over consumptions of at most `x`, `before(x)` over consumptions below `x`; the two
-    differ at atoms of the distribution. Subclasses are given `edges`: points from 0 to the largest
-    limit, among them all at which the cost is not smooth.
+    `integrate_up_to(x)` is over consumptions of at most `x`, `integrate_below(x)` over consumptions
+    below `x`; the two differ at atoms of the distribution. Subclasses are given `edges`: points
+    from 0 to the largest limit, among them all at which the cost is not smooth.
     """
 
     knots: FloatArray
@@ -92,8 +92,8 @@ class ReplayGainCurve(GainCurve):
 
     def __init__(self, distribution: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(distribution.consumptions, kind="stable")
-        # The runs are sorted and their gains summed up, so that an expectation up to any limit
-        # takes one look-up.
+        # The runs are sorted and their gains cumulated: an expectation up to any limit then takes
+        # one look-up.
         self._consumptions = distribution.consumptions[order]
         net = distribution.rewards[order] - cost(self._consumptions)
         self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)

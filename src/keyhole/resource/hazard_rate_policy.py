@@ -1,7 +1,7 @@
 """Base class of policies that choose arm and limit by estimates of when runs end.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
-run that has reached it ends within it; it does not depend on the run's limit, so that a run, also a
+run that has reached it ends within it. It does not depend on the run's limit. So a run, also a
 censored one, is an observation of every interval that it reached (Kaplan and Meier 1958).
 """
 
@@ -14,8 +14,8 @@ from keyhole.resource.policy_base import Policy
 from keyhole.resource.setting import limit_index
 
 PRIOR_RUNS: Final = 2.0
-"""Weight of the pooled means as a prior of an arm's rewards and costs, in runs. It is also the
-number of runs with which an arm has half of its largest weight in the pool."""
+"""The pooled means count as this many runs in an arm's mean reward and mean cost. In the pool, an
+arm with n runs has the weight n / (n + PRIOR_RUNS)."""
 LEAST_VARIANCE_SHARE: Final = 0.01
 """Lower bound of the variance of rewards, as a share of the variance of a Bernoulli variable with
 the same mean."""
@@ -37,12 +37,12 @@ class HazardRatePolicy(Policy, abstract=True):
         """Observations of each interval, per arm and pooled over the arms."""
 
         penalties = float_array("limit_count")
-        # Of a run that ends in the interval: the prior mean, the least and the largest cost.
-        hoped = float_array("limit_count")
+        # The cost of a run that ends in the interval.
+        hoped = float_array("limit_count")  # prior mean
         least_cost = float_array("limit_count")
         most_cost = float_array("limit_count")
-        # Means that are pooled over the present arms; all but the hazard are of runs that end in
-        # the interval.
+        # Means that are pooled over the present arms. All but the hazard are means over runs that
+        # end in the interval.
         hazard = scratch_array("limit_count")
         reward = scratch_array("limit_count")
         square = scratch_array("limit_count")  # of the squared reward
@@ -60,7 +60,7 @@ class HazardRatePolicy(Policy, abstract=True):
         previous_limit = 0.0
         for position in range(p.limit_count):
             s.penalties[position] = value_at(p.penalty, p.limits[position])
-            # Before any run, runs are taken to end in the middle of their interval.
+            # The prior mean is the cost of a run that ends in the middle of the interval.
             s.hoped[position] = value_at(p.cost, 0.5 * (previous_limit + p.limits[position]))
             s.least_cost[position] = value_at(p.cost, previous_limit)
             s.most_cost[position] = value_at(p.cost, p.limits[position])
@@ -84,24 +84,24 @@ class HazardRatePolicy(Policy, abstract=True):
             s.reached[arm, position] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
-        """Count a pending run as surviving up to its age, and its expected counts from then on."""
+        """Count a pending run as having survived to its age, then add its expected counts."""
         write_pooled_means(s)
         strength = prior_strength(p.strength, p.limit_count)
-        alive = 1.0
+        alive = 1.0  # probability that the run reaches the interval
         for position in range(limit_index(p.limits, limit) + 1):
             if p.limits[position] <= age:
                 s.reached[arm, position] += 1.0
             else:
-                ends = alive * hazard_mean(s, strength, arm, position, s.hazard[position])
-                earns = reward_mean(s, arm, position, s.reward[position])
-                square = earns * earns + reward_variance(s, arm, position, earns)
-                costs = cost_mean(s, arm, position, s.cost[position])
+                ending = alive * hazard_mean(s, strength, arm, position, s.hazard[position])
+                reward = reward_mean(s, arm, position, s.reward[position])
+                square = reward * reward + reward_variance(s, arm, position, reward)
+                cost = cost_mean(s, arm, position, s.cost[position])
                 s.reached[arm, position] += alive
-                s.ended[arm, position] += ends
-                s.earned[arm, position] += ends * earns
-                s.squares[arm, position] += ends * square
-                s.spent[arm, position] += ends * costs
-                alive -= ends
+                s.ended[arm, position] += ending
+                s.earned[arm, position] += ending * reward
+                s.squares[arm, position] += ending * square
+                s.spent[arm, position] += ending * cost
+                alive -= ending
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""
@@ -126,7 +126,7 @@ HazardState: TypeAlias = HazardRatePolicy.State
 
 
 def first_untried_every_second_round(s: HazardState, t: int) -> int:
-    """Return the first arm that was never run, in every second round; otherwise -1.
+    """Return the first arm that was never run, or -1 if there is none or t is even.
 
     A pending run counts as a run, because it has reached the first interval.
     """
@@ -145,9 +145,9 @@ def find_best_limit(
     best_value = -math.inf
     best_position = 0
     for position in range(len(limits)):
-        prior, earns, _, costs = pooled_means(s, position)
+        prior, reward, _, cost = pooled_means(s, position)
         hazard = hazard_mean(s, strength, arm, position, prior)
-        net = reward_mean(s, arm, position, earns) - cost_mean(s, arm, position, costs)
+        net = reward_mean(s, arm, position, reward) - cost_mean(s, arm, position, cost)
         gain += alive * hazard * net
         alive *= 1.0 - hazard
         value = gain - s.penalties[position] * alive
@@ -162,12 +162,15 @@ def grid_coarseness(limits: int) -> float:
 
 
 def prior_strength(strength: float, limits: int) -> float:
-    """Return the weight of the shared prior in runs: half as large for one limit as for ten."""
+    """Return the number of runs that the shared prior counts as.
+
+    It is `strength` for ten limits or more, and half of it for one limit.
+    """
     return strength * (1.0 - 0.5 * grid_coarseness(limits))
 
 
 def variance_divisor(focus: float, arms: int, t: int) -> float:
-    """Return the divisor of the posterior variances in round t: first `focus`, then towards 1."""
+    """Return the divisor of the posterior variances in round t: it goes from `focus` to 1."""
     progress = t / (HALFWAY_RUNS * arms)
     return (focus + progress) / (1.0 + progress)
 
@@ -183,50 +186,50 @@ def write_pooled_means(s: HazardState) -> None:
 def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
-    An arm's weight is at most 1, however often it was run. Costs are pooled as well, because with
-    the cost at the middle of the interval, an arm that was never run would look slow or fast
+    An arm's weight is below 1, however often it was run. Costs are pooled, too. If an arm that was
+    never run had the cost at the middle of the interval instead, it would look slow or fast
     depending on the grid of limits.
     """
-    # The pool begins as if one run had reached the interval, and had ended in it in half of the
-    # cases; and as if one run that ended had had a reward of 1 and the cost of the middle.
+    # The pool begins with one run that reached the interval, half of which ended in it. Its rewards
+    # and costs begin with one run that ended in it, with a reward of 1 and the prior mean cost.
     ended, reached = 0.5, 1.0
     earned = squares = ended_weight = 1.0
     spent = s.hoped[position]
     for arm in range(s.reached.shape[0]):
-        weight = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
-        ended += s.ended[arm, position] * weight
-        reached += s.reached[arm, position] * weight
-        # Rewards and costs are known only of runs that ended, so that their weight counts these.
-        weight = 1.0 / (s.ended[arm, position] + PRIOR_RUNS)
-        earned += s.earned[arm, position] * weight
-        squares += s.squares[arm, position] * weight
-        spent += s.spent[arm, position] * weight
-        ended_weight += s.ended[arm, position] * weight
+        weight_per_run = 1.0 / (s.reached[arm, position] + PRIOR_RUNS)
+        ended += s.ended[arm, position] * weight_per_run
+        reached += s.reached[arm, position] * weight_per_run
+        # Only runs that ended have a known reward and cost, so only these are counted here.
+        weight_per_run = 1.0 / (s.ended[arm, position] + PRIOR_RUNS)
+        earned += s.earned[arm, position] * weight_per_run
+        squares += s.squares[arm, position] * weight_per_run
+        spent += s.spent[arm, position] * weight_per_run
+        ended_weight += s.ended[arm, position] * weight_per_run
     mean_reward, mean_square = earned / ended_weight, squares / ended_weight
     return ended / reached, mean_reward, mean_square, spent / ended_weight
 
 
 def hazard_mean(s: HazardState, strength: float, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of a hazard."""
-    weight = strength + s.reached[arm, position]
-    return float((strength * prior + s.ended[arm, position]) / weight)
+    runs = strength + s.reached[arm, position]
+    return float((strength * prior + s.ended[arm, position]) / runs)
 
 
 def reward_mean(s: HazardState, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the reward of runs that end in an interval."""
-    weight = PRIOR_RUNS + s.ended[arm, position]
-    return float((PRIOR_RUNS * prior + s.earned[arm, position]) / weight)
+    runs = PRIOR_RUNS + s.ended[arm, position]
+    return float((PRIOR_RUNS * prior + s.earned[arm, position]) / runs)
 
 
 def reward_variance(s: HazardState, arm: int, position: int, mean: float) -> float:
     """Return the variance of the rewards of runs that end in an interval, given their mean."""
-    weight = PRIOR_RUNS + s.ended[arm, position]
-    variance = (PRIOR_RUNS * s.square[position] + s.squares[arm, position]) / weight - mean * mean
+    runs = PRIOR_RUNS + s.ended[arm, position]
+    variance = (PRIOR_RUNS * s.square[position] + s.squares[arm, position]) / runs - mean * mean
     # After equal rewards the variance would be 0, and the posterior a single point.
     return float(max(variance, LEAST_VARIANCE_SHARE * mean * (1.0 - mean)))
 
 
 def cost_mean(s: HazardState, arm: int, position: int, prior: float) -> float:
     """Return the posterior mean of the cost of runs that end in an interval."""
-    weight = PRIOR_RUNS + s.ended[arm, position]
-    return float((PRIOR_RUNS * prior + s.spent[arm, position]) / weight)
+    runs = PRIOR_RUNS + s.ended[arm, position]
+    return float((PRIOR_RUNS * prior + s.spent[arm, position]) / runs)

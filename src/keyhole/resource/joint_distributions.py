@@ -22,7 +22,7 @@ from keyhole.validate import Range, check_number, check_sequence, check_vector
 # Rejection sampling draws 1 / acceptance times a round, where acceptance is the share of draws that
 # are kept. Below this share it takes too long, and the parameters are most likely a mistake.
 _LEAST_ACCEPTANCE: Final = 1e-3
-# Standard deviations beyond which a normal density is below 1e-17 of its peak.
+# Beyond this many standard deviations a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
 
 
@@ -45,13 +45,13 @@ def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, f
     """
     while True:
         z = normal(rng)
-        used = numbers[1] + numbers[2] * z
-        # The consumption is drawn first, so that no reward is drawn where it is refused.
-        if used <= 0.0:
+        consumption = numbers[1] + numbers[2] * z
+        # The consumption is drawn first: if it is refused, no reward is drawn.
+        if consumption <= 0.0:
             continue
-        earned = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
-        if 0.0 <= earned <= 1.0:
-            return earned, used
+        reward = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
+        if 0.0 <= reward <= 1.0:
+            return reward, consumption
 
 
 def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
@@ -100,7 +100,8 @@ class TruncatedNormal(SmoothDistribution):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or less than a thousandth of the mass would be left.
+        If a value is not allowed, or the conditioning would leave less than a thousandth of the
+        mass.
 
     Notes
     -----
@@ -149,7 +150,7 @@ class TruncatedNormal(SmoothDistribution):
         return mass
 
     def _standardise_range(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the mean of the normal reward given `x`, and 0 and 1 in deviations from it."""
+        """Return the normal reward's mean given `x`, and 0 and 1 in standard deviations from it."""
         middle = self.mean[0] + self._slope * (x - self.mean[1])
         return middle, -middle / self._reward_deviation, (1.0 - middle) / self._reward_deviation
 
@@ -335,8 +336,9 @@ class Independent(SmoothDistribution):
     reward : distribution
         Distribution of values in [0, 1]: see `keyhole.distributions`.
     consumption : frozen distribution of scipy.stats
-        Continuous distribution of values of at least 0. Consumptions are drawn from a table of it
-        (`keyhole.distributions.TabulatedDistribution`), for which the gains of pairs are exact.
+        Continuous distribution of values of at least 0. Consumptions are drawn from a table of its
+        quantiles (`keyhole.distributions.TabulatedDistribution`), and the gains of pairs are those
+        of this table.
 
     Raises
     ------
@@ -425,7 +427,7 @@ def parse_arms(arms: Any) -> tuple[list[Distribution], tuple[Any, ...] | None]:
     Raises
     ------
     TypeError, ValueError
-        If there is no arm, or one is not a distribution.
+        If there is no arm, or an arm is not a distribution.
 
     Examples
     --------
@@ -461,7 +463,7 @@ def _check_covariance(covariance: ArrayLike) -> FloatArray:
 
 
 def _integrate(density: Callable[[FloatArray], FloatArray], edges: FloatArray, count: int) -> float:
-    """Return the integral of a density, with `count` nodes of Gauss and Legendre in each cell."""
+    """Return the integral of a density, by Gauss-Legendre quadrature with `count` nodes a cell."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     half = np.diff(edges) / 2
     x = edges[:-1, None] + half[:, None] * (nodes + 1.0)

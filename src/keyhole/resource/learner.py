@@ -31,7 +31,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """The field that notes whether the run failed by itself; a reward of 0 is learnt then."""
+        """The field that notes whether the run failed by itself; its reward is then learnt as 0."""
         return {"failed": Field("int64")}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -128,7 +128,8 @@ class Learner(CoreLearner):
         Parameters
         ----------
         exclude : iterable of int, optional
-            Arms, or their names, to leave out: see `keyhole.stochastic.Learner.ask`.
+            Numbers or names of arms that must not be returned: see
+            `keyhole.stochastic.Learner.ask`.
         """
         self._ask(None, exclude)
         return self._arm_name(self._decision["arm"].item()), self._decision["limit"].item()

@@ -38,14 +38,14 @@ class Problem(AnyProblem):
     pair; and ``simple_regret``, the best pair's gain less the recommended pair's gain. If every
     limit may be chosen, there is no ``best_pair_share``. With ``details=True``
     there are also ``cumulative_reward``, the rewards of the runs within their limits;
-    ``time_spent``, the consumption, where a run that exceeds its limit consumes the limit;
+    ``time_spent``, the consumption, in which a run that exceeds its limit counts with the limit;
     ``observations``, the number of runs within their limits; ``mean_limit``; and for each arm
     ``pulls``.
 
     Parameters
     ----------
     arms : sequence of Distribution, or mapping
-        See `keyhole.resource.joint_distributions`. A mapping has them by the names of the arms.
+        See `keyhole.resource.joint_distributions`. In a mapping the keys are the names of the arms.
     limits : sequence of float, shape (limits,)
         Increasing, above 0.
     cost : Function or callable
@@ -136,14 +136,14 @@ class Problem(AnyProblem):
         return float(self.gains[arm, position]), (arm, float(self.limits[position]))
 
     def _find_best_limit(self, arm: int) -> tuple[float, float]:
-        """Return the largest gain of an arm over all limits, and its limit."""
+        """Return the largest gain of an arm over all limits, and the limit that has it."""
         require_extra("scipy", "the best limit of an arm")
         from scipy.optimize import minimize_scalar  # here, since it takes a third of a second
 
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
         best_gain, best_limit = float(table.at[k]), float(table.knots[k])
-        # The gain may rise as the limit goes towards 0, where it is approached and not reached.
+        # The supremum of the gain may lie at the limit 0, which is itself not allowed.
         if table.after[0] > best_gain:
             return float(table.after[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):

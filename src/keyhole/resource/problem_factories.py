@@ -41,7 +41,8 @@ def portfolio(
     Parameters
     ----------
     kind : {"scattered", "alike", "lone"}
-        Solvers that differ widely; that differ little; or of which only the middle one solves much.
+        Solvers that differ widely ("scattered"), that differ little ("alike"), or of which only the
+        middle one completes many runs ("lone").
     size : int, default 15
         Number of solvers, at least 1.
     seed : int, default 0
@@ -122,8 +123,8 @@ def replica(
 
     The paper's parameters could not be read. The shares of censored runs of its optimal pairs could
     be read, for three grids of each instance, and the parameters here were calibrated on them. The
-    cost is :math:`c(x) = x/10`, the penalty :math:`\lambda(x) = x/10 + x^4/5`. The distribution of
-    arm k = 0, 1, ... is, in
+    cost is :math:`c(x) = x/10`, the penalty :math:`\lambda(x) = x/10 + x^4/5`. By instance, the
+    distribution of arm k = 0, 1, ... is:
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
     * NegCorr: normal with means (.7 - .03k, 1.2 + .03k), deviations (.2, .71), correlation -.6;
@@ -138,11 +139,12 @@ def replica(
     instance : {"PosCorr", "NegCorr", "Indep", "LowCensoring"}
         Name of the instance.
     limits : {"main", "small", "large", "low"}, int or sequence of float, default "main"
-        The names stand for 11 limits from .1 to 1; .3, .6 and .9; 30 limits from .001 to 1; and 11
-        from .05 to .55. An integer is a number of equally spaced limits up to 1.
+        "main" has 11 limits from .1 to 1, "small" has .3, .6 and .9, "large" has 30 limits from
+        .001 to 1, and "low" has 11 from .05 to .55. An integer is a number of equally spaced limits
+        up to 1.
     size : int, optional
-        Number of arms, at least 1; by default 10, for LowCensoring 5. Arms from the tenth on are
-        equal.
+        Number of arms, at least 1; by default 10, but 5 for LowCensoring. Arms from the tenth on
+        are equal.
     continuous : bool, default False
         Whether every limit up to the largest may be chosen.
 
@@ -157,8 +159,8 @@ def replica(
     >>> for name in ("PosCorr", "NegCorr", "Indep"):
     ...     problem = replica(name)
     ...     arm, limit = problem.best_pair
-    ...     place = problem.limits.tolist().index(limit)
-    ...     print(name, arm, round(limit, 2), problem.censoring[arm, place].round(4))
+    ...     position = problem.limits.tolist().index(limit)
+    ...     print(name, arm, round(limit, 2), problem.censoring[arm, position].round(4))
     PosCorr 0 0.82 0.6103
     NegCorr 0 0.82 0.7611
     Indep 0 0.82 0.4404
@@ -187,7 +189,7 @@ def three_models(promise: str) -> Problem:
 
     The complex model has high rewards and long run times, the simple model has low rewards and
     short run times, and the medium model lies between them. Reward and time are positively
-    correlated. A customer who gets no model in time is paid a compensation :math:`\kappa`, so that
+    correlated. A customer who gets no model in time is paid a compensation :math:`\kappa`:
     :math:`c(x) = x / 10` and :math:`\lambda(x) = x / 10 + \kappa`. The arms are complex, medium and
     simple, in this order; every limit up to the promised time may be chosen.
 

@@ -1,8 +1,8 @@
 """Base class of policies that choose any limit for a run, from grids of limits that they refine.
 
-In its kernels `s` is the state of a `RefinedGridPolicy`, `p` its parameters and facts, `width` its
-kernel of that name, and `spread` the factor shared by all confidence lengths of a round
-(`common_spread`). An arm's points are kept in increasing order.
+In the kernels `s` is the state of a `RefinedGridPolicy`, `p` has its parameters and facts, `factor`
+is its kernel of that name, and `log_term` is what all confidence lengths of a round share
+(`scaled_log_term`). An arm's points are kept in increasing order.
 """
 
 import math
@@ -25,8 +25,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import Policy
 
-# Grid points of all arms together. A point has a number of 8 bytes in each of nine arrays, which
-# makes 72 MiB per concurrent replication.
+# The most grid points that all arms together may have. Each of nine arrays has 8 bytes for each
+# point: 72 MiB per concurrent replication.
 _MOST_POINTS: Final = 2**20
 
 
@@ -40,17 +40,17 @@ class RefinedGridPolicy(Policy, abstract=True):
     length of its point.
 
     The confidence length of a point with n informative rounds is
-    :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass defines the kernel
-    ``width(p, s, arm, k)``, which returns w of point k, and the method `least_width`, which returns
-    a lower bound of w. Where T is not the horizon, it also defines the kernel ``planned(p, s)``,
-    which returns T.
+    :math:`f \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. Here T is the number of rounds for which the
+    bounds hold. A subclass defines the kernel ``factor(p, s, arm, k)``, which returns f of
+    point k, and the method `least_factor`, which returns a lower bound of f. If T is not the
+    horizon, the subclass also defines the kernel ``planned_rounds(p, s)``, which returns T.
     """
 
     needs = ("horizon",)
-    # Decisions wait for all feedback: while one is pending, the feedback of another could split its
-    # interval, and `played` would not have the level at which it was played.
+    # Decisions wait for all feedback: the feedback of an earlier decision could split the interval
+    # of a pending one, and `played` would not have the level at which that one was played.
     pending = ("wait",)
-    helpers: ClassVar[tuple[str, ...]] = ("width", "planned")
+    helpers: ClassVar[tuple[str, ...]] = ("factor", "planned_rounds")
 
     alpha: float = parameter(default=1.0, gt=0, doc="exploration")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="confidence level")
@@ -59,7 +59,7 @@ class RefinedGridPolicy(Policy, abstract=True):
     grid_size: ClassVar[int]
 
     class State:
-        """Grids, with sums for each point, and the best point of each arm."""
+        """Grids with sums for each point, and the best point of each arm."""
 
         sizes = int_array("arms")
         points = float_array("arms", "grid_size")
@@ -71,8 +71,8 @@ class RefinedGridPolicy(Policy, abstract=True):
         over = float_array("arms", "grid_size")  # sum over these of 1{C > point}
         cut = int_array("grid_size")  # whether a point's interval is to be split
         fresh = int_array("grid_size")  # positions of new points
-        # The bias (`reach`) and the index of each point are kept from the arm's last round. They
-        # are valid for the arms with `settled` = 1.
+        # The bias (`reach`) and the index of each point, as of the arm's last round. They are valid
+        # for the arms with `settled` = 1.
         reach = scratch_array("arms", "grid_size")
         index = scratch_array("arms", "grid_size")
         settled = scratch_array("arms")
@@ -81,8 +81,8 @@ class RefinedGridPolicy(Policy, abstract=True):
         plays = int_array("arms")
 
     @abstractmethod
-    def least_width(self, facts: Mapping[str, Any]) -> float:
-        """Return a lower bound of w, the factor of a confidence length."""
+    def least_factor(self, facts: Mapping[str, Any]) -> float:
+        """Return a lower bound of f, the factor of a confidence length."""
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:
@@ -92,8 +92,8 @@ class RefinedGridPolicy(Policy, abstract=True):
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         r"""Return the checked facts, and the largest possible size of a grid.
 
-        With c the smallest confidence length, no interval shorter than :math:`c / L` is split, so
-        that no interval becomes shorter than :math:`c / L` divided by `refine`.
+        Let c be the smallest confidence length. No interval shorter than :math:`c / L` is split, so
+        no interval becomes shorter than :math:`c / L` divided by `refine`.
         """
         facts = super().check_facts(values)
         if facts["continuous"] != 1:
@@ -103,7 +103,7 @@ class RefinedGridPolicy(Policy, abstract=True):
             )
         largest = float(facts["limits"][-1])
         # Arrays of a state have fixed lengths: the finest possible grid is allocated at the start.
-        shortest = self.least_width(facts) * self._least_radius(facts["horizon"]) / self.lipschitz
+        shortest = self.least_factor(facts) * self._least_length(facts["horizon"]) / self.lipschitz
         grid_size = max(self.refine, math.ceil(largest / shortest * self.refine)) + 1
         if grid_size * facts["arms"] > _MOST_POINTS:
             raise ValueError(
@@ -112,11 +112,11 @@ class RefinedGridPolicy(Policy, abstract=True):
             )
         return facts | {"grid_size": grid_size}
 
-    def _least_radius(self, horizon: int) -> float:
-        """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)), which is reached at n = T."""
+    def _least_length(self, horizon: int) -> float:
+        """Return the smallest confidence length for f = 1, which is that of n = T."""
         return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
-    def planned(p, s: State) -> int:
+    def planned_rounds(p, s: State) -> int:
         """Return T, the number of rounds for which bounds hold: by default the horizon."""
         return int(p.horizon)
 
@@ -130,8 +130,8 @@ class RefinedGridPolicy(Policy, abstract=True):
         return best, s.best_point[best]
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
-        """Recommend the pair played on the finest level; among several, the best estimate."""
-        best_arm[0], best_limit[0] = finest_pair(p, s)
+        """Recommend the pair played on the finest level; of several, that of the best estimate."""
+        best_arm[0], best_limit[0] = find_finest_pair(p, s)
 
 
 GridState: TypeAlias = RefinedGridPolicy.State
@@ -148,16 +148,16 @@ def log_confidence_ratio(horizon: int, delta: float) -> float:
     return 2.0 * math.log(horizon) - math.log(delta)
 
 
-def common_spread(p: Any, rounds: int) -> float:
+def scaled_log_term(p: Any, rounds: int) -> float:
     """Return alpha ln(T^2 / delta) / 2, with T the number of planned rounds."""
     return float(0.5 * p.alpha * log_confidence_ratio(rounds, p.delta))
 
 
 def confidence_length(
-    p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float
+    p: Any, s: GridState, arm: int, k: int, factor: Kernel, log_term: float
 ) -> float:
     """Return the confidence length of a point that has informative rounds."""
-    return float(width(p, s, arm, k) * math.sqrt(spread / s.told[arm, k]))
+    return float(factor(p, s, arm, k) * math.sqrt(log_term / s.told[arm, k]))
 
 
 def start_grids(p: Any, s: GridState) -> None:
@@ -166,15 +166,15 @@ def start_grids(p: Any, s: GridState) -> None:
     for arm in range(p.arms):
         s.sizes[arm] = 1
         s.settled[arm] = 0.0
-        add_point(p, s, arm, 0, largest, 0)
+        write_point(p, s, arm, 0, largest, 0)
         s.best_index[arm] = math.inf
         s.best_point[arm] = largest
 
 
-def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
+def append_round(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
     """Append round t to the arm's history, a linked list through `s.following`.
 
-    `s` is the state of a policy that keeps the history, in arrays of its own.
+    `s` is the state of a policy that keeps the history in arrays of its own.
     """
     s.limits[t - 1] = limit
     s.consumptions[t - 1] = used
@@ -189,7 +189,7 @@ def record_round(s: Any, t: int, arm: int, limit: float, used: float, gain: floa
 def update_statistics(s: GridState, arm: int, k: int, used: float, gain: float) -> None:
     """Count a round whose limit was at least point k."""
     s.told[arm, k] += 1.0
-    # A run that was stopped has an infinite consumption, and is over every point.
+    # For a run that was stopped, `used` is infinite.
     if used > s.points[arm, k]:
         s.over[arm, k] += 1.0
     else:
@@ -204,7 +204,7 @@ def gain_estimate(s: GridState, arm: int, k: int) -> float:
 def interval_bias(p: Any, s: GridState, arm: int, k: int) -> float:
     """Return L times the width of point k's interval.
 
-    If the best limit lies in the interval, its gain exceeds the point's gain by no more than that.
+    If the best limit lies in the interval, its gain exceeds the point's gain by at most this bias.
     The width is computed from the level, so that intervals of equal width tie exactly.
     """
     intervals = float(p.refine) ** s.levels[arm, k]
@@ -212,7 +212,7 @@ def interval_bias(p: Any, s: GridState, arm: int, k: int) -> float:
 
 
 def update_grid(
-    p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
+    p: Any, s: GridState, arm: int, first: int, stop: int, factor: Kernel, log_term: float
 ) -> int:
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
@@ -221,16 +221,16 @@ def update_grid(
     interval. If this round splits one, only the biases are right afterwards, and the caller has to
     compute the indices anew.
     """
-    # A split in the arm's last round has moved positions, so that nothing kept is valid.
+    # If the arm's last round split an interval, positions have moved, and nothing kept is valid.
     if s.settled[arm] == 0.0:
         first = 0
         stop = s.sizes[arm]
         write_biases(p, s, arm)
     s.settled[arm] = 1.0
-    if not recompute_bounds(p, s, arm, first, stop, width, spread):
+    if not recompute_indices(p, s, arm, first, stop, factor, log_term):
         return 0
     s.settled[arm] = 0.0
-    fresh_count = refine_grid(p, s, arm, width, spread)
+    fresh_count = refine_grid(p, s, arm, factor, log_term)
     write_biases(p, s, arm)
     return fresh_count
 
@@ -248,43 +248,42 @@ def write_best_point(s: GridState, arm: int) -> None:
     s.best_point[arm] = s.points[arm, best]
 
 
-def recompute_bounds(
-    p: Any, s: GridState, arm: int, first: int, stop: int, width: Kernel, spread: float
+def recompute_indices(
+    p: Any, s: GridState, arm: int, first: int, stop: int, factor: Kernel, log_term: float
 ) -> bool:
     """Compute the indices of some points (equation 13); return whether an interval is wide (14).
 
     The index of a point without informative rounds is infinite, and its interval is not wide.
     """
-    wide = False
+    has_wide = False
     for k in range(first, stop):
-        # A point without rounds divides by 0; its result is discarded here, so that the loop needs
-        # no branch.
+        # For a point without rounds this divides by 0, and the result is discarded: without a
+        # branch the loop is faster.
         is_known = s.told[arm, k] > 0.0
-        radius = confidence_length(p, s, arm, k, width, spread)
-        index = gain_estimate(s, arm, k) + radius + s.reach[arm, k]
+        length = confidence_length(p, s, arm, k, factor, log_term)
+        index = gain_estimate(s, arm, k) + length + s.reach[arm, k]
         s.index[arm, k] = index if is_known else math.inf
-        wide |= is_known & (s.reach[arm, k] >= radius)
-    return wide
+        has_wide |= is_known & (s.reach[arm, k] >= length)
+    return has_wide
 
 
-def is_interval_wide(p: Any, s: GridState, arm: int, k: int, width: Kernel, spread: float) -> bool:
+def is_wide(p: Any, s: GridState, arm: int, k: int, factor: Kernel, log_term: float) -> bool:
     """Return whether an interval's bias reaches its point's confidence length: equation (14)."""
     if s.told[arm, k] == 0.0:
         return False
-    return bool(interval_bias(p, s, arm, k) >= confidence_length(p, s, arm, k, width, spread))
+    return bool(interval_bias(p, s, arm, k) >= confidence_length(p, s, arm, k, factor, log_term))
 
 
-def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) -> int:
+def refine_grid(p: Any, s: GridState, arm: int, factor: Kernel, log_term: float) -> int:
     """Split the wide intervals; return the number of new points.
 
     Their positions are written to `s.fresh`, in decreasing order.
     """
     size = s.sizes[arm]
     new_size = size
-    # All intervals are judged before one is split, so that new intervals are split in a later round
-    # at the earliest.
+    # All intervals are judged before any is split: a new interval is not split in the same round.
     for k in range(size):
-        s.cut[k] = is_interval_wide(p, s, arm, k, width, spread)
+        s.cut[k] = is_wide(p, s, arm, k, factor, log_term)
         new_size += s.cut[k] * (p.refine - 1)
     if new_size == size:
         return 0
@@ -303,7 +302,7 @@ def refine_grid(p: Any, s: GridState, arm: int, width: Kernel, spread: float) ->
         level = s.levels[arm, position]
         for division in range(p.refine - 1, 0, -1):
             position -= 1
-            add_point(p, s, arm, position, low + (high - low) * division / p.refine, level)
+            write_point(p, s, arm, position, low + (high - low) * division / p.refine, level)
             s.fresh[fresh_count] = position
             fresh_count += 1
     s.sizes[arm] = new_size
@@ -321,7 +320,7 @@ def copy_point(s: GridState, arm: int, k: int, position: int) -> None:
     s.over[arm, position] = s.over[arm, k]
 
 
-def add_point(p: Any, s: GridState, arm: int, position: int, point: float, level: int) -> None:
+def write_point(p: Any, s: GridState, arm: int, position: int, point: float, level: int) -> None:
     """Write a new point, without statistics."""
     s.points[arm, position] = point
     s.penalties[arm, position] = value_at(p.penalty, point)
@@ -346,7 +345,7 @@ def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
         t = s.following[t - 1]
 
 
-def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
+def find_finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     """Return the pair played on the finest level; of several, the pair with the best estimate."""
     finest_played = 0
     largest = -math.inf
@@ -354,7 +353,7 @@ def finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
             played = s.played[arm, k]
-            # Points that were never played, only split off, have no claim to be the best.
+            # A point that was split off but never played is not recommended.
             if played == 0 or played < finest_played:
                 continue
             value = gain_estimate(s, arm, k)

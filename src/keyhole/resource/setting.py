@@ -94,7 +94,7 @@ def facts_of(
 
 
 def limit_index(limits: FloatArray, limit: float) -> int:
-    """Return the position of the smallest limit that is at least `limit`, or else of the last."""
+    """Return the position of the smallest limit of at least `limit`; if none is, of the last."""
     low, high = 0, len(limits) - 1
     while low < high:
         middle = (low + high) // 2

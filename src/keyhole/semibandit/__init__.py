@@ -1,10 +1,10 @@
 """Setting `semibandit`: divide a resource among arms in each round, so that losses are prevented.
 
-An *arm* is a place where a loss may occur, such as a street with incidents, and the resource,
-patrols. An arm that gets an amount that is enough for it, its *threshold*, has no loss, and is
-*funded*. The thresholds are unknown. Of the other arms it is seen whether a loss occurred; of a
-funded one it stays hidden what would have occurred without (*censored*). *Semi-bandit* means that
-feedback comes from several arms at once.
+An *arm* is a place where a loss may occur, such as a street with incidents; the resource may be
+patrols. An arm that gets enough, at least its *threshold*, has no loss, and is *funded*. The
+thresholds are unknown. Without funding, it is seen whether a loss occurs; with funding, it stays
+hidden whether a loss would have occurred otherwise (*censored*). *Semi-bandit* means that feedback
+comes from several arms at once.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

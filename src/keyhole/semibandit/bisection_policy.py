@@ -42,7 +42,7 @@ class BisectionPolicy(Policy, abstract=True):
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
     the search for this arm starts again between the refuted estimate and 1, and the first phase
-    continues until it ends.
+    goes on until this search ends, too.
 
     In the second phase arms are funded by the exact knapsack
     :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass defines the kernel ``fill(p, s, t, rng)``,
@@ -63,7 +63,7 @@ class BisectionPolicy(Policy, abstract=True):
         default=1, ge=0, le=1, doc="whether to search as the paper prints it"
     )
     any_loss: int = parameter(
-        default=0, ge=0, le=1, doc="whether losses at less than is tried count too"
+        default=0, ge=0, le=1, doc="whether a loss at less than the trial counts, too"
     )
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)
@@ -83,7 +83,7 @@ class BisectionPolicy(Policy, abstract=True):
         unsettled = int_array()
         """Number of arms without an estimate."""
         needed = int_array()
-        """W, the number of rounds without a loss that lowers an upper bound."""
+        """W: after this number of rounds without a loss, an upper bound falls."""
 
     def search_rounds(self, arms: int, resource: float) -> int:
         r"""Return a bound on the rounds of the search, with K arms and the resource Q.
@@ -95,10 +95,8 @@ class BisectionPolicy(Policy, abstract=True):
         """
         if not is_search_needed(arms, resource):
             return 0
-        needed = self.loss_free_rounds or rounds_needed(arms, self.delta, self.epsilon, self.gamma)
-        return math.ceil(
-            arms * needed * bisection_steps(self.gamma) / max(1, integer_part(resource))
-        )
+        w = self.loss_free_rounds or clear_rounds_needed(arms, self.delta, self.epsilon, self.gamma)
+        return math.ceil(arms * w * bisection_steps(self.gamma) / max(1, integer_part(resource)))
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if the search may outlast the horizon."""
@@ -108,7 +106,7 @@ class BisectionPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Divide the resource over the first trials."""
-        # An arm is never given more than this, so that no trial can find a higher threshold.
+        # An arm is never given more than this, so no trial can find a higher threshold.
         largest = min(1.0, p.resource)
         has_search = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
@@ -118,7 +116,7 @@ class BisectionPolicy(Policy, abstract=True):
         s.unsettled[0] = p.arms if has_search else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
-            s.needed[0] = rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
+            s.needed[0] = clear_rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
 
     def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
         """Allocate the trials in the first phase, the best knapsack in the second."""
@@ -147,7 +145,7 @@ class BisectionPolicy(Policy, abstract=True):
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
-        """Report the estimates, or upper bounds where there is no estimate yet."""
+        """Report the estimates; for arms without an estimate, the upper bounds."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
         searched[0] = s.searched[0]
@@ -175,7 +173,7 @@ def is_search_needed(arms: int, resource: float) -> bool:
 def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
     """Return the amount tried first: 1/2 for floor(Q) arms, equal shares of the rest for others.
 
-    If these shares would be 1 or more, the amount is 1/2 for all arms.
+    If such a share were 1 or more, the amount is 1/2 for all arms.
     """
     half_count = integer_part(p.resource)
     if arm < half_count:
@@ -184,11 +182,10 @@ def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
     return share if share < 1.0 else 0.5
 
 
-def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
-    """Return W, the number of rounds without a loss that lowers an upper bound."""
-    return max(
-        1, math.ceil(math.log(arms * bisection_steps(gamma) / delta) / -math.log1p(-epsilon))
-    )
+def clear_rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
+    """Return W, the number of rounds without a loss after which an upper bound falls."""
+    rounds = math.log(arms * bisection_steps(gamma) / delta) / -math.log1p(-epsilon)
+    return max(1, math.ceil(rounds))
 
 
 def bisection_steps(gamma: float) -> float:
@@ -218,15 +215,15 @@ def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -
 
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
-    """Move a bound of an arm on trial, if this round's loss determines it."""
+    """Move a bound of an arm on trial, if this round decides about it."""
     # With `any_loss`, line 8 of the pseudo-code is followed to the letter: a loss counts whatever
-    # the arm was given. It does not count where the trial equals the lower bound, because a loss at
-    # that amount has been counted before.
+    # the arm was given. But it does not count if the trial equals the lower bound, because then a
+    # loss at that amount has been counted before.
     loss_counts = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
     if loss_counts:
         s.low[arm] = s.amounts[arm]
-        # No allocation exceeds a resource below 1, so that the bisection cannot reach a threshold
-        # above the resource.
+        # No allocation exceeds a resource below 1, so the bisection cannot reach a threshold above
+        # the resource.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
             finish_bisection(s, arm, _UNREACHABLE)
             return
@@ -239,7 +236,7 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
         s.high[arm] = s.amounts[arm]
     if s.high[arm] - s.low[arm] <= p.gamma and (not loss_counts or p.as_printed == 0):
         estimate = round_to_decimals(s.high[arm], p.round_decimals)
-        # Rounding may not bring an estimate back to a value that was proven too low.
+        # Rounding must not bring an estimate back to a value that was proved too low.
         is_refuted = estimate <= s.low[arm] and p.as_printed == 0
         finish_bisection(s, arm, s.high[arm] if is_refuted else estimate)
     else:
@@ -250,8 +247,8 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
     largest = min(1.0, p.resource)
-    # The funded set was chosen by the refuted amount, so that the next round must solve the
-    # knapsack anew.
+    # The funded set was chosen by the refuted amount, so the next round must solve the knapsack
+    # anew.
     s.since_solved[0] = 0
     if largest - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _UNREACHABLE

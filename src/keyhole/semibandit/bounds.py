@@ -27,8 +27,8 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     with mean losses in increasing order, M the number of arms that the resource suffices for, and d
     the Kullback-Leibler divergence of Bernoulli distributions. It is the bound of bandits with
     multiple plays (Anantharam, Varaiya and Walrand 1987). It is asymptotic, and holds for policies
-    whose regret grows slower than any power of T on every problem. The bound is 0 where the
-    resource suffices for all arms. Arms with the mean loss of the last unfunded arm add nothing.
+    whose regret grows slower than any power of T on every problem. The bound is 0 if the resource
+    suffices for all arms. Arms with the mean loss of the last unfunded arm add nothing.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     .. math:: T_{\theta_s} \le \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2 |\Theta|
 
-    It holds with probability at least 1 - delta, and is 0 where there is a single candidate. The
-    rounds of a candidate, and the steps of the search, are not rounded up.
+    The bound holds with probability at least 1 - delta, and is 0 if there is a single candidate.
+    The rounds of a candidate, and the steps of the search, are not rounded up.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def csbdt_search_bound(
     .. math:: T_{\theta_d} \le \frac{K \ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2(\lceil 1 + 1/\gamma \rceil)
 
-    It holds with probability at least 1 - delta. The rounds of a trial are not rounded up.
+    The bound holds with probability at least 1 - delta. The rounds of a trial are not rounded up.
 
     Examples
     --------

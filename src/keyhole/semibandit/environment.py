@@ -43,7 +43,7 @@ class DayDistribution(Distribution):
 
     mean_losses: FloatArray
     rounds: int | None = None
-    """Number of days, if they are replayed in order."""
+    """Number of days if they are replayed in order, else None."""
 
 
 class Days(DayDistribution):
@@ -114,7 +114,7 @@ class Losses(Environment):
     """Environment of arms with independent Bernoulli losses.
 
     The loss of an arm in round t is drawn at the position of this arm and round in the
-    environment's stream (common random numbers), so that it does not depend on earlier allocations.
+    environment's stream (common random numbers), so it does not depend on earlier allocations.
     """
 
     setting = SETTING
@@ -157,7 +157,7 @@ class Losses(Environment):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
+            if count_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 seek_pull(rng, arm, t - 1)
                 losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
                 s.loss[0] += losses[arm]
@@ -210,7 +210,7 @@ class JointLosses(Losses, abstract=True):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
+            if count_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = s.day[arm]
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
@@ -242,11 +242,11 @@ class ReplayEnvironment(Losses):
     """1 for the arms that the best fixed allocation for all days funds."""
 
     def respond(e, s: Losses.State, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
-        """Return the day's observed losses; add their excess over the best allocation's."""
+        """Return the day's observed losses; add their excess over those of the best allocation."""
         for arm in range(e.arms):
             loss = e.numbers[(t - 1) * e.arms + arm]
             losses[arm] = 0.0
-            if record_allocation(s, arm, allocation[arm], e.thresholds[arm]):
+            if count_allocation(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
@@ -256,8 +256,8 @@ class ReplayEnvironment(Losses):
                 s.regret[0] -= loss
 
 
-def record_allocation(s: Losses.State, arm: int, allocation: float, threshold: float) -> bool:
-    """Return whether an arm's loss is observed; add its allocation to the sums."""
+def count_allocation(s: Losses.State, arm: int, allocation: float, threshold: float) -> bool:
+    """Add an arm's allocation to the sums; return whether a loss of the arm would be observed."""
     if allocation > 0.0:
         s.pulls[arm] += 1
         s.spent[0] += allocation

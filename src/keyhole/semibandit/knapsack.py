@@ -6,8 +6,8 @@ prevents its losses, and its value the losses that this prevents.
 Weights are real, so dynamic programming over the capacity would not be exact. Items are added one
 by one to a list of the Pareto-optimal sets in weight and value (Nemhauser and Ullmann 1969), pruned
 by an upper bound (Martello and Toth 1990). The bound is the value of the fractional knapsack. A
-price is subtracted from each item's value first: it is a Lagrange multiplier of the number of
-items, since their number limits the sets where weights are nearly equal.
+price is subtracted from each item's value first. It is a Lagrange multiplier of the number of
+items: if weights are nearly equal, this number limits the sets.
 
 Measured for 200 items of many kinds: 10 to 400 sets at a time, 0.02 to 0.5 ms; for 20 items 2 to 5
 us. Without the price, 200 values and weights that are nearly equal take 25 ms and 20,000 sets.
@@ -117,8 +117,8 @@ def solve_by_set_lists(
             s, values, weights, count, space, price, paying, k, old, sets, logged, best
         )
         old = 1 - old
-    # The list is in the order of weights, and has no dominated sets: values rise with weights, and
-    # the last set is the best.
+    # The list is in the order of weights, and has no dominated sets. So values rise with weights,
+    # and the last set is the best.
     return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
@@ -126,31 +126,32 @@ def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
     paying: int, k: int, old: int, sets: int, logged: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Merge a list of sets with its copy that has the k-th item, by weight; prune the result.
+    """Merge a list of sets with its copy that is extended by the k-th item; prune the result.
 
-    Return the length of the other list, which has the result, the length of the log, and the
-    largest value of a feasible set so far.
+    Lists are in the order of weights. List `old`, 0 or 1, has `sets` sets, and the result goes to
+    the other list; the log has `logged` entries. Return the length of the result, that of the log,
+    and the largest value of a feasible set so far.
     """
-    # A set survives if no lighter one has its value (dominance), and if its upper bound is not
+    # A set survives if no lighter set has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
     item = s.order[k]
     last_value = -1.0  # of the last set that was kept
     stop = count
     kept = 0
-    # Positions, in the old list, of the next set without the item and of the next to add it to.
-    without = with_it = 0
-    while without < sets or with_it < sets:
-        add = is_next_set_with_item(s, old, sets, without, with_it, weights[item])
-        index = with_it if add else without
-        without += not add
-        with_it += add
+    # Positions, in the old list, of the next set to copy and of the next set to extend by the item.
+    to_copy = to_extend = 0
+    while to_copy < sets or to_extend < sets:
+        is_extended = is_next_set_with_item(s, old, sets, to_copy, to_extend, weights[item])
+        index = to_extend if is_extended else to_copy
+        to_copy += not is_extended
+        to_extend += is_extended
         weight = s.set_weights[old, index // SETS, index % SETS]
         value = s.set_values[old, index // SETS, index % SETS]
-        if add:
+        if is_extended:
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= last_value + TIE:
             continue
-        # Sets come by weight, so that the space left, and with it `stop`, only shrinks.
+        # Sets come in the order of their weights: the space left only shrinks, and so does `stop`.
         while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
             stop -= 1
         # The set with all following items that fit is feasible: its value is a lower bound.
@@ -160,7 +161,7 @@ def merge_sets_with_item(
         if value + bound < best - SLACK:
             continue
         name = s.set_names[old, index // SETS, index % SETS]
-        if add:
+        if is_extended:
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
             name = logged
@@ -173,13 +174,13 @@ def merge_sets_with_item(
 
 
 def is_next_set_with_item(
-    s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
+    s: Scratch, old: int, sets: int, to_copy: int, to_extend: int, weight: float
 ) -> bool:
     """Return whether the next lightest set has the item; ties go to the set without the item."""
-    if without == sets or with_it == sets:
-        return without == sets
-    weight_with_item = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
-    return bool(weight_with_item < s.set_weights[old, without // SETS, without % SETS])
+    if to_copy == sets or to_extend == sets:
+        return to_copy == sets
+    weight_with_item = s.set_weights[old, to_extend // SETS, to_extend % SETS] + weight
+    return bool(weight_with_item < s.set_weights[old, to_copy // SETS, to_copy % SETS])
 
 
 def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
@@ -282,7 +283,7 @@ def choose_items(
 
     Among sets of equal value the lightest is chosen. Sets that are equal in weight too are compared
     by the last item, in the order of `rank_items`, that only one of them has; the set without it is
-    chosen. Where the lists exceed their memory, the first set of the largest value that the slower
+    chosen. If the lists exceed their memory, the first set of the largest value that the slower
     search meets is chosen. Items without value are not chosen. A set fits if its weight is at most
     `capacity` (at least 0) plus `SLACK`. Values and weights are at least 0.
     """
@@ -324,7 +325,7 @@ def rank_items(
 ) -> tuple[float, int]:
     """Sort the items by gain per weight, at the better of two prices: 0, or the break item's value.
 
-    Return the price, and the number of items, first in the order, whose value is above it.
+    Return the price, and how many items have a value above it; these come first in the order.
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
@@ -374,7 +375,7 @@ def sort_by_gain(
 
 
 def sort_descending(order: IntArray, keys: FloatArray, count: int) -> None:
-    """Sort items by their keys, the largest first, the lower item first where they are equal."""
+    """Sort items by their keys, the largest first; of equal keys, the lower item first."""
     # Shell sort: in place, without allocation, and fast on an order that is nearly sorted.
     step = count // 2
     while step > 0:
@@ -429,9 +430,9 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
         Which items to take. Among sets of equal value the lightest is taken. Sets that are equal in
         weight too are compared by the last item that only one of them has, and the set without it
         is taken. Items are in the order of their value per weight, or of their value less a price
-        per weight if that makes the search faster; where these are equal, the lower item is first.
-        Where more than 64 sets per item would have to be compared, ties are broken in another,
-        fixed way. Items without value are not taken.
+        per weight if that makes the search faster; if these are equal, the lower item is first.
+        If more than 64 sets per item would have to be compared, ties are broken in another, fixed
+        way. Items without value are not taken.
 
     Examples
     --------

@@ -21,7 +21,7 @@ class StudyVocabulary(CoreVocabulary):
     """Vocabulary of a study: ``ask()`` returns an ``allocation``, and ``tell`` takes the losses.
 
     Losses are the names of the arms with a loss, or a mapping from all names to 0 or 1 (or bool).
-    Where arms are numbers, losses are a vector.
+    If arms are numbers, losses are a vector.
     """
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -29,7 +29,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"allocation": dict(zip(self.arms, decision["allocation"], strict=True))}
 
     def parse_decision(self, words: Words) -> tuple[Values, Values]:
-        """Return the allocation as an array's values."""
+        """Return no context, and the allocation as a list in the order of the arms."""
         return {}, {"allocation": [words["allocation"][arm] for arm in self.arms]}
 
     def parse_feedback(  # type: ignore[override]
@@ -41,7 +41,7 @@ class StudyVocabulary(CoreVocabulary):
     def parse_losses(self, losses: Any) -> FloatArray:
         """Return 0 or 1 for each arm, from names of the arms with a loss, or values by name.
 
-        Where arms are numbers, losses are a vector.
+        If arms are numbers, losses are a vector.
         """
         if isinstance(self.arms, range):
             return check_binary_vector("losses", losses, len(self.arms))
@@ -59,7 +59,7 @@ class StudyVocabulary(CoreVocabulary):
         return check_binary_vector("losses", [losses[arm] for arm in self.arms], len(self.arms))
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return the names of the arms with a loss; a vector where arms are numbers."""
+        """Return the names of the arms with a loss; if arms are numbers, a vector."""
         if isinstance(self.arms, range):
             return {"losses": feedback["losses"]}
         losses_by_arm = zip(self.arms, feedback["losses"], strict=True)
@@ -118,7 +118,7 @@ class Learner(CoreLearner):
     def ask(self) -> FloatArray:
         """Return the allocation: in [0, 1] for each arm, with a sum of at most the resource.
 
-        If arms have names, it is a dict by name. It is the same if asked again before `tell`.
+        If arms have names, it is a dict by name. Until `tell`, the same allocation is returned.
         """
         self._ask()
         return self._name_values(self._decision["allocation"].copy())
@@ -136,8 +136,8 @@ class Learner(CoreLearner):
         ----------
         losses : sequence of 0 or 1, or of bool, shape (arms,)
             Whether a loss was observed at each arm. If arms have names: the names of those with a
-            loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has
-            none; since thresholds are unknown, a loss is accepted for every arm.
+            loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has no
+            loss; but since thresholds are unknown, a loss is accepted for every arm.
         """
         loss_vector = self.vocabulary.parse_losses(losses)
         self._require_pending_decision()
@@ -155,7 +155,7 @@ class Learner(CoreLearner):
     def recommend(self) -> FloatArray:
         """Return the estimated threshold of each arm, at the policy's confidence level.
 
-        If arms have names, it is a dict by name.
+        If arms have names, the result is a dict by name.
         """
         return self._name_values(self._recommend()["estimates"])
 

@@ -25,8 +25,8 @@ from keyhole.validate import DEFAULT_SEED, Range, check_integer
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of censored semi-bandits.
 
-    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may have the
-    parameters ``allocation`` and ``losses``. `recommend` fills ``estimates``, the estimated
+    Kernels read `p.arms` and `p.resource`. `select` writes ``allocation``; `update` may have the
+    parameters ``allocation`` and ``losses``. `recommend` writes ``estimates``, the estimated
     thresholds; ``searched[0]``, the number of rounds of the search; and ``refuted[0]``, the number
     of losses at arms that had been given their estimates.
 

@@ -47,12 +47,12 @@ class Problem(AnyProblem):
     Parameters
     ----------
     mean_losses : sequence of float, shape (arms,), or mapping
-        Mean losses in [0, 1], for independent losses; a mapping has them by the names of the arms.
-        For dependent losses, a `CustomDistribution` of all losses of a round.
+        Mean losses in [0, 1], for independent losses. In a mapping the keys are the names of the
+        arms. For dependent losses, a `CustomDistribution` of all losses of a round.
     thresholds : float or sequence of float, shape (arms,), or mapping
         Smallest allocation that prevents an arm's losses, in (0, 1]; a number for a threshold
-        common to all arms; a mapping has them by the names of the arms. An allocation is sufficient
-        from 1e-9 below the threshold on.
+        common to all arms. In a mapping the keys are the names of the arms. An allocation that is
+        at most 1e-9 below the threshold is sufficient, too.
     resource : float
         Q, the amount to allocate in a round, above 0.
 
@@ -99,8 +99,8 @@ class Problem(AnyProblem):
         self.resource = validate.check_number("resource", resource, validate.Range(gt=0, le=2**24))
         self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
-        # The losses are added as kernels add them, arm by arm, so that the regret of the best
-        # allocation is exactly 0.
+        # The losses are added as kernels add them, arm by arm: the regret of the best allocation is
+        # then exactly 0.
         self.least_loss = float(sum_up(np.where(self.optimal, 0.0, self.mean_losses), self.arms))
 
     @classmethod
@@ -124,9 +124,9 @@ class Problem(AnyProblem):
         resource : float
             As for `Problem`.
         order : {"drawn", "recorded"}, default "drawn"
-            "drawn": each round draws one of the days uniformly, and the mean losses are exact.
-            "recorded": the days are replayed in order, and the regret is that of the recorded
-            losses, against the best fixed allocation for all days.
+            "drawn": each round draws one of the days uniformly; the mean losses are those of the
+            recorded days. "recorded": the days are replayed in order; the regret is computed from
+            the recorded losses, against the best fixed allocation for all days.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class Problem(AnyProblem):
 
     @property
     def residual(self) -> float:
-        """Resource that the best allocation does not use, r; 0 if it is within rounding errors."""
+        """Resource r that the best allocation does not use; 0 if r is within rounding errors."""
         unused = self.resource - float(self.thresholds[self.optimal].sum())
         return unused if unused > TOLERANCE else 0.0
 

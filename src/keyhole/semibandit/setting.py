@@ -9,7 +9,7 @@ from keyhole.policy import Field, FloatArray, Setting, fact
 from keyhole.validate import Range, check_integer, check_number
 
 TOLERANCE: Final = 1e-9
-"""An allocation is sufficient from this much below the threshold on, because of rounding."""
+"""Because of rounding, an allocation that is at most this much below its threshold suffices."""
 
 
 class Facts:
@@ -19,7 +19,7 @@ class Facts:
     resource = fact(float, gt=0, le=2**24, doc="how much there is to allocate in a round")
     thresholds = fact(
         float, "arms", gt=0, le=1, always=False,
-        doc="from which allocation on each arm shows no loss (nobody knows them beforehand)",
+        doc="smallest allocation that prevents each arm's losses (unknown in practice)",
     )  # fmt: skip
 
 
@@ -67,8 +67,8 @@ def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
     """Scale down an allocation whose sum exceeds the resource by rounding errors."""
     total = sum_up(allocation, arms)
     while total > resource:
-        # A little less than the ratio, because rounding could leave the sum above the resource for
-        # ever.
+        # A little less than the ratio: rounding could otherwise leave the sum above the resource
+        # for ever.
         share = resource / total * (1.0 - 2.0**-52)
         for arm in range(arms):
             allocation[arm] *= share

@@ -1,7 +1,7 @@
 """Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
 
-A square root lies below its tangents, so that the sum less a tangent is a lower bound. Each item
-contributes a number to it, and the k items with the smallest contributions minimise it. The search
+A square root lies below its tangents, so the sum less a tangent is a lower bound. Each item adds a
+number to this bound, and the k items with the smallest numbers minimise the bound. The search
 starts with the tangent of the largest minimum; branch and bound, depth first, does the rest.
 """
 
@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray, float_array, int
 from keyhole.semibandit.knapsack import sort_descending
 
 TIE: Final = 1e-11
-"""Tolerance for equal sums, which may have been added up in another order."""
+"""Tolerance for equal sums, which may have been added up in different orders."""
 
 _HALVINGS: Final = 16  # bisection steps on the range of slopes
 
@@ -33,7 +33,7 @@ class SubsetSearch:
     chosen = int_array("arms")
     """Ranks of the items of the present set."""
     bounds = float_array("arms")
-    """Entry k is the part of the lower bound that is known with the first k + 1 of these items."""
+    """Entry k: the part of the lower bound that is known with the first k + 1 of `chosen`."""
 
 
 def find_best_subset(
@@ -42,8 +42,8 @@ def find_best_subset(
     r"""Write the set with the smallest :math:`\sum v_i - \sqrt{w \sum b_i}` into `s.best`.
 
     Here v are the `values` and b the `spreads`; w is `width`, at least 0. The spreads are above 0;
-    where the width is 0, they may be 0. Among equal sets the lexicographically first is chosen: the
-    one with the lowest item that they do not share.
+    if the width is 0, they may be 0. Of equally good sets the lexicographically first is chosen: of
+    two sets, the one that has the lowest item that is not in both.
     """
     slope = best_slope(s, values, spreads, items, size, width)
     take_smallest_items(s, values, spreads, items, size, slope)
@@ -61,8 +61,8 @@ def best_slope(
     for item in range(items):
         smallest = min(smallest, spreads[item])
         largest = max(largest, spreads[item])
-    # Without a root the sets are bounded by their sums alone, which is a slope of 0. Spreads of 0
-    # occur only then.
+    # If the width is 0, there is no root: the sets are bounded by their sums alone, and the slope
+    # is 0. Spreads of 0 occur only then.
     if width == 0.0 or size == 0 or smallest == 0.0:
         return 0.0
     # The root of w x has the slope sqrt(w / x) / 2. The slope that is sought lies between those at
@@ -75,7 +75,8 @@ def best_slope(
         spread = 0.0
         for item in range(items):
             spread += spreads[item] * s.trial[item]
-        # If the tangent at this set's own sum is steeper, the best tangent is steeper (concavity).
+        # If the tangent at this set's own sum is steeper than this one, so is the best tangent
+        # (concavity).
         if 4.0 * slope * slope * spread < width:
             low = slope
         else:
@@ -118,8 +119,8 @@ def search_subsets(
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -tangent_at_0
         last = rank + size - depth - 1
-        # The cheapest completion takes the next ranks in order. Sets as good as the best are
-        # visited as well, since ties are decided by their items.
+        # The cheapest completion takes the next ranks in order. Sets as good as the best set are
+        # visited as well, since items decide between equally good sets.
         if last < items and bound + s.sums[last] - prefix_sum(s, rank) <= best_value + TIE:
             if not is_same_as_skipped(s, values, spreads, depth, rank):
                 s.chosen[depth] = rank
@@ -164,11 +165,11 @@ def keep_better_set(
     width: float,
     best_value: float,
 ) -> float:
-    """Keep the present set if it is better, or as good and first; return the smallest value."""
+    """Keep the present set if it is better, or as good and earlier; return the smallest value."""
     s.trial[:] = 0
     for k in range(size):
         s.trial[s.ranked[s.chosen[k]]] = 1
-    # Summed by item and not by rank, so that equal sets have equal bits.
+    # Summed by item and not by rank: equal sets then have values with equal bits.
     value = objective(s.trial, values, spreads, items, width)
     if value > best_value + TIE or (
         value >= best_value - TIE and not is_lexicographically_first(s, items)

@@ -15,8 +15,8 @@ from keyhole.semibandit.setting import TOLERANCE
 PIECES: Final = 16
 """Pieces of constant density that are kept for each arm."""
 
-# A piece with this weight is never drawn in practice. No weight falls below it, so that a loss that
-# contradicts all other pieces leaves a density and not zeros.
+# A piece with this weight is never drawn in practice. No weight falls below it: a loss that refutes
+# all other pieces then leaves a density and not zeros.
 _LEAST_WEIGHT: Final = 1e-200
 
 
@@ -39,7 +39,7 @@ class ThresholdPosterior:
 
 
 def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
-    """Set the prior: uniform up to the resource, and above it uniform with at most its mass."""
+    """Set the prior: uniform up to the resource; above it, uniform with at most as much mass."""
     s.pieces[arm] = 1
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
     if resource < 1.0:
@@ -116,8 +116,8 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
         piece += 1
     if s.ends[arm, piece] > amount + TOLERANCE:
         split_piece(s, arm, piece, amount)
-    # Where more than `amount` is needed, a round without a loss multiplies the density by its
-    # probability, (1 + F) / (2 + S + F); elsewhere it says nothing.
+    # For thresholds above `amount`, a round without a loss multiplies the density by its
+    # probability, (1 + F) / (2 + S + F). For other thresholds it says nothing.
     for above in range(piece + 1, s.pieces[arm]):
         shape = 1.0 + s.clears[arm] + s.further[arm, above]
         clamp_weight(s, arm, above, s.weights[arm, above] * shape / (1.0 + s.losses[arm] + shape))
@@ -128,8 +128,8 @@ def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 def learn_no_loss_below(s: ThresholdPosterior, arm: int) -> None:
     """Learn that an arm had no loss although it was given less than it needs."""
-    # In all pieces more is needed than was given, so that the density of each is multiplied by
-    # (1 + F) / (2 + S + F). Weights are relative to the first piece.
+    # All pieces are above what was given, so the density of each is multiplied by the probability
+    # of no loss, (1 + F) / (2 + S + F). Weights are relative to the first piece.
     shape_sum = 2.0 + s.losses[arm] + s.clears[arm]
     shape = 1.0 + s.clears[arm]
     for piece in range(1, s.pieces[arm]):
@@ -212,8 +212,9 @@ def allocation_in_piece(
     """Return an allocation in the piece from `low` to `high`.
 
     It lies at the share, in [0, 1), of the way down from the end of the piece. Plan 1 takes an
-    equal part of the resource instead, if one lies in the piece. Plan 2 takes a round number: the
-    largest multiple in the piece of the first of 1, 1/2, 1/5, 1/10, 1/20, ... that has any.
+    equal part of the resource instead, if such a part lies in the piece. Plan 2 takes a round
+    number instead: of 1, 1/2, 1/5, 1/10, 1/20, ... the first with a multiple in the piece, and of
+    its multiples there the largest.
     """
     if plan == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.

@@ -1,7 +1,7 @@
 """Formulas that bound the regret in the stochastic bandit, the classical one.
 
 Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
-horizon that they name; the docstring says where only the leading term is known, or where a bound is
+horizon that they name; the docstring says if only the leading term is known, or if a bound is
 asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is
 T, at least 1.
 """
@@ -20,8 +20,8 @@ def bernoulli_kl(p: float, q: float) -> float:
 
     .. math:: \mathrm{kl}(p, q) = p \ln \frac{p}{q} + (1 - p) \ln \frac{1 - p}{1 - q}
 
-    p and q are in [0, 1], and the divergence is in nats. It is infinite where q is 0 or 1 and p is
-    not equal to q.
+    p and q are in [0, 1], and the divergence is in nats. It is infinite if q is 0 or 1 and p is not
+    equal to q.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def bernoulli_kl(p: float, q: float) -> float:
             if b == 0.0:
                 return math.inf
             # log1p of the difference is used, since the logarithm of b / a would lose nearly all
-            # digits where a and b are nearly equal.
+            # digits if a and b are nearly equal.
             total -= a * math.log1p((b - a) / a)
     return max(total, 0.0)
 
@@ -46,7 +46,7 @@ def lai_robbins_constant(means: ArrayLike) -> float:
         \sum_{i : \Delta_i > 0} \frac{\Delta_i}{\mathrm{kl}(\mu_i, \mu^*)}
 
     This holds for every policy that is consistent on all Bernoulli bandits. It says nothing about a
-    finite T. The bound is 0 where some mean is 1.
+    finite T. The bound is 0 if some mean is 1.
 
     References
     ----------

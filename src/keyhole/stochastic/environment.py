@@ -13,7 +13,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment in which a pull draws a reward from the distribution of its arm.
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
-    position that only the arm and n determine, so that its reward is the same for every policy.
+    position that only the arm and n determine, so its reward is the same for every policy.
     """
 
     setting = SETTING

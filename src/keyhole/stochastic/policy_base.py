@@ -117,8 +117,8 @@ class UCBPolicy(IndexPolicy, abstract=True):
     pulled. Here :math:`V(N, \delta) = \inf \{ \epsilon : f(N, \epsilon) \le \delta \}` is the
     width, and :math:`\delta = T^{-2} / 2`, T being the horizon.
 
-    The width is found by bisection to float64 precision, with some 70 evaluations of f a round. A
-    subclass that has a closed form for it writes ``width(p, pulls, deviation)``.
+    The width is found by bisection to float64 precision, with some 70 evaluations of f a round. If
+    there is a closed form for the width, the subclass writes ``width(p, pulls, deviation)``.
 
     References
     ----------
@@ -185,7 +185,7 @@ def delta(horizon: float) -> float:
 
 
 def log_term(horizon: float) -> float:
-    """Return ln(2 / delta) = ln(4 T^2), with the delta of `delta`."""
+    """Return ln(2 / delta), which is ln(4 T^2), with the delta that `delta` returns."""
     return 2.0 * math.log(2.0 * horizon)
 
 

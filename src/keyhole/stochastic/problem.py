@@ -78,7 +78,7 @@ class Problem(RewardProblem):
         Returns
         -------
         Problem
-            The problem; its means are exact.
+            The problem; its means are those of the recorded rewards.
 
         Raises
         ------

@@ -5,10 +5,10 @@ functions return the term that grows with the horizon. Theorem 3 is an asymptoti
 logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is
 about the stochastic bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1 and 2, eqs. (2) and
 (7), `keyhole.papers.abernethy2016.ucb_potential`. Throughout, `problem` is a problem or its
-survival functions, of shape (arms, levels), and `horizon` is T, the number of rounds, at least arms
-times levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are the
-sample sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A bound on a probability, or a width,
-says nothing where it exceeds 1.
+survival functions, of shape (arms, levels). `horizon` is T, the number of rounds: at least the
+number of levels for the lower bound, 1 for `dkwucb_bound`, else arms times levels. `pulls` and
+`support` are the sample sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A bound on a
+probability, or a width, says nothing if it exceeds 1.
 """
 
 import math
@@ -72,13 +72,13 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
 
     with KL(p, q) the divergence of Bernoulli distributions with the chances p and q. It is the
     asymptotic bound of Lai and Robbins (1985) for m independent bandits, one after the other.
-    Section 5.1 has the theorem. Where the best arm's chance is 1 and another arm's is below 1, the
-    other arm adds nothing, since one failure tells them apart.
+    Section 5.1 has the theorem. If the best arm's chance is 1 and another arm's is below 1, the
+    other arm adds nothing at this level, since one failure tells them apart.
 
     In truth the number is no lower bound for this setting (see the page on Theorem 3), since the
-    bandits of the levels are not independent. A survival function decreases, so that an upper bound
-    at a low level holds at all higher ones. Where an arm's chance at level 1 is below that of the
-    best arm at every level, samples at level 1 suffice for all levels. The regret of `CappedKLUCB`
+    bandits of the levels are not independent. A survival function decreases, so an upper bound at a
+    low level holds at all higher levels. If an arm's chance at level 1 is below the best chance at
+    every level, samples at level 1 suffice for all levels. The regret of `CappedKLUCB`
     with c = 3 can then be asymptotically smaller than this number, by a factor of up to m. A
     smaller regret at a single horizon proves nothing, as the bound is asymptotic.
 
@@ -124,14 +124,14 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     .. math:: \sum_i \frac{128 \, \ln m \, \ln T \; \max_j \Delta_i(j)}
         {\min_{i', j : \Delta_{i'}(j) > 0} \Delta_{i'}(j)^2}
 
-    Section 5.2; the O(1) is left out. There must be at least two levels. The bound is 0 where all
-    arms are equally good at all levels.
+    Section 5.2; the O(1) is left out. There must be at least two levels. The bound is 0 if all arms
+    are equally good at all levels.
 
     Notes
     -----
-    There are three readings. The factors are grouped as above. The minimum is over the arms and
-    levels where the arm is not the best, since it would be 0 otherwise. A single level is refused,
-    since ln m and so the bound would be 0.
+    The theorem is read as follows. The factors are grouped as above. The minimum is over the arms
+    and levels where the arm is not the best, since otherwise it would be 0. A single level is
+    refused, since ln m would be 0, and so would the bound.
 
     The theorem assumes a unique best arm at every level. At a level with several best arms KMUCB
     stays for ever. Such problems are refused, too, unless all arms are equal at all levels.

@@ -28,7 +28,7 @@ def draw_level(rng: Stream, numbers: FloatArray) -> int:
 
 
 class SurvivalTable(Distribution):
-    """Distribution given by its survival function, the chances of reaching level 1, 2, ..., m."""
+    """Distribution given by its survival function: the chances to reach level 1, 2, ..., m."""
 
     draw = staticmethod(draw_level)
 
@@ -164,8 +164,8 @@ def _count_levels(
 ) -> tuple[int, int]:
     """Return an arm that determines the number of levels, and this number.
 
-    The first arm that has a survival function determines it. If there is none, it is the largest
-    value of all distributions, which then must be distributions of SciPy.
+    The first arm that has a survival function determines it. If no arm has one, the number is the
+    largest value of all distributions, which then must be distributions of SciPy.
     """
     for arm, distribution in enumerate(distributions):
         if isinstance(distribution, SurvivalTable | CustomDistribution):
@@ -181,7 +181,7 @@ def _count_levels(
 
 
 def survival_function(distribution: SampleDistribution, levels: int) -> FloatArray:
-    """Return the exact chances of reaching level 1, 2, ..., m."""
+    """Return the chances to reach level 1, 2, ..., m; for recorded samples these are shares."""
     if isinstance(distribution, Replay):
         return np.asarray((distribution.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))
     return distribution.survival

@@ -32,8 +32,8 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment in which a pull draws a sample from the distribution of its arm.
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
-    position that only the arm and n determine, so that its sample is the same for every policy.
-    Thresholds are drawn as if from one more arm, and so they are also the same.
+    position that only the arm and n determine, so its sample is the same for every policy.
+    Thresholds are drawn as if from one more arm, so they are the same for every policy, too.
     """
 
     setting = SETTING
@@ -89,8 +89,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
 
     def observe(e, s: State, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
-        # Thresholds are drawn from the random numbers of arm `e.arms`, one beyond the last. So they
-        # are the same for every policy, too.
+        # Thresholds are drawn from the random numbers of arm `e.arms`, one beyond the last.
         if e.order == DRAWN:
             seek_pull(rng, e.arms, t)
             # The last cumulated chance may be rounded to less than 1, and the draw may exceed it.
@@ -177,8 +176,8 @@ def count_at_most(values: FloatArray, u: float) -> int:
 def fill_with_permutation(rng: Stream, block: IntArray) -> None:
     """Fill a block with a random permutation of 1, 2, ..., by a Fisher-Yates shuffle."""
     for i in range(len(block)):
-        # The number i + 1 takes a random position among the first i + 1. The number that was there
-        # moves to the last of these positions. So the block need not be filled before.
+        # The number i + 1 takes a random position among the first i + 1, and the number that was at
+        # this position moves to the last of them. So the block need not be filled before.
         j = int(uniform(rng) * (i + 1))
         block[i] = block[j]
         block[j] = i + 1

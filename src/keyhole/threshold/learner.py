@@ -24,7 +24,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @cached_property
     def thresholds(self) -> Range:
-        """The allowed thresholds; the range is kept, since making one takes longer than a round."""
+        """The allowed thresholds; kept, since to make a `Range` takes longer than a round."""
         return Range(ge=1, le=self.facts["levels"])
 
     @cached_property

@@ -44,15 +44,15 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
 def impute_pull(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
     """Add a pending pull with its expected result: the estimate, or 1/2 without samples."""
     for j in range(threshold):
-        # Levels without samples are counted, too. Policies pull arms without samples first, and so
-        # all pending decisions would go to the same arm otherwise.
+        # Levels without samples are counted, too. Policies pull arms without samples first, so
+        # otherwise all pending decisions would go to the same arm.
         share = reached[arm, j] / tried[arm, j] if tried[arm, j] > 0.0 else 0.5
         reached[arm, j] += share
         tried[arm, j] += 1.0
 
 
 def reach_estimate(s: ReachCounts, level: int, arm: int) -> float:
-    """Return the share of the pulls tried at the level that reached it, or 0 without pulls."""
+    """Return the share of an arm's pulls tried at a level that reached it, or 0 without pulls."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
 
 
@@ -108,16 +108,16 @@ class Policy(Facts, CorePolicy, abstract=True):
     >>> learner.tell(censored=True)  # it reached level 2
     """
 
-    # Whether the policy warns, if feedback is uncensored, that it uses of a sample only whether it
-    # reached the threshold and the levels below.
+    # Whether the policy warns, if feedback is uncensored, that it uses only whether samples reach
+    # the threshold and the levels below it.
     warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = (
-        "the sample of the arm pulled, if it is below the threshold; uncensored, it uses no "
-        "more: a pull counts up to its threshold"
+        "the sample of the arm pulled, if it is below the threshold; uncensored feedback is used "
+        "no further: a pull counts up to its threshold"
     )
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
@@ -161,7 +161,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             best[level - 1] = write_estimates(s, level, survival, support)
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return a line for each arm: at each level how many samples reached it, of how many."""
+        """Return a line for each arm: at each level, how many of how many samples reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             texts = [
@@ -178,13 +178,13 @@ class IndexPolicy(Policy, abstract=True):
     """Base class of policies that score every arm, and pull the one with the largest score (index).
 
     A subclass writes one kernel, ``index(p, t, tried, reached)``, which returns the index of an arm
-    at the threshold of round ``t``. `tried` is the number of the arm's samples, at least 1, of
-    which it is known whether they reached the threshold; `reached` is the number of those that did.
-    The index must not be NaN. The arm with the largest index is pulled; of several such arms, the
+    at the threshold of round ``t``. `tried` is the number of the arm's samples, at least 1, for
+    which it is known whether they reached the threshold; `reached` is the number that did. The
+    index must not be NaN. The arm with the largest index is pulled; of several such arms, the
     lowest. Arms without such samples come first.
 
-    Samples are counted as in eq. (8) of Abernethy et al. (2016), so that a pull counts at all
-    levels up to its threshold.
+    Samples are counted as in eq. (8) of Abernethy et al. (2016): a pull counts at all levels up to
+    its threshold.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def upper_bound(tried: float, reached: float, log: float) -> float:
 
 
 def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
-    """Return the first arm without samples at the threshold, else the arm of the largest index."""
+    """Return the first arm without samples at the threshold, or else that of the largest index."""
     best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]

@@ -53,11 +53,11 @@ class Problem(AnyProblem):
     ----------
     survival : sequence of sequences of float, shape (arms, levels), or mapping
         For each arm the chances that a sample reaches level 1, 2, ..., m. They are in [0, 1] and
-        do not rise; the first may be below 1. Or the distribution of the arm's samples: a frozen
-        distribution of `scipy.stats` on the whole numbers from 0, where values above m count as m,
-        or a `CustomDistribution`. In a mapping the keys are the names of the arms.
+        do not rise; the first may be below 1. Or the distribution of the arm's samples: a
+        `CustomDistribution`, or a frozen distribution of `scipy.stats` on the whole numbers from 0,
+        whose values above m count as m. In a mapping the keys are the names of the arms.
     feedback : {"uncensored", "censored"}
-        Whether every sample is seen, or only one below the threshold.
+        Whether all samples are seen, or only those below the threshold.
     order : ThresholdSequence, str or mapping, default "iid"
         The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
     levels : int, optional
@@ -116,7 +116,7 @@ class Problem(AnyProblem):
             For each arm the chances of the levels 0, 1, ..., m, which must sum to 1. In a mapping
             the keys are the names of the arms.
         feedback : {"uncensored", "censored"}
-            Whether every sample is seen, or only one below the threshold.
+            Whether all samples are seen, or only those below the threshold.
         order : ThresholdSequence, str or mapping, default "iid"
             The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
 
@@ -178,14 +178,14 @@ class Problem(AnyProblem):
         levels : int
             m, the number of levels, at least 1.
         feedback : {"uncensored", "censored"}
-            Whether every sample is seen, or only one below the threshold.
+            Whether all samples are seen, or only those below the threshold.
         order : ThresholdSequence, str or mapping, default "iid"
             The sequence of thresholds: see `keyhole.threshold.threshold_sequences`.
 
         Returns
         -------
         Problem
-            The problem; its survival functions are exact.
+            The problem; its survival functions are the shares of the recorded samples.
 
         Raises
         ------

@@ -20,9 +20,9 @@ class ModifiedKaplanMeierEstimator:
     .. math:: \hat F(j) = \frac{D(j)}{N(j)}, \qquad D(j) = \sum_s 1[\min(X_s, c_s) \ge j], \qquad
         N(j) = \sum_s 1[c_s \ge j]
 
-    This is the share of the pulls at thresholds of at least j that reached j. Of all these pulls it
-    is known whether they reached j. So the estimate is a mean of independent terms, and unbiased.
-    The policies of the threshold bandit count in the same way.
+    This is the share of the pulls at thresholds of at least j that reached j. For each of these
+    pulls it is known whether it reached j. So the estimate is a mean of independent terms, and
+    unbiased. The policies of the threshold bandit count in the same way.
 
     Parameters
     ----------
@@ -63,8 +63,7 @@ class ModifiedKaplanMeierEstimator:
                 f"values must have one entry for each threshold, {len(levels_tried)}; "
                 f"got {len(samples)}"
             )
-        # The kernel of the policies counts, run in Python. So the estimator cannot differ from
-        # them.
+        # Counted by the kernel of the policies, run in Python: both then count in the same way.
         tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
         for threshold, value in zip(levels_tried, samples, strict=True):
             add_observation(tally, 0, int(threshold), int(value))

@@ -27,8 +27,8 @@ class ThresholdSequence:
     name : str
         The name of the function that made the rule.
     values : tuple of float
-        The argument of this function: chances of the levels, or thresholds. It is empty if the
-        function had no argument.
+        The argument of this function: chances of the levels, or thresholds. The tuple is empty if
+        the function had no argument.
     """
 
     kind: int
@@ -47,7 +47,7 @@ class ThresholdSequence:
         return len(self.values) if self.kind == LISTED else None
 
     def truth(self, levels: int) -> dict[str, object]:
-        """Return the fields of the environment, for a problem with `levels` levels.
+        """Return the rule as fields of the environment, for a problem with `levels` levels.
 
         Raises
         ------
@@ -143,7 +143,7 @@ def optimistic() -> ThresholdSequence:
 
 
 def cyclic() -> ThresholdSequence:
-    """Go through all levels in a new random permutation in every block of m rounds.
+    """Go through all levels in random order, again and again, each time in a new order.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def cyclic() -> ThresholdSequence:
 
 
 def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
-    """Take the thresholds from a list, whose length is the largest horizon.
+    """Take the thresholds from a list; the horizon can be at most its length.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
         return float(_exploration_shares(level, delta, alpha).sum()) - share
 
     # The excess rises with the level. So the level is doubled until the excess is positive, and the
-    # root is then searched below it.
+    # root is then searched below this level.
     if excess(0.0) >= 0.0:
         return 0.0
     high = 1.0
@@ -79,7 +79,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
 def arm_budgets(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> FloatArray:
     r"""Return :math:`\lambda_i`, Theorem 1's exploration budget of each arm (equation (11)).
 
-    Their sum is budget / max{40/alpha + 1, 40}.
+    The exploration budgets sum to budget / max{40/alpha + 1, 40}.
 
     Examples
     --------
@@ -121,8 +121,8 @@ def _union_factor(k: float, alpha: float) -> float:
 def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
     r"""Return Lemma 3's bound on the chance that LSA never explores all arms to the level less k.
 
-    Let :math:`\Lambda` be the `exploration_level`. The probability that the indices of all arms
-    (see `LSA`) exceed :math:`\Lambda - k` in no round of the budget is at most
+    Let :math:`\Lambda` be the `exploration_level`. The probability that in no round of the budget
+    the indices of all arms (see `LSA`) exceed :math:`\Lambda - k` is at most
 
     .. math:: e^{-40 k / \alpha}
 
@@ -163,9 +163,9 @@ def explored_regret_bound(
     delta, budget, alpha = _check_arguments(gaps, budget, alpha)
     k = check_number("k", k, Range(ge=0.1 * alpha))
     level = exploration_level(delta, budget, alpha=alpha)
-    easy = delta[delta > math.exp(-level)]
-    pulls = _exploration_shares(level, easy, alpha)
-    return 9.0 * _union_factor(k, alpha) * float(np.exp(-pulls * easy**2 / 10.0).sum())
+    large_gaps = delta[delta > math.exp(-level)]
+    pulls = _exploration_shares(level, large_gaps, alpha)
+    return 9.0 * _union_factor(k, alpha) * float(np.exp(-pulls * large_gaps**2 / 10.0).sum())
 
 
 def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) -> FloatArray:
@@ -190,8 +190,7 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
 def confidence_failure(a: float, b: float) -> float:
     r"""Return a bound on the probability that `confidence_sequence` fails (Lemma 19).
 
-    The bound is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`. Where it exceeds 1, it says
-    nothing.
+    The bound is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`. If it exceeds 1, it says nothing.
 
     Examples
     --------

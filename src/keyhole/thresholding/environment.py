@@ -44,7 +44,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
     """Environment in which a pull draws a reward from the distribution of its arm.
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
-    position that only the arm and n determine, so that its reward is the same for every policy.
+    position that only the arm and n determine, so its reward is the same for every policy.
     """
 
     setting = SETTING
@@ -84,8 +84,8 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 class FiniteSampleEnvironment(RewardEnvironment):
     """Environment that draws recorded rewards without replacement.
 
-    An arm whose rewards are used up returns their mean. The empirical mean of the arm, which is
-    this number by then, so stays as it is.
+    An arm whose rewards are used up returns their mean. By then this is the empirical mean of the
+    arm, which thus does not change any more.
     """
 
     helpers = ()
@@ -110,8 +110,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
         s.pulls[arm] = pull + 1
         remaining = e.ends[arm] - e.starts[arm] - pull
         if remaining > 0:
-            # One step of a Fisher-Yates shuffle: a random one of the remaining samples is swapped
-            # to the position of the first of them.
+            # One step of a Fisher-Yates shuffle: a random sample of the remaining ones is swapped
+            # with the first of them.
             seek_pull(rng, arm, pull)
             first = e.starts[arm] + pull
             chosen = first + int(uniform(rng) * remaining)
@@ -154,7 +154,7 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
 
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
-        Metric("third_width_misses", "chance of ever leaving a third of it", drawn="share"),
+        Metric("third_width_misses", "chance to ever leave a bound a third as wide", drawn="share"),
         Metric(
             "maximal_misses", "chance of ever leaving Hoeffding's maximal inequality", drawn="share"
         ),
@@ -175,8 +175,8 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
         pulls = int_array("arms")
         totals = float_array("arms")
         missed = float_array(3)
-        """Whether a mean has ever left the bound of Lemma 19, a third of it, and the bound of the
-        maximal inequality; 1 or 0 for each of these."""
+        """For each bound, 1 if a mean has ever left it, else 0: the bound of Lemma 19, that with a
+        third of its radius, and the bound of the maximal inequality."""
         narrower = float_array()
         """The number of rounds in which the bound of Lemma 19 was the narrower one."""
         ratio = float_array()
@@ -188,7 +188,7 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
         s.totals[arm] += reward
-        # The bounds are on the mean of one arm, so that t in them is the number of its pulls.
+        # The bounds are on the mean of one arm, so their t is the number of the arm's pulls.
         pulls = float(s.pulls[arm])
         error = abs(s.totals[arm] / pulls - e.means[arm])
         radius = math.sqrt((e.a + e.b * math.log(e.horizon / pulls)) / pulls)

@@ -16,8 +16,9 @@ from keyhole.thresholding.problem import Problem
 class GoodArmPolicy(Policy, abstract=True):
     """Base class of policies that settle arms by Hoeffding's bounds.
 
-    An arm is *open* until it is settled. A subclass defines ``bonus(p, t, pulls)``; the open arm
-    with the largest index, its empirical mean plus the bonus, is pulled.
+    An arm is *open* until it is settled. A subclass defines the kernel ``bonus(p, t, pulls)``. The
+    index of an arm is its empirical mean plus this bonus, and the open arm with the largest index
+    is pulled.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("bonus",)
@@ -86,7 +87,7 @@ class GoodArmPolicy(Policy, abstract=True):
         return Guarantee("any_wrong_settled", self.delta, text)
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return which verdicts are wrong."""
+        """Return a mask, shape (arms, 2), of the verdicts that are wrong."""
         wrong = np.stack([~problem.labels, problem.labels], axis=1)
         # Either label of a free arm is right.
         return wrong & ~np.asarray(problem.free)[:, np.newaxis]

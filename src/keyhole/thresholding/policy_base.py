@@ -36,14 +36,14 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     Kernels read `p.arms` and `p.threshold`; they also read `p.horizon`, `p.gaps` and `p.hardness`,
     if the class lists them in `needs`. `select` returns an ``arm``, and `update` may have the
-    parameters ``arm`` and ``reward``. `recommend` fills ``labels`` with 1 for each arm whose mean
-    is taken to be at least the threshold, and with 0 for the others.
+    parameters ``arm`` and ``reward``. `recommend` writes into ``labels`` 1 for each arm whose
+    mean is taken to be at least the threshold, and 0 for the others.
 
     A policy whose state keeps `pulls` and `totals` need not write `recommend`. An arm is then
     labelled 1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line
     5). A mean that is below the threshold by no more than a possible rounding error counts as equal
-    to it, so that 11 of 20 reaches 0.55, and any number of rewards of 0.1 reaches 0.1. An arm that
-    was never pulled gets 1.
+    to it: a mean of 11 / 20 reaches 0.55, and that of any number of rewards of 0.1 reaches 0.1. An
+    arm that was never pulled gets 1.
 
     Examples
     --------

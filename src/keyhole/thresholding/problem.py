@@ -39,14 +39,14 @@ _TOLERANCE: Final = 1e-12
 
 
 class ReplayOnce(Replay):
-    """Recorded rewards, drawn without replacement; all arms of a problem have them, or none has."""
+    """Recorded rewards, drawn without replacement: for all arms of a problem, or for none."""
 
 
 class Problem(RewardProblem):
     """Thresholding problem: arms with rewards in [0, 1], and a threshold for their means.
 
     An arm is *above* if its mean is at least the threshold. A mean that differs from the threshold
-    by no more than 10**-12 counts as equal to it, so that 0.1 + 0.2 reaches 0.3. The metrics of
+    by no more than 10**-12 counts as equal to it: so 0.1 + 0.2 reaches 0.3. The metrics of
     `keyhole.simulate` are ``aggregate_regret``, the number of arms whose label is wrong (its mean
     over replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``,
     which is 1 if there is any such arm (its mean is the simple regret).
@@ -80,8 +80,8 @@ class Problem(RewardProblem):
     threshold : float
         The threshold.
     rounds : int or None
-        The largest horizon. This is the number of samples if they are drawn without replacement,
-        and None, for no limit, otherwise.
+        The largest horizon. If samples are drawn without replacement, this is their number;
+        otherwise it is None, for no limit.
 
     Raises
     ------
@@ -189,7 +189,7 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of the replayed arms whose mean is the threshold, so that both labels are right."""
+        """Mask of the replayed arms whose mean is the threshold: either label of them is right."""
         recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 
@@ -262,8 +262,8 @@ class ConfidenceCoverageProblem(Problem):
     `keyhole.simulate` are:
 
     - ``lemma_19_misses``, which is 1 if the mean of any arm has ever left the bound of Lemma 19;
-    - ``third_width_misses``, the same for a bound with a third of its radius;
-    - ``maximal_misses``, the same for the maximal inequality;
+    - ``third_width_misses``, likewise, for a third of the radius of Lemma 19;
+    - ``maximal_misses``, likewise, for the maximal inequality;
     - ``narrower_share``, the share of rounds in which the bound of Lemma 19 was the narrower one;
     - ``radius_ratio``, the radius of Lemma 19 over that of the maximal inequality, at the last
       pull.
@@ -295,7 +295,7 @@ class ConfidenceCoverageProblem(Problem):
         self.failure = confidence_failure(self.a, self.b)
         if self.failure >= 1.0:
             raise ValueError(
-                f"a must be larger for b = {b:g}, for a chance of failure below 1; got {a:g}"
+                f"a must be larger: with b = {b:g}, the chance of failure is not below 1; got {a:g}"
             )
 
     @property
@@ -311,6 +311,7 @@ class ConfidenceCoverageProblem(Problem):
 
 PROBLEM_FACTORIES: Final = {
     "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
+    # "Watched" are the running means of the arms: do they leave the bounds of Lemma 19?
     "watched": ProblemFactory(
         "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
         ConfidenceCoverageProblem,

@@ -17,8 +17,8 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap artanh(2 gap) is at most 4 gap, so that the divergence of Bernoulli distributions
-# at 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
+# Up to this gap artanh(2 gap) is at most 4 gap, so the divergence of Bernoulli distributions at
+# 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
 _CLOSE: Final = 0.478
 
 
@@ -42,7 +42,7 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
 
     .. math:: x_i = \max\left\{ \frac{\Phi - \frac2c \ln \Delta_i^{-1}}{\Delta_i^2}, 0 \right\}
 
-    with the :math:`\Phi` with which the pulls sum to T. An arm with gap 0 gets no pulls (section 3,
+    where :math:`\Phi` is such that the pulls sum to T. An arm with gap 0 gets no pulls (section 3,
     equations (6) to (9)).
 
     Notes
@@ -62,9 +62,9 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     order = np.argsort(-delta, kind="stable")
     order = order[delta[order] > 0]
     weights = delta[order] ** -2.0
-    # Arm k of this order gets pulls where Phi exceeds entry_levels[k]. levels[k] is the Phi at
-    # which the first k + 1 arms together use up the budget. The solution is the last of these
-    # levels that is at least the entry level of its arm.
+    # Arm k of this order gets pulls if Phi exceeds entry_levels[k]. levels[k] is the Phi at which
+    # the first k + 1 arms together use up the budget. The solution is the last of these levels that
+    # is at least the entry level of its arm.
     entry_levels = -2.0 / c * np.log(delta[order])
     levels = (budget + np.cumsum(entry_levels * weights)) / np.cumsum(weights)
     # The first arm, with the largest gap, always gets pulls. It is the default, since rounding may
@@ -94,7 +94,7 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
 
     It solves the problem of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of
     an arm lowers the sum by its *gain*, :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`.
-    Gains fall with every pull of the arm, so that the optimal allocation takes the T largest gains.
+    Gains fall with every pull of the arm, so the optimal allocation takes the T largest gains.
     An arm with gap 0 gets no pulls; of equal gains, the lowest arm's gain comes first (section 3,
     equation (6)).
 

@@ -25,7 +25,8 @@ from keyhole.thresholding.problem import Problem
 class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[misc]
     """Base class of the policies that settle arms by e-processes.
 
-    A subclass defines ``level(p)``, the logarithm of the evidence that settles an arm.
+    A subclass defines the kernel ``level(p)``, which returns the logarithm of the evidence that
+    settles an arm.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("level",)
@@ -33,10 +34,10 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     verdicts = ("above", "below")
     cost_per_round = "one step of the base, O(log K), and some logarithms near a verdict"
 
-    base: Policy = parameter(default=LSA(), doc="who decides which arm is tried")
+    base: Policy = parameter(default=LSA(), doc="the policy that chooses the arm")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="the error that the guarantee allows")
     tolerance: float = parameter(
-        default=0.05, ge=0, lt=0.5, doc="distance of a mean from the threshold that may be wrong"
+        default=0.05, ge=0, lt=0.5, doc="how near to the threshold either verdict is right"
     )
 
     def update(
@@ -65,8 +66,8 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         """Return the known quantities; refuse a tolerance that reaches 0 or 1."""
         facts = super().check_facts(values)
         threshold = facts["threshold"]
-        # The sums are those of `update`. A comparison of the tolerance with 1 - threshold would be
-        # rounded otherwise: 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
+        # The sums are those of `update`. The difference 1 - threshold is rounded differently:
+        # 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
         if threshold - self.tolerance <= 0.0 or threshold + self.tolerance >= 1.0:
             raise ValueError(
                 f"tolerance must be below the distance of the threshold, {threshold:g}, from 0 and "
@@ -75,7 +76,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         return facts
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return which verdicts are wrong by the tolerance or more."""
+        """Return a mask, shape (arms, 2), of the verdicts wrong by the tolerance or more."""
         # Within the tolerance, and for a free arm, either verdict is right.
         is_judged = (problem.gaps >= self.tolerance - SAME_MEAN) & ~problem.free
         return np.stack([is_judged & ~problem.labels, is_judged & problem.labels], axis=1)
@@ -111,6 +112,6 @@ def evidence_below(s: StoppingState, arm: int, null: float, floor: float) -> flo
 
 def stop_if_all_settled(s: StoppingState, t: int, arms: int) -> None:
     """Write the round into `s.stopped` if all arms are settled."""
-    # In the tree of open pulls settled arms come last. So if its first arm is settled, all are.
+    # In the tree of open pulls, settled arms come last. So if the first arm is settled, all are.
     if s.settled[argmin(s.open_pulls, arms)] != 0:
         s.stopped[0] = t

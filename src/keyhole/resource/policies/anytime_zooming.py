@@ -1,10 +1,10 @@
-"""AnytimeZoomingRCUCB: the policy ZoomingRCUCB for a number of rounds that is not known."""
+"""Policy AnytimeZoomingRCUCB: plays ZoomingRCUCB for a number of rounds that is not known."""
 
 import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn_from_run
-from keyhole.resource.refined_grid_policy import finest_pair, log_confidence_ratio, start_grids
+from keyhole.resource.refined_grid_policy import find_finest_pair, log_confidence_ratio, start_grids
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
@@ -15,8 +15,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. It recommends what the last complete
-    period recommended. Its regret is 1.6 to 2.9 times the regret of `ZoomingRCUCB`, which knows T.
+    rounds and without the observations of earlier periods. It keeps the recommendation of
+    the last complete period. Its regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows T.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         found_arm = int_array()
         found_limit = float_array()
 
-    def _least_radius(self, horizon: int) -> float:
-        """Return the smallest sqrt(alpha ln(T^2 / delta) / (2 n)) of any period but the first."""
-        # Every period has its own T, and the horizon may cut the last period short.
+    def _least_length(self, horizon: int) -> float:
+        """Return the smallest confidence length for f = 1, of any period but the first."""
+        # Every period has its own T, and may end before its last round at the horizon.
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):
@@ -76,7 +76,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.period[0] = 1
         start_grids(p, s)
 
-    def planned(p, s: State) -> int:  # type: ignore[override]
+    def planned_rounds(p, s: State) -> int:  # type: ignore[override]
         """Return T, the number of rounds of the present period."""
         return int(s.period[0])
 
@@ -89,19 +89,19 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         reward: float,
         consumption: float,
         exceeded: int,
-        width: Kernel,
-        planned: Kernel,
+        factor: Kernel,
+        planned_rounds: Kernel,
     ) -> None:
-        """Learn as `ZoomingRCUCB` does; at the end of a period keep only its best pair."""
-        learn_from_run(
-            p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s)
-        )
-        if t - s.begun[0] < s.period[0]:
+        """Learn as `ZoomingRCUCB` does; at the end of a period keep only its recommendation."""
+        elapsed = t - s.begun[0]
+        rounds = planned_rounds(p, s)
+        learn_from_run(p, s, elapsed, arm, limit, reward, consumption, exceeded, factor, rounds)
+        if elapsed < rounds:
             return
-        s.found_arm[0], s.found_limit[0] = finest_pair(p, s)
+        s.found_arm[0], s.found_limit[0] = find_finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
-        # The other arrays of the history are read only where these point, and need no reset.
+        # The other arrays of the history need no reset: they are read only where these point to.
         s.plays[:] = 0
         s.first[:] = 0
         s.last[:] = 0
@@ -109,5 +109,5 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         start_grids(p, s)
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
-        """Recommend the best pair of the last complete period."""
+        """Recommend what the last complete period recommended."""
         best_arm[0], best_limit[0] = s.found_arm[0], s.found_limit[0]

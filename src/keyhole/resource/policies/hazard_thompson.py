@@ -1,4 +1,4 @@
-"""Policy HazardThompson: draws when runs end, and plays the arm and limit best by this draw."""
+"""Policy HazardThompson: draws times at which runs end, and plays the pair best for these."""
 
 import math
 
@@ -18,7 +18,7 @@ from keyhole.resource.hazard_rate_policy import (
 
 
 class HazardThompson(HazardRatePolicy):
-    r"""Draw from a posterior when runs end; play the pair of arm and limit best by this draw.
+    r"""Draw the times at which runs end from a posterior; play the best pair of arm and limit.
 
     It is `HazardUCB` with samples in place of an index: slightly worse in hundreds of runs, equal
     in thousands. Of the :math:`n_{ij}` runs of arm i that reached interval j, :math:`d_{ij}` ended
@@ -28,15 +28,15 @@ class HazardThompson(HazardRatePolicy):
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
     with :math:`\bar h_j` the hazard pooled over all arms, and play the pair with the largest gain.
-    In every second round an arm that was never run is played, if there is one: :doc:`/resource`.
+    Every second round plays an arm that was never run, if there is one: see :doc:`/resource`.
 
     Parameters
     ----------
     focus : float, default 5
-        At least 1: the first :math:`\kappa_t` with ten limits or more; with one limit it is two
-        thirds of that, but at least 1. It divides posterior variances, and tends to 1.
+        The first :math:`\kappa_t`, at least 1; it tends to 1, and divides the posterior variances.
+        For fewer than ten limits it starts lower: for one at two thirds of `focus`, at least at 1.
     strength : float, default 8
-        Weight s of the pooled hazard in runs, above 0, with ten limits or more; half with one.
+        The pooled hazard counts as s runs: `strength` from ten limits on, half for one. Above 0.
 
     Notes
     -----
@@ -61,12 +61,12 @@ class HazardThompson(HazardRatePolicy):
     """
 
     randomness = (
-        "none where an arm comes that was never run; else a beta variate for each pair, arm by arm "
-        "from the smallest limit up; then, in the same order, one for the reward of each pair of "
-        "which any reward below 1 is known, of this arm or another, and one for its cost"
+        "none in rounds that play an arm that was never run; otherwise a beta variate for each "
+        "pair, arm by arm from the smallest limit up; then, in the same order, for each pair one "
+        "for its reward, if any arm had a reward below 1 there, and one for its cost"
     )
     pending = ("impute", "ignore")
-    cost_per_round = "two beta variates for each pair; three where rewards vary"
+    cost_per_round = "two beta variates for each pair; three if rewards vary"
 
     focus: float = parameter(
         default=5.0, ge=1, doc="how much narrower samples are than the posterior"
@@ -93,7 +93,7 @@ class HazardThompson(HazardRatePolicy):
                 ended = s.ended[arm, position]
                 hazard = s.hazard[position]
                 survived = s.reached[arm, position] - ended
-                # Both shapes times `focus`: the same mean with about a `focus`-th of the variance.
+                # Both shapes times `focus` keep the mean, and divide the variance by about `focus`.
                 s.up[arm, position] = focus * (strength * hazard + ended)
                 s.down[arm, position] = focus * (strength * (1.0 - hazard) + survived)
         # One call for all pairs: many variates at once are faster than one at a time.
@@ -123,15 +123,16 @@ def draw_reward(
     """Draw the mean reward of an arm's runs that end in an interval."""
     ended = s.ended[arm, position]
     earned = s.earned[arm, position]
-    good = PRIOR_RUNS * s.reward[position] + earned
-    bad = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)
-    # Where no reward below 1 is known, no variate is drawn.
-    if bad <= 0.0:
+    reward_sum = PRIOR_RUNS * s.reward[position] + earned
+    missed_sum = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)  # of 1 - reward
+    # If no reward below 1 is known, no variate is drawn.
+    if missed_sum <= 0.0:
         return 1.0
-    mean = good / (good + bad)
-    # The shapes are multiplied by `focus`, and by how much more rewards of 0 or 1 would vary.
+    mean = reward_sum / (reward_sum + missed_sum)
+    # The shapes are multiplied by `focus`, and by the variance that rewards of 0 and 1 would have,
+    # divided by the variance of the rewards.
     scale = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
-    return beta(rng, scale * good, scale * bad)
+    return beta(rng, scale * reward_sum, scale * missed_sum)
 
 
 def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, position: int) -> float:
@@ -142,7 +143,8 @@ def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, posi
     if not lowest_cost < mean < lowest_cost + width:
         return mean
     # The mean of n costs that are uniform over the interval, of width w, has the variance
-    # w^2 / (12 n). A beta variate around the middle whose shapes add up to 3 n has about the same.
+    # w^2 / (12 n). If the mean is the middle, a beta variate over the interval has about this
+    # variance if its shapes add up to 3 n.
     share = (mean - lowest_cost) / width
     shape_sum = focus * (3.0 * s.ended[arm, position] + 2.0)
     return float(lowest_cost + width * beta(rng, shape_sum * share, shape_sum * (1.0 - share)))

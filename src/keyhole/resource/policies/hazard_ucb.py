@@ -23,9 +23,9 @@ class HazardUCB(HazardRatePolicy):
     r"""Play the pair of arm and limit with the largest bound, from estimates of when runs end.
 
     To be chosen for budgets of hundreds or thousands of runs, with one limit or several. The model
-    is that of `HazardThompson`, without randomness: with :math:`\hat\nu_{ij}` the gain at the means
-    of its posteriors and :math:`\hat\sigma_{ij}^2` its variance to the first order
-    (:doc:`/resource`), play the pair with the largest
+    is that of `HazardThompson`, without random draws: let :math:`\hat\nu_{ij}` be a pair's gain at
+    the posterior means, and :math:`\hat\sigma_{ij}^2` the variance of this gain to the first order
+    (:doc:`/resource`). Play the pair with the largest
 
     .. math:: \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \; \hat\sigma_{ij}^2}
 
@@ -35,10 +35,10 @@ class HazardUCB(HazardRatePolicy):
     Parameters
     ----------
     alpha : float, default 0.2
-        At least 0: the first :math:`\alpha_t` with ten limits or more; with one limit it is half as
-        large again. Later :math:`\alpha_t` tends to 1. With 0 the regret may be linear.
+        The first :math:`\alpha_t`, at least 0; it tends to 1. For fewer than ten limits it starts
+        higher: for one at 1.5 times `alpha`. With 0 it stays 0, and the regret may be linear.
     strength : float, default 8
-        Weight of the pooled hazard in runs, above 0, with ten limits or more; half of it with one.
+        The pooled hazard counts as `strength` runs for ten limits or more, half for one. Above 0.
 
     Notes
     -----
@@ -69,15 +69,12 @@ class HazardUCB(HazardRatePolicy):
 
     def select(p, s: HazardRatePolicy.State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
-        # An interval adds w (B - V)^2 to the variance of the limit's value V (delta method). Here B
-        # is the value if all runs that outlive the interval had ended in it. V differs by limit.
-        # The sums of w, w B and w B^2 over the intervals are kept, so that one pass serves all
-        # limits.
         strength = prior_strength(p.strength, p.limit_count)
         untried = first_untried_every_second_round(s, t)
         if untried >= 0:
             return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
         write_pooled_means(s)
+        # 1 / alpha_t goes to 1, and is halfway after HALFWAY_RUNS runs per arm.
         progress = t / (HALFWAY_RUNS * p.arms)
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + progress) / (1.0 + first_alpha * progress)
@@ -91,24 +88,28 @@ class HazardUCB(HazardRatePolicy):
                 hazard = hazard_mean(s, strength, arm, position, s.hazard[position])
                 reward = reward_mean(s, arm, position, s.reward[position])
                 net = reward - cost_mean(s, arm, position, s.cost[position])
-                ends = alive * hazard
-                gain += ends * net
-                alive -= ends
+                ending = alive * hazard
+                gain += ending * net
+                alive -= ending
+                # Each interval up to the limit adds w (B - V)^2 to the variance of the limit's
+                # value V (delta method). Here w is the variance of the log of the share that
+                # survives the interval, and B the value if all runs that reach it ended in it. V
+                # differs by limit: the sums of w, w B and w B^2 serve all limits in one pass.
                 evidence = s.reached[arm, position] + strength
                 w = hazard / (evidence * (1.0 - hazard))
                 b = alive * net + gain
                 w_sum += w
                 wb_sum += w * b
                 wb2_sum += w * b * b
-                # Rewards and costs of the runs that end here are not known exactly either. Costs
-                # are taken as uniform over the interval.
+                # The mean reward and the mean cost of the runs that end here are uncertain, too.
+                # Costs are taken as uniform over the interval.
                 ended = s.ended[arm, position]
                 variance_of_reward = reward_variance(s, arm, position, reward) / (
                     ended + PRIOR_RUNS
                 )
                 width = s.most_cost[position] - s.least_cost[position]
                 variance_of_cost = width * width / (12.0 * (ended + 1.0))
-                other_variance += ends * ends * (variance_of_reward + variance_of_cost)
+                other_variance += ending * ending * (variance_of_reward + variance_of_cost)
                 value = gain - s.penalties[position] * alive
                 variance = wb2_sum - value * (2.0 * wb_sum - value * w_sum) + other_variance
                 # Rounding may make a variance of 0 negative.

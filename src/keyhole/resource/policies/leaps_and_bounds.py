@@ -12,7 +12,7 @@ class LeapsAndBounds(Policy):
 
     A baseline with another objective, for more than thousands of runs: it ignores gains, rewards
     and the penalty. With probability :math:`1 - \zeta` the mean consumption of the arm that it
-    keeps, capped so that at most :math:`\delta` of the runs are stopped, is at most :math:`1 +
+    keeps, if capped such that at most :math:`\delta` of the runs are stopped, is at most :math:`1 +
     \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
@@ -20,8 +20,8 @@ class LeapsAndBounds(Policy):
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    where :math:`\tau_1'` is the smallest limit. An arm that has consumed :math:`b_k \theta_k` is
-    run no more and gets the mean :math:`\theta_k`. The phase is the last if a mean is below that.
+    where :math:`\tau_1'` is the smallest limit. If an arm has consumed :math:`b_k \theta_k`, its
+    turn is over and its mean is :math:`\theta_k`. The phase is the last if some mean is lower.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class LeapsAndBounds(Policy):
     Notes
     -----
     Departures from the paper: the constants are those of its authors' program, without early
-    stopping; each run is of another instance. See :doc:`/resource`. Ties go to the lowest arm.
+    stopping; each run has a new instance. See :doc:`/resource`. Ties go to the lowest arm.
 
     References
     ----------
@@ -88,7 +88,7 @@ class LeapsAndBounds(Policy):
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to the present arm's sum; advance to the next arm, or phase."""
         s.plays[arm, limit_index(p.limits, limit)] += 1
-        # Where runs are pending, the turn of this run's arm may be over.
+        # If several runs were pending, the turn of this run's arm may be over.
         if s.kept[0] == 1 or arm != s.arm[0]:
             return
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
@@ -121,5 +121,5 @@ class LeapsAndBounds(Policy):
 
 def runs_per_phase(arms: int, phase: int, epsilon: float, delta: float, zeta: float) -> float:
     """Return the number of runs of each arm in a phase; phases count from 0."""
-    odds = 120.0 * arms * (phase + 1) * (phase + 2) / zeta
-    return math.ceil(44.0 * math.log(odds) / (delta * epsilon * epsilon))
+    log_term = math.log(120.0 * arms * (phase + 1) * (phase + 2) / zeta)
+    return math.ceil(44.0 * log_term / (delta * epsilon * epsilon))

@@ -16,28 +16,28 @@ class OUP(Policy):
     is W = 0 for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 +
     \lambda)`, with :math:`\lambda` the penalty of that limit. The policy looks for no better limit.
 
-    Each arm has a limit :math:`\tau`, at first the smallest. A run stopped there could have at
-    most the utility u of R = 1 and :math:`C = \tau`; at the largest limit u is 0. After m
-    runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), :math:`\hat F` the share
-    with :math:`W \ge u`, and K arms, its bounds are, unless earlier ones are closer,
+    Each arm has a limit :math:`\tau`, at first the smallest. A run that is stopped there could have
+    at most the utility u of R = 1 and :math:`C = \tau`; the largest limit has u = 0. Of K arms, let
+    one have had m runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), and
+    :math:`\hat F` the share of :math:`W \ge u`. Its upper and lower bound, or closer earlier ones:
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, first double its limit, and compute bounds again after m + 1 runs with that. Keep the
-    arm with the largest lower bound once no upper bound is more than :math:`\varepsilon` above it.
+    \alpha)`, first double its limit, and compute bounds again after m + 1 runs with the new one.
+    If no upper bound is more than :math:`\varepsilon` above the largest lower bound, keep its arm.
 
     Parameters
     ----------
     epsilon, delta : float, default 0.1
-        :math:`\varepsilon` in [0, 1), where 0 never ends the search; :math:`\delta` in (0, 1).
+        :math:`\varepsilon` in [0, 1): with 0 the search never ends. :math:`\delta` in (0, 1).
 
     Notes
     -----
-    Departures from the paper: the formulas are those of its authors' program; each run is of
-    another instance; rewards may vary. See :doc:`/resource`. Ties go to the lowest arm.
+    Departures from the paper: the formulas are those of its authors' program; each run has a
+    new instance; rewards may vary. See :doc:`/resource`. Ties go to the lowest arm.
 
     References
     ----------
@@ -52,30 +52,30 @@ class OUP(Policy):
     """
 
     pending = ("ignore",)
-    cost_is_covered = True
+    penalty_covers_cost = True
     cost_per_round = "a logarithm, and two comparisons for each arm"
 
     epsilon: float = parameter(default=0.1, ge=0, lt=1, doc="how near to the largest mean utility")
     delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance to be wrong")
 
     class State:
-        """Limit, runs and bounds of each arm, and what is run next."""
+        """Limit, runs and bounds of each arm, and the arm to run next."""
 
         position = int_array("arms")  # of the limit
         doublings = int_array("arms")
         runs = float_array("arms")  # with this limit
-        needed = float_array("arms")  # before the bounds are computed again
+        needed = float_array("arms")  # runs after which the bounds are computed again
         total = float_array("arms")  # of max(W, u)
-        ended = float_array("arms")  # with W at least u
+        ended = float_array("arms")  # runs with W at least u
         upper = float_array("arms")
         lower = float_array("arms")
         arm = int_array()  # the arm with the largest upper bound, or the kept arm
-        best_arm = int_array()  # with the largest lower bound
+        best_arm = int_array()  # the arm with the largest lower bound
         kept = int_array()  # 1 once an arm is kept for good
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
-        """Set all upper bounds to 1, and double limits that are short before the first run."""
+        """Set all upper bounds to 1; before the first run, double limits that are too short."""
         s.upper[:] = 1.0
         s.needed[:] = 1.0
         top_utility = largest_utility(p.limits, 0, p.cost, p.penalty)
@@ -90,10 +90,10 @@ class OUP(Policy):
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
-        """Learn about the arm; choose its next limit and the next arm, or keep one."""
+        """Learn about the arm; choose its next limit and the next arm, or keep an arm for good."""
         position = limit_index(p.limits, limit)
         s.plays[arm, position] += 1
-        # Where runs are pending, the arm's limit may have changed since this run was begun.
+        # If several runs were pending, the arm's limit may have changed since this run began.
         if s.kept[0] == 1 or position != s.position[arm]:
             return
         top_utility = largest_utility(p.limits, position, p.cost, p.penalty)
@@ -148,11 +148,11 @@ def largest_utility(
 
 
 def is_limit_short(top_utility: float, radius: float, stopped_share: float) -> bool:
-    """Return whether an arm's bounds are wide because of its short limit, and not its few runs."""
+    """Return whether an arm's bounds are wide because of its limit rather than its few runs."""
     return 2.0 * (1.0 - top_utility) * radius <= top_utility * (stopped_share + radius)
 
 
 def bound_deviation(arms: int, runs: float, doublings: int, delta: float) -> float:
-    """Return alpha, by which a mean in [0, 1] may deviate, after any runs and at any limit."""
-    odds = math.pi**4 / 9.0 * arms * (runs * (doublings + 1)) ** 2 / delta
-    return min(1.0, math.sqrt(math.log(odds) / (2.0 * runs)))
+    """Return alpha: with probability 1 - delta no mean ever deviates by more, at any limit."""
+    log_term = math.log(math.pi**4 / 9.0 * arms * (runs * (doublings + 1)) ** 2 / delta)
+    return min(1.0, math.sqrt(log_term / (2.0 * runs)))

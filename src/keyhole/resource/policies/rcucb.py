@@ -25,9 +25,9 @@ class RCUCB(PairPolicy):
     Parameters
     ----------
     alpha : float, default 0.5
-        At least 0; 0 is greedy. The theory needs more than 1; 0.1 is better: :doc:`/resource`.
+        At least 0; 0 is greedy. The theory needs more than 1, but 0.1 is better: :doc:`/resource`.
     gain_range : float, default 1
-        w, in (0, 2]: 1 is valid where the cost of a run never exceeds its reward; 2 always.
+        w, in (0, 2]. If the cost of a run never exceeds its reward, 1 is valid; 2 always is.
 
     Notes
     -----
@@ -70,7 +70,7 @@ class RCUCB(PairPolicy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        # Every arm first, with the largest limit, which informs on all others.
+        # Every arm is played once with the largest limit, which informs on all others.
         arm, position = first_unobserved(s.told, s.untold, p.limit_count - 1)
         if arm < 0:
             arm, position = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
@@ -88,17 +88,17 @@ class RCUCB(PairPolicy):
                 s.over[arm, position] += 1.0
             else:
                 s.net[arm, position] += gain
-            write_bound(p, s, arm, position)
+            count_run_and_write_bound(p, s, arm, position)
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Impute the mean of the arm's runs that survived the pending run's age."""
-        # Measured after 5,000 runs, 64 of them at a time, each of which takes as long as it
-        # consumes. Against one run at a time, the regret is within 1 % on the shipped forests and
-        # on two synthetic instances, and 13 and 38 % larger on two scenarios of ASlib. It is 1 to
-        # 157 % larger where the mean regardless of the age is imputed, and 3 to 93 % larger where
-        # pending runs count as runs without gain.
+        # Measured after 5,000 runs, 64 of them at a time; a run takes as long as it consumes.
+        # Compared with one run at a time, the regret is within 1 % on the shipped forests and two
+        # synthetic instances, and 13 and 38 % larger on two scenarios of ASlib. It is 1 to 157 %
+        # larger if the mean regardless of the age is imputed, and 3 to 93 % larger if pending runs
+        # count as runs without gain.
         survivor_share = 1.0  # the share of the arm's runs that survived the age
-        earlier_gain = 0.0  # the net reward of the other runs, per run
+        earlier_gain = 0.0  # the sum of net rewards of the other runs, divided by all runs
         for position in range(limit_index(p.limits, limit) + 1):
             told = s.told[arm, position]
             gain = 0.0
@@ -116,15 +116,14 @@ class RCUCB(PairPolicy):
                 gain = min(max(later_gain / survivor_share, -1.0), 1.0)
             s.over[arm, position] += exceeds
             s.net[arm, position] += gain
-            write_bound(p, s, arm, position)
+            count_run_and_write_bound(p, s, arm, position)
 
 
-def write_bound(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
+def count_run_and_write_bound(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
     """Count an informative run that is in a pair's sums already, and write the pair's bound."""
     told = s.told[arm, position] + 1.0
     penalty = s.penalties[position]
     s.told[arm, position] = told
     s.estimate[arm, position] = (s.net[arm, position] - penalty * s.over[arm, position]) / told
-    # The root is taken when the count changes, and not in every round for every pair: see
-    # `argmax_ucb`.
+    # The square root is computed when the count changes, not in every round: see `argmax_ucb`.
     s.spread[arm, position] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)

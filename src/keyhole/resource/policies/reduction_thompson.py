@@ -10,9 +10,9 @@ from keyhole.resource.setting import limit_index
 class ReductionThompson(PairPolicy):
     r"""Draw a gain for every pair of arm and limit from its own posterior, and play the largest.
 
-    A stronger baseline than `ReductionUCB`: a run updates all smaller limits too, although the
-    pairs of an arm are modelled as independent. Where limits are few, its regret is small on
-    average, with a large variance; see `RCUCB`.
+    A stronger baseline than `ReductionUCB`: a run also updates all smaller limits, although the
+    pairs of an arm are modelled as independent. If there are few limits, its regret is small on
+    average, but has a large variance. Compare `RCUCB`.
 
     Each pair is played once. Then play
 
@@ -20,16 +20,15 @@ class ReductionThompson(PairPolicy):
         \arg\max_{i, \tau} \theta_{i,\tau}, \qquad
         \theta_{i,\tau} \sim \mathrm{Beta}(A_{i,\tau}, B_{i,\tau})
 
-    where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, for each
-    :math:`\tau \le \tau_t` a Bernoulli draw with probability :math:`Z(\tau)`, as in `ReductionUCB`,
-    decides which of A and B grows by 1. The cost of the largest limit may not exceed its penalty.
-    For a list of limits.
+    where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, A or B grows by 1
+    for each :math:`\tau \le \tau_t`: A with the probability :math:`Z(\tau)`, as in `ReductionUCB`,
+    otherwise B. The cost of the largest limit must not exceed its penalty. For a list of limits.
 
     Notes
     -----
-    Departures from the paper: the prior Beta(1, 1) is the usual one; the formulas could not be
-    read. Open in the paper: pairs are first played arm by arm from the smallest limit up, and ties
-    go to the lowest arm and then to the smallest limit.
+    Departures from the paper: its formulas could not be read, and the prior Beta(1, 1) is the usual
+    one. The paper leaves two points open: pairs are first played arm by arm from the smallest limit
+    up, and ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -55,7 +54,7 @@ class ReductionThompson(PairPolicy):
         "each limit up to the one played, from the smallest up"
     )
     pending = ("ignore",)
-    cost_is_covered = True
+    penalty_covers_cost = True
     cost_per_round = "a beta variate for each pair"
 
     class State(PairPolicy.State):
@@ -100,8 +99,8 @@ class ReductionThompson(PairPolicy):
             value = gain
             if exceeded == 1 or consumption > p.limits[position]:
                 value = -s.penalties[position]
-            # A coin with the gain as its probability: a beta posterior counts successes and
-            # failures.
+            # A coin with the scaled gain as its probability, since a beta posterior counts
+            # successes and failures.
             if uniform(rng) < scale_gain(value, largest_penalty):
                 s.successes[arm, position] += 1.0
             else:

@@ -26,8 +26,8 @@ class ReductionUCB(PairPolicy):
         + \lambda(\bar\tau)}{1 + \lambda(\bar\tau)}
 
     with :math:`T_{i,\tau}` the rounds in which the pair was played, :math:`\hat Z_{i,\tau}` the
-    mean of Z over these, and :math:`\bar\tau` the largest limit, whose cost may not exceed its
-    penalty, so that Z lies in [0, 1]. For a list of limits.
+    mean of Z over these rounds, and :math:`\bar\tau` the largest limit. The cost of this limit must
+    not exceed its penalty; then Z lies in [0, 1]. For a list of limits.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class ReductionUCB(PairPolicy):
     """
 
     pending = ("impute", "ignore")
-    cost_is_covered = True
+    penalty_covers_cost = True
     cost_per_round = "a product for each pair, one square root"
 
     alpha: float = parameter(default=0.5, gt=0, doc="exploration")

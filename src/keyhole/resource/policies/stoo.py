@@ -9,8 +9,8 @@ from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import net_reward
 from keyhole.resource.refined_grid_policy import (
     RefinedGridPolicy,
-    common_spread,
-    recompute_bounds,
+    recompute_indices,
+    scaled_log_term,
     update_grid,
     update_statistics,
     write_best_point,
@@ -20,8 +20,8 @@ from keyhole.resource.refined_grid_policy import (
 class StoOO(RefinedGridPolicy):
     r"""Search each arm's best limit by a method for the maximum of a noisy function.
 
-    A baseline for `ZoomingRCUCB` and a continuum of limits: a run is informative only about the
-    pair that was played. The cost of the largest limit may not exceed its penalty. Play
+    A baseline for `ZoomingRCUCB`, for a continuum of limits: a run is informative only about the
+    pair that was played. The cost of the largest limit must not exceed its penalty. Play
 
     .. math::
         \arg\max_{i, \tau} \; \hat \nu_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -31,8 +31,8 @@ class StoOO(RefinedGridPolicy):
 
     with :math:`\hat \nu_{i,\tau}` the mean gain of the :math:`T_{i,\tau}` rounds with this pair,
     :math:`\bar\tau` the largest limit and :math:`\tau^-` the next smaller point of the grid (or
-    0); pairs never played come first. Grids are refined, and a pair is recommended, as by
-    `ZoomingRCUCB`.
+    0). Pairs that were never played come first. `ZoomingRCUCB` says how grids are refined, and
+    which pair is recommended.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class StoOO(RefinedGridPolicy):
     """
 
     pending = ("wait",)
-    cost_is_covered = True
+    penalty_covers_cost = True
     cost_per_round = "a square root for each grid point of the played arm"
 
-    def least_width(self, facts: Mapping[str, Any]) -> float:
+    def least_factor(self, facts: Mapping[str, Any]) -> float:
         """Return the range of a run's gain."""
         return 1.0 + value_at(facts["penalty"], float(facts["limits"][-1]))
 
-    def width(p, s: RefinedGridPolicy.State, arm: int, k: int) -> float:
+    def factor(p, s: RefinedGridPolicy.State, arm: int, k: int) -> float:
         """Return the range of a run's gain."""
         return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
 
@@ -79,10 +79,10 @@ class StoOO(RefinedGridPolicy):
         reward: float,
         consumption: float,
         exceeded: int,
-        width: Kernel,
-        planned: Kernel,
+        factor: Kernel,
+        planned_rounds: Kernel,
     ) -> None:
-        """Learn about the point played; refine the arm's grid there."""
+        """Learn about the point played; refine the arm's grid at this point."""
         gain = net_reward(p.cost, reward, consumption, exceeded)
         used = math.inf if exceeded == 1 else consumption
         s.plays[arm] += 1
@@ -91,8 +91,8 @@ class StoOO(RefinedGridPolicy):
             if s.points[arm, k] == limit:
                 update_statistics(s, arm, k, used, gain)
                 s.played[arm, k] = 1 + s.levels[arm, k]
-                spread = common_spread(p, planned(p, s))
-                if update_grid(p, s, arm, k, k + 1, width, spread) > 0:
-                    recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
+                log_term = scaled_log_term(p, planned_rounds(p, s))
+                if update_grid(p, s, arm, k, k + 1, factor, log_term) > 0:
+                    recompute_indices(p, s, arm, 0, s.sizes[arm], factor, log_term)
                 write_best_point(s, arm)
                 return

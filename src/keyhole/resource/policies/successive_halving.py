@@ -18,9 +18,9 @@ class SuccessiveHalving(Policy):
     .. math:: \max\Bigl(1, \Bigl\lfloor \frac{\rho T}{S K_s} \Bigr\rfloor\Bigr) \quad
         \text{times with limit } \tau_{\lceil s M / S \rceil}
 
-    of the M limits. Then half of these arms, rounded down, are dropped: those with the smallest
-    mean gain at their best limit so far. The last arm is run for the remaining rounds, with the
-    limit of the largest mean gain. Dropped arms do not return.
+    of the M limits, T being the horizon. Then half of these arms, rounded down, are dropped: those
+    with the smallest mean gain at their best limit so far. The last arm is run for the remaining
+    rounds, with the limit of its largest mean gain. Dropped arms do not return.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SuccessiveHalving(Policy):
 
     needs = ("horizon",)
     pending = ("impute", "ignore")
-    cost_per_round = "a comparison for each arm; K^2 where a stage ends"
+    cost_per_round = "a comparison for each arm; K^2 at the end of a stage"
 
     share: float = parameter(
         default=0.15, gt=0, le=1, doc="part of the rounds in which arms are compared"
@@ -71,11 +71,14 @@ class SuccessiveHalving(Policy):
         stage = int_array()  # from 0
 
     def init(p, s: State) -> None:
-        """Let all arms remain."""
+        """Set the number of remaining arms to that of all arms."""
         s.left[0] = p.arms
 
     def select(p, s: State) -> tuple[int, float]:
-        """Return the arm with the fewest runs in this stage, and the stage's or its best limit."""
+        """Return the arm with the fewest runs in the stage, and a limit.
+
+        It is the limit of the stage; for the last arm it is the arm's best limit.
+        """
         chosen = -1
         for arm in range(p.arms):
             if s.dropped[arm] == 0 and (chosen < 0 or s.runs[arm] < s.runs[chosen]):
@@ -111,7 +114,7 @@ class SuccessiveHalving(Policy):
         s.runs[:] = 0.0
 
     def impute(p, s: State, arm: int) -> None:
-        """Count the pending run as one of this stage."""
+        """Count the pending run as a run of this stage."""
         s.runs[arm] += 1.0
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
@@ -135,7 +138,7 @@ def count_stages(arms: int) -> int:
 
 
 def best_limit_position(told: FloatArray, worth: FloatArray, arm: int) -> int:
-    """Return the position of the limit with the largest mean gain, among those with runs."""
+    """Return the position of an arm's limit with the largest mean gain, among those with runs."""
     best = 0
     for position in range(1, told.shape[1]):
         if told[arm, position] == 0.0:

@@ -1,4 +1,4 @@
-"""Policy ZoomingRCUCB: chooses the arm and limit of a run among limits that become ever finer."""
+"""Policy ZoomingRCUCB: chooses the arm and limit of a run on grids of limits that it refines."""
 
 import math
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from keyhole.policy import Kernel, float_array, int_array, parameter
 from keyhole.resource.policy_base import net_reward
 from keyhole.resource.refined_grid_policy import (
     RefinedGridPolicy,
-    common_spread,
+    append_round,
     count_earlier_rounds,
-    recompute_bounds,
-    record_round,
+    recompute_indices,
+    scaled_log_term,
     update_grid,
     update_statistics,
     write_best_point,
@@ -22,24 +22,24 @@ class ZoomingRCUCB(RefinedGridPolicy):
     r"""Play `RCUCB` on a grid of limits for each arm, and refine the grids near the best limits.
 
     For a continuum of limits. Every grid starts as the largest limit alone. A point :math:`\tau`
-    represents the limits above the next smaller point, :math:`\tau^-` or 0. Play each arm, and then
+    represents the limits above the next smaller point :math:`\tau^-` (or 0). Play each arm, then
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau} + c_{i,\tau} + b_{i,\tau},
         \; c_{i,\tau} = (w + \lambda(\tau)) \sqrt{\frac{\alpha \ln(T^2 / \delta)}{2 N_{i,\tau}}},
         \; b_{i,\tau} = L (\tau - \tau^-)
 
-    with the estimates and counts of `RCUCB`. Then the points that split the interval of a point
-    with :math:`b_{i,\tau} \ge c_{i,\tau}` into n parts join the grid of that arm. The
-    recommendation is the pair played on the finest level.
+    with the estimates and counts of `RCUCB`. After each round, if :math:`b_{i,\tau} \ge
+    c_{i,\tau}`, the interval of the point is split into n parts: the grid of arm i gets new points.
+    The recommendation is the pair played on the finest level.
 
     Parameters
     ----------
     alpha, lipschitz, gain_range : float, default 1
-        Exploration, above 0. L, above 0: near the best limit, a limit at the distance x from it has
-        at most L x less gain. w, in (0, 2], as in `RCUCB`.
+        Exploration, above 0. L, above 0: a limit near the best one, at the distance x, has at most
+        L x less gain. w, in (0, 2], as in `RCUCB`.
     delta, refine : default 0.05 and 2
-        Confidence level, in (0, 1); n, the parts of an interval, from 2 to 64.
+        Confidence level, in (0, 1). n, the number of parts of an interval, from 2 to 64.
 
     Notes
     -----
@@ -73,8 +73,7 @@ class ZoomingRCUCB(RefinedGridPolicy):
         """Grids, and the history of all rounds."""
 
         # A linked list of the rounds of each arm, in order. Rounds count from 1, and 0 is the end.
-        # The list is needed because the statistics of new grid points are computed from all earlier
-        # rounds.
+        # The statistics of new grid points are computed from all rounds in the list.
         first = int_array("arms")
         last = int_array("arms")
         following = int_array("horizon")
@@ -82,12 +81,12 @@ class ZoomingRCUCB(RefinedGridPolicy):
         consumptions = float_array("horizon")
         gains = float_array("horizon")
 
-    def least_width(self, facts: Mapping[str, Any]) -> float:
+    def least_factor(self, facts: Mapping[str, Any]) -> float:
         """Return w."""
         return self.gain_range
 
-    def width(p, s: State, arm: int, k: int) -> float:
-        """Return w plus the penalty at a point."""
+    def factor(p, s: State, arm: int, k: int) -> float:
+        """Return w plus the penalty at the point."""
         return float(p.gain_range + s.penalties[arm, k])
 
     def update(
@@ -99,11 +98,12 @@ class ZoomingRCUCB(RefinedGridPolicy):
         reward: float,
         consumption: float,
         exceeded: int,
-        width: Kernel,
-        planned: Kernel,
+        factor: Kernel,
+        planned_rounds: Kernel,
     ) -> None:
         """Learn about every point up to the limit played; refine the arm's grid."""
-        learn_from_run(p, s, t, arm, limit, reward, consumption, exceeded, width, planned(p, s))
+        rounds = planned_rounds(p, s)
+        learn_from_run(p, s, t, arm, limit, reward, consumption, exceeded, factor, rounds)
 
 
 def learn_from_run(
@@ -115,16 +115,16 @@ def learn_from_run(
     reward: float,
     consumption: float,
     exceeded: int,
-    width: Kernel,
+    factor: Kernel,
     rounds: int,
 ) -> None:
     """Learn about every point up to the limit played in round t; refine the arm's grid."""
     gain = net_reward(p.cost, reward, consumption, exceeded)
-    # The consumption of a stopped run is only known to be above the limit, and so above every point
-    # that the run informs on.
+    # The consumption of a stopped run is only known to be above the limit, and thus above every
+    # point about which the run is informative.
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
-    record_round(s, t, arm, limit, used, gain)
+    append_round(s, t, arm, limit, used, gain)
     stop = 0
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
@@ -132,9 +132,9 @@ def learn_from_run(
     # Only the point at the limit counts as played, not the points at smaller limits.
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
-    spread = common_spread(p, rounds)
-    fresh_count = update_grid(p, s, arm, 0, stop, width, spread)
+    log_term = scaled_log_term(p, rounds)
+    fresh_count = update_grid(p, s, arm, 0, stop, factor, log_term)
     if fresh_count > 0:
         count_earlier_rounds(s, arm, fresh_count)
-        recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
+        recompute_indices(p, s, arm, 0, s.sizes[arm], factor, log_term)
     write_best_point(s, arm)

@@ -8,10 +8,10 @@ from keyhole.semibandit.bisection_policy import BisectionPolicy
 class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
-    The published algorithm; its search, a `keyhole.semibandit.BisectionPolicy`, may never end,
-    which ``as_printed=0`` corrects. Then draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 +
-    S_i, 1 + F_i)` for each arm, where of the rounds in which arm i got nothing :math:`S_i` had a
-    loss and :math:`F_i` had none, and fund
+    The published algorithm. Its search (see `keyhole.semibandit.BisectionPolicy`) may never end;
+    ``as_printed=0`` corrects this. Then draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i,
+    1 + F_i)` for each arm, with :math:`S_i` the rounds with a loss and :math:`F_i` the rounds
+    without a loss in which the arm got nothing, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
@@ -20,13 +20,13 @@ class CSBDT(BisectionPolicy):
     delta, epsilon : float, default 0.1
         Bound on the chance that an estimate is wrong; lower bound of all mean losses; in (0, 1).
     gamma : float, default 0.001
-        Tolerance of estimates above the threshold, in (0, 1): at most `Problem.gamma`.
+        By how much estimates may exceed thresholds, in (0, 1). Take at most `Problem.gamma`.
     round_decimals : int, default 0
         Number of decimals to which estimates are rounded, from 1 to 9; 0 for no rounding.
     solve_every, loss_free_rounds : int, default 1 and 0
         Rounds from one knapsack to the next; W of `BisectionPolicy`, or 0 for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as the paper prints it; whether a loss also counts where the arm got less.
+        Whether to search as the paper prints it; whether a loss also counts at less than the trial.
 
     Notes
     -----

@@ -26,8 +26,8 @@ class CSBDTUCB(BisectionPolicy):
     -----
     Departures from the paper: none; see `CSBDT` for the correction by ``as_printed=0``. Read as:
     :math:`S_i = 0` and :math:`N_i = 1` when the second phase starts; t counts all rounds. While
-    many bounds are 0, the result depends on the choice among equally good sets. `solve_knapsack`
-    chooses, so that an arm whose bound is 0 is not funded but observed.
+    many bounds are 0, the result depends on the choice among equally good sets, which is that of
+    `solve_knapsack`: an arm whose bound is 0 is not funded but observed.
 
     References
     ----------
@@ -52,6 +52,6 @@ class CSBDTUCB(BisectionPolicy):
         """Compute the lower confidence bounds."""
         log = math.log(t)
         for arm in range(p.arms):
-            # The count starts at 1, so that the first bound does not divide by 0.
+            # The count starts at 1: otherwise the first bound would divide by 0.
             rounds = 1.0 + s.losses[arm] + s.clears[arm]
             s.values[arm] = mean_loss_lower_bound(s.losses[arm], rounds, log)

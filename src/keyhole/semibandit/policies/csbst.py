@@ -23,22 +23,22 @@ from keyhole.semibandit.setting import integer_part
 class CSBST(Policy):
     r"""Search for the threshold that all arms share, then give it to the arms with most losses.
 
-    A binary search among the candidates Q/M (`candidate_thresholds`), each given to M arms, calls
-    one sufficient after W rounds in a row without a loss there,
+    A binary search tries the candidates Q/M in :math:`\Theta` (`candidate_thresholds`), each on M
+    arms. A candidate is sufficient after W rounds in a row without a loss at these arms,
 
     .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
-    + S_i, 1 + F_i)`, with :math:`S_i` the rounds with and :math:`F_i` those without a loss among
-    those in which arm i got nothing.
+    + S_i, 1 + F_i)`, with :math:`S_i` the rounds with a loss and :math:`F_i` the rounds without a
+    loss in which arm i got nothing.
 
     Parameters
     ----------
     delta : float, default 0.1
         Bound on the probability, in (0, 1), that the estimate is too low.
     epsilon : float, default 0.1
-        A lower bound of all mean losses, in (0, 1). If one is lower, the search fails more often.
+        A lower bound of all mean losses, in (0, 1). If it is wrong, the search fails more often.
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
@@ -95,13 +95,13 @@ class CSBST(Policy):
     def search_rounds(self, arms: int, resource: float) -> int:
         """Return a bound on the rounds of the search: W for each candidate that is tried.
 
-        It always holds (Verma et al. 2019, Lemma 2, with the steps rounded up).
+        The bound always holds (Verma et al. 2019, Lemma 2, with the steps rounded up).
         """
         count = count_candidates(arms, resource)
         if count == 1:
             return 0
-        needed = self.loss_free_rounds or rounds_needed(self.delta, self.epsilon, resource, count)
-        return needed * math.ceil(math.log2(count))
+        w = self.loss_free_rounds or clear_rounds_needed(self.delta, self.epsilon, resource, count)
+        return w * math.ceil(math.log2(count))
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if thresholds differ, or the search may outlast the horizon."""
@@ -116,7 +116,7 @@ class CSBST(Policy):
         s.index[0] = (s.high[0] + 1) // 2
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0 and s.high[0] > 1:
-            s.needed[0] = rounds_needed(p.delta, p.epsilon, p.resource, s.high[0])
+            s.needed[0] = clear_rounds_needed(p.delta, p.epsilon, p.resource, s.high[0])
         try_candidate(p, s, rng)
 
     def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
@@ -178,7 +178,7 @@ def nth_candidate_threshold(p: Policy, index: int) -> float:
     return min(1.0, p.resource / (p.arms - index + 1))
 
 
-def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
+def clear_rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
     """Return W, the number of rounds without a loss after which a candidate is sufficient."""
     whole_amounts = max(1, integer_part(resource))
     rounds = math.log(math.log2(count) / delta) / (-whole_amounts * math.log1p(-epsilon))

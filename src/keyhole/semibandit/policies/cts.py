@@ -18,7 +18,7 @@ class CTS(KnownThresholdPolicy):
     Parameters
     ----------
     solve_every : int, default 1
-        Number of rounds from one solution of the knapsack to the next; its set is kept in between.
+        Number of rounds from one knapsack to the next; the funded set is kept in between.
 
     Notes
     -----

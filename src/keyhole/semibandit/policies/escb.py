@@ -25,7 +25,7 @@ class ESCB(EqualSharePolicy):
         Number of arms that are given nothing, from 0 to their number; it follows from the threshold
         common to all arms, see `MPTS`.
     c : float, default 4
-        At least 0. The theory needs 4; 0 explores less.
+        Weight of ln ln t, at least 0. The theory needs 4; 0 explores less.
 
     Notes
     -----
@@ -53,7 +53,7 @@ class ESCB(EqualSharePolicy):
     pending = ("impute", "ignore")
     cost_per_round = (
         "a few sorts, and an exact search among the sets that could still be the best; these can "
-        "be exponentially many, but are few where means differ"
+        "be exponentially many, but are few if means differ"
     )
 
     c: float = parameter(default=4.0, ge=0, doc="weight of ln ln t in the width")
@@ -72,8 +72,8 @@ class ESCB(EqualSharePolicy):
             s.values[arm] = s.losses[arm] / rounds if rounds > 0.0 else -1.0
             s.spreads[arm] = 1.0 / rounds if rounds > 0.0 else 0.0
             unobserved += rounds == 0.0
-        # Arms that were never observed have the value -1. Sets with the most of them have the
-        # lowest sum, so that no separate case is needed.
+        # Arms that were never observed have the value -1. Sets with the most such arms have the
+        # lowest sum, so they need no case of their own.
         width = 0.0 if unobserved > 0 else 0.5 * exploration_term(t, p.c * p.m)
         find_best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):

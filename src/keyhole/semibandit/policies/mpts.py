@@ -12,8 +12,8 @@ class MPTS(EqualSharePolicy):
 
     .. math:: \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)
 
-    with :math:`S_i` the observed losses and :math:`F_i` the observed rounds without; give nothing
-    to the m arms with the smallest draws, and each of the others :math:`Q / (K - m)`. If the
+    with :math:`S_i` the observed losses and :math:`F_i` the observed rounds without a loss. Give
+    nothing to the m arms with the smallest draws, and :math:`Q / (K - m)` to each other arm. If the
     threshold :math:`\theta_c` is common to all arms and known,
     :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `count_funded_arms`): this is `CSBST`
     without its search.

@@ -20,14 +20,14 @@ class SDCB(KnownThresholdPolicy):
     Parameters
     ----------
     solve_every : int, default 1
-        Number of rounds from one solution of the knapsack to the next; its set is kept in between.
+        Number of rounds from one knapsack to the next; the funded set is kept in between.
 
     Notes
     -----
     Departures from the paper: none. Read as: SDCB shifts the distribution function of each arm's
     outcome; for a sum of outcomes of 0 or 1 only the means matter, and the shift is the bound
-    above. The first rounds, in which every arm is played once, are a single one here, without any
-    allocation. t counts all rounds. Ties are as in `solve_knapsack`: an arm whose bound is 0 is not
+    above. The paper first plays every arm once; here a single first round without any allocation
+    does this. t counts all rounds. Ties are as in `solve_knapsack`: an arm whose bound is 0 is not
     funded but observed.
 
     References
@@ -54,8 +54,7 @@ class SDCB(KnownThresholdPolicy):
         log = math.log(t)
         for arm in range(p.arms):
             rounds = s.losses[arm] + s.clears[arm]
-            # An arm that was never observed has the value 0, so that it is not funded and hence
-            # observed.
+            # An arm that was never observed has the value 0. So it is not funded, and is observed.
             s.values[arm] = (
                 mean_loss_lower_bound(s.losses[arm], rounds, log) if rounds > 0.0 else 0.0
             )

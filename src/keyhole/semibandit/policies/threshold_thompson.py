@@ -26,11 +26,12 @@ from keyhole.semibandit.threshold_posterior import (
     threshold_quantile,
 )
 
-# Every 200 rounds, allocations are kept for one round longer, because later a round teaches less.
+# Every 200 rounds, the time for which an allocation is kept grows by a round, because later rounds
+# teach less.
 _ROUNDS_PER_KEPT: Final = 200
-# In a piece shorter than this, the end of the piece is allocated and not a draw from it. The length
-# is for one arm and a resource of 1, and shrinks as 1 / t from round 1,000 on. Ten times the length
-# fails where little of the resource is left over.
+# If a piece is shorter than this, its end is allocated instead of a draw from it. The length is for
+# one arm and a resource of 1, and shrinks as 1 / t from round 1,000 on. Ten times the length fails
+# if little of the resource is left over.
 _SHORT: Final = 1e-3
 _SHORT_UNTIL: Final = 1000.0
 
@@ -38,7 +39,7 @@ _SHORT_UNTIL: Final = 1000.0
 class ThresholdThompson(Policy):
     r"""Draw thresholds and mean losses from their joint posterior, and fund the best set that fits.
 
-    The default choice where thresholds differ: it has no phase of search, and needs no lower bound
+    The default choice if thresholds differ: it has no phase of search, and needs no lower bound
     of the mean losses. With :math:`S_i` the losses of arm i, and :math:`F_i(x)` its rounds without
     a loss in which it was given less than x, draw for each arm
 
@@ -54,12 +55,12 @@ class ThresholdThompson(Policy):
     Parameters
     ----------
     delta : float, default 0.1
-        Posterior probability, in (0, 1), with which a reported threshold may be too low. It
-        concerns the report alone, no allocation.
+        Posterior probability, in (0, 1), with which a reported threshold may be too low. It affects
+        only the report, not the allocations.
 
     Notes
     -----
-    Source: Keyhole's own. Nothing is proved of its regret. It breaks where the thresholds of the
+    Source: Keyhole's own. Nothing is proved of its regret. It breaks if the thresholds of the
     best set nearly fill the resource: regret is then linear in some runs or in all; see
     :doc:`/semibandit`, with the rule in full and what was measured.
 
@@ -81,8 +82,8 @@ class ThresholdThompson(Policy):
     # Feedback is not imputed: `select` itself counts the rounds for which it keeps an allocation.
     pending = ("ignore",)
     randomness = (
-        "a uniform variate, and two and a beta variate for each arm, whenever an allocation is "
-        "drawn"
+        "whenever an allocation is drawn, a uniform variate, and for each arm two uniform variates "
+        "and a beta variate"
     )
     cost_per_round = (
         "O(K) for up to 16 pieces of each arm; an exact knapsack whenever an allocation is drawn, "
@@ -172,8 +173,8 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
     short_length = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
-    # One plan is drawn for all arms, because where thresholds are round numbers, the best set may
-    # fit only if all of them are drawn as such.
+    # One plan is drawn for all arms: if thresholds are round numbers, the best set may fit only if
+    # all of them are drawn as round numbers.
     plan_draw = uniform(rng)
     plan = 1 if plan_draw < 0.25 else (2 if plan_draw < 0.5 else 0)
     for arm in range(p.arms):
@@ -190,7 +191,7 @@ def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 
 def raise_amounts_to_piece_ends(p: ThresholdThompson, s: ThresholdThompson.State) -> None:
-    """Raise funded arms to the ends of their pieces where the resource lasts, cheapest first."""
+    """Raise funded arms to the ends of their pieces if the resource allows it, cheapest first."""
     remaining = p.resource - sum_up(s.amounts, p.arms)
     count = 0
     for arm in range(p.arms):

@@ -7,10 +7,10 @@ from keyhole.stochastic.policy_base import UCBPolicy, log_term
 
 
 class BernsteinUCB(UCBPolicy):
-    r"""Pull the arm with the largest upper confidence bound, narrower for a small known variance.
+    r"""Pull the arm with the largest upper bound, given an upper bound on the arms' variances.
 
-    It is better than `HoeffdingUCB` where the variance of every arm is known to be well below 1/4,
-    the largest variance of rewards in [0, 1].
+    It is better than `HoeffdingUCB` if the variance of every arm is known to be well below 1/4, the
+    largest variance of rewards in [0, 1].
 
     After one pull of each arm, pull
 

@@ -16,8 +16,8 @@ from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_los
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# The largest number of steps of a search. It rarely takes more than five. Only if the evidence
-# equals the level but for rounding could it go on without end.
+# The largest number of steps of a search. A search rarely takes more than five; it could go on
+# without end only if the evidence equals the level but for rounding.
 _SEARCH_STEPS: Final = 60
 
 
@@ -46,8 +46,8 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     Notes
     -----
     Source: Keyhole's own; the parts are known. Proved: the chance that a wrong arm is ever named
-    best is at most delta. It breaks if there are two best arms, with which it may never stop, and
-    with a base that maximises rewards; see :doc:`/stochastic`, also for the proof.
+    best is at most delta. It breaks if there are two best arms (it may then never stop), and with a
+    base that maximises rewards; see :doc:`/stochastic`, also for the proof.
 
     References
     ----------
@@ -67,7 +67,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     verdicts = ("best", "not best")
     cost_per_round = "one step of the base, O(K), and some logarithms near a verdict"
 
-    base: Policy = parameter(default=TopTwoThompson(), doc="who decides which arm is tried")
+    base: Policy = parameter(default=TopTwoThompson(), doc="the policy that chooses the arm")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="the error that the guarantee allows")
 
     class State(StoppingWrapper.State):
@@ -89,7 +89,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         base_update(p, s, t, rng, arm, reward)
         add_reward(s, arm, reward, p.arms)
         level = math.log(max(p.arms - 1, 1) / p.delta)
-        # Only pairs with this arm are looked at, since no other pair has new evidence.
+        # Only pairs with this arm are compared, since no other pair has new evidence.
         for rival in range(p.arms):
             if rival != arm and s.evidence_pulls[rival] > 0.0 and s.left[0] > 1:
                 settle_rival(s, arm, rival, level, p.arms)
@@ -118,12 +118,15 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         return self.base.beta_prior
 
     def guarantee(self) -> Guarantee:
-        """Return the bound on the chance that a wrong arm is named best, or the best given up."""
+        """Return the bound on the chance that the wrong arm is named best, or the best given up."""
         text = f"chance that the arm named best is not: at most {self.delta:g}"
         return Guarantee("any_wrong_settled", self.delta, text)
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return which verdicts are wrong; with several best arms, any of them may be given up."""
+        """Return a mask, shape (arms, 2), of wrong verdicts.
+
+        If there are several best arms, any of them may be given up.
+        """
         is_best = problem.means >= problem.means.max() - SAME_MEAN
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 
@@ -174,10 +177,11 @@ def is_mean_proved_higher(
 def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
     """Return whether bets against "the arm's mean is at most the rival's" have made exp(level).
 
-    The evidence is the minimum, over pairs of a mean of the arm and a mean of the rival that is not
-    lower, of the product of the evidence against the two means. The product is log-convex in both
-    means. So if the arm has the higher empirical mean, both means are equal at the minimum. The
-    search for it ends as soon as it is clear whether the minimum reaches the level.
+    Take a mean of the arm and a mean of the rival that is not lower, and multiply the evidence
+    against the one by the evidence against the other. The evidence here is the minimum of this
+    product over all such pairs of means. The product is log-convex in both means. So if the arm has
+    the higher empirical mean, both means are equal at the minimum. The search for the minimum ends
+    as soon as it is clear whether it reaches the level.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
@@ -190,18 +194,18 @@ def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level
     if not has_graded_rewards or total * other_pulls <= other_total * pulls:
         return False
     mean = (total + other_total) / (pulls + other_pulls)
-    # The search begins at the mean of all rewards. If the largest wealth of any bet there is too
-    # small, so is the evidence.
+    # The search begins at the mean of all rewards. If the largest wealth of any bet against this
+    # mean is too small, so is the evidence.
     largest_wealth = log_largest_wealth(histogram, arm, pulls, total, mean)
     largest_wealth += log_largest_wealth(histogram, rival, other_pulls, other_total, mean)
     if largest_wealth < level:
         return False
     width = math.sqrt(mean * (1.0 - mean) / (pulls + other_pulls))
-    evidence = log_evidence_on_mean(s, arm, rival, mean)
+    evidence = log_common_mean_evidence(s, arm, rival, mean)
     for _ in range(_SEARCH_STEPS):
         width = min(width, 0.5 * mean, 0.5 * (1.0 - mean))
-        lower = log_evidence_on_mean(s, arm, rival, mean - width)
-        upper = log_evidence_on_mean(s, arm, rival, mean + width)
+        lower = log_common_mean_evidence(s, arm, rival, mean - width)
+        upper = log_common_mean_evidence(s, arm, rival, mean + width)
         if min(evidence, lower, upper) < level:
             return False
         if lower < evidence:
@@ -210,8 +214,8 @@ def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level
         elif upper < evidence:
             mean += width
             evidence = upper
-        # The minimum is between mean - width and mean + width. By convexity it is at least the
-        # number that is compared here.
+        # The minimum is attained between mean - width and mean + width. By convexity its value is
+        # at least the number that is compared here.
         elif 2.0 * evidence - max(lower, upper) >= level:
             return True
         else:
@@ -219,7 +223,7 @@ def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level
     return True
 
 
-def log_evidence_on_mean(s: BestArmStopping.State, arm: int, rival: int, mean: float) -> float:
+def log_common_mean_evidence(s: BestArmStopping.State, arm: int, rival: int, mean: float) -> float:
     """Return the logarithm of the evidence against "both arms have this mean"."""
     evidence = 0.0
     for contender in (arm, rival):

@@ -23,7 +23,7 @@ class HoeffdingUCB(UCBPolicy):
     Notes
     -----
     Departures from the paper: none. Read as: arms without pulls come first, the lowest first,
-    where the paper gives them the width 1; and ties, open in the paper, go to the lowest arm.
+    while the paper gives them the width 1; and ties, open in the paper, go to the lowest arm.
 
     References
     ----------

@@ -8,14 +8,13 @@ from keyhole.draws.mean_bounds import log_complement
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
-# `select` tries up to this number of values of q. A q that lies between the two largest bounds
-# shows the arm with the largest bound, so that no bound need be computed. Mostly the second value
-# does.
+# `select` tries up to this number of values of q. A q between the two largest bounds shows the arm
+# with the largest bound, and no bound need be computed. Mostly the second q lies there.
 _TRIES: Final = 3
 # A q is accepted only if it differs from every bound by at least _MARGIN in ln(1 - q), and from
 # every mean by at least _CLEAR times q. This is far more than the rounding error of q, which is
-# below 1e-13 if ln(1 - q) lies between _LOWEST and _HIGHEST. If it does not, rounding errors of q
-# or of the divergences could be larger.
+# below 1e-13 if ln(1 - q) lies between _LOWEST and _HIGHEST. Outside of this range, rounding errors
+# of q or of the divergences could be larger.
 _MARGIN: Final = 1e-8
 _CLEAR: Final = 1e-5
 _LOWEST: Final = -8.0
@@ -41,11 +40,11 @@ class KLUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Ties, open in the paper, go to the lowest arm. Where ln t is
+    Departures from the paper: none. Ties, open in the paper, go to the lowest arm. If ln t is
     below 1, ln ln t counts as 0. If a q is found between the largest bound and all others, no bound
     is computed: an arm's bound is at least q if q is at most :math:`\hat\mu_i`, or if :math:`n_i \,
-    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. Near ties the bounds q are computed as
-    ln(1 - q), with an error in q below 1e-13, and only for arms that win a comparison.
+    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. If bounds nearly tie, the bounds q are
+    computed as ln(1 - q), with an error in q below 1e-13, for the arms that win a comparison.
 
     References
     ----------
@@ -82,7 +81,7 @@ class KLUCB(Policy):
         """ln(1 - q) for the last q that lay between the largest bound and the others, or that was
         the largest bound. The next search begins with it."""
         unpulled = scratch_array()
-        """A number of first arms that are all known to have pulls."""
+        """How many of the first arms are known to have pulls; the search begins after them."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
@@ -91,9 +90,9 @@ class KLUCB(Policy):
             return arm
         level = math.log(t)
         level += p.c * math.log(max(level, 1.0))
-        # The last q between the two largest bounds mostly still separates them, so that no bound
-        # need be computed. If not, q is adapted a few times before bounds are computed. Throughout
-        # x is ln(1 - q).
+        # The last q between the two largest bounds mostly still separates them; then no bound is
+        # computed. If not, q is adapted a few times before bounds are computed. Throughout, x is
+        # ln(1 - q).
         x = s.between[0]
         for _ in range(_TRIES):
             if not _LOWEST < x < _HIGHEST:
@@ -103,8 +102,8 @@ class KLUCB(Policy):
                 s.between[0] = x
                 return best
             x = separate_largest_bounds(s, x, level)
-        # The last arm mostly has the largest bound again. With it as the first, the bounds of few
-        # other arms have to be computed. There may be fewer arms now, if some were retired.
+        # The last arm mostly has the largest bound again. With this arm as the first, the bounds of
+        # few others have to be computed. There may be fewer arms now, if some were retired.
         best = min(int(s.last[0]), p.arms - 1)
         x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)

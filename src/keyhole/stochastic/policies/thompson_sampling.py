@@ -10,7 +10,7 @@ class ThompsonSampling(BetaPosteriorPolicy):
     r"""Draw each arm's mean from its posterior distribution, and pull the largest draw.
 
     It is a strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from
-    its own random stream, so that runs with different seeds differ.
+    its own random stream, so runs with different seeds differ.
 
     Each arm has a beta posterior that starts at (a, b). In every round pull
 

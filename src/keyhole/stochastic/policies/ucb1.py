@@ -46,7 +46,7 @@ class UCB1(Policy):
     cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State(RewardCounts):
-        """Pulls, summed rewards and mean of each arm, and what saves time."""
+        """Pulls, summed rewards and mean of each arm, and values kept to save time."""
 
         mean = float_array("arms")
         root = float_array("arms")

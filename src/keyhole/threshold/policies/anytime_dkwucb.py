@@ -29,7 +29,7 @@ class AnytimeDKWUCB(DKWUCB):
     Notes
     -----
     Departures from the paper: the paper has no anytime policy. DKWUCB has ln(2 / delta), which
-    depends on the horizon, in place of ln t + c ln ln t. Where ln t is below 1, ln ln t counts as
+    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts as
     0.
 
     References
@@ -57,6 +57,6 @@ class AnytimeDKWUCB(DKWUCB):
 
 
 def anytime_log_term(t: int, c: float) -> float:
-    """Return ln t + c ln ln t; where ln ln t is below 0 or not defined, it counts as 0."""
+    """Return ln t + c ln ln t; if ln ln t is below 0 or not defined, it counts as 0."""
     log = math.log(t)
     return log + c * math.log(max(log, 1.0))

@@ -9,12 +9,12 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     r"""Pull the arm with the largest bound, estimated from censored samples, for any horizon.
 
     It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
-    and any number of rounds. It warns if feedback is uncensored, since it ignores what samples tell
-    beyond the threshold. On Keyhole's data of flights and of deliveries its regret is a quarter to
-    three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson samplers have
-    less regret.
+    and any number of rounds. It warns if feedback is uncensored, since it ignores by how much a
+    sample exceeds the threshold. On Keyhole's data of flights and of deliveries its regret is a
+    quarter to three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson
+    samplers have less regret.
 
-    Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
+    Pull an arm that has never been pulled at a threshold of at least :math:`c_t`; if none is left,
 
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i(c_t)}}
 
@@ -29,7 +29,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     Notes
     -----
     Source: Keyhole's own, but for the estimator. The width is half the width of Lemma 4, as in
-    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). Where ln t is below 1,
+    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
     ln ln t counts as 0.
     Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
 

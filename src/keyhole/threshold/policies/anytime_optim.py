@@ -29,7 +29,7 @@ class AnytimeOPTIM(OPTIM):
     Notes
     -----
     Departures from the paper: the paper has no anytime policy. OPTIM has ln(2 / delta), which
-    depends on the horizon, in place of ln t + c ln ln t. Where ln t is below 1, ln ln t counts as
+    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts as
     0.
 
     References

@@ -18,11 +18,11 @@ _CLEAR_FACTOR: Final = 1.0 + 1e-9
 class CappedKLUCB(Policy):
     r"""Pull the arm with the largest bound at the threshold, capped by its bounds at lower levels.
 
-    An arm reaches a higher level no more often than a lower level, so that an upper bound at a low
-    level holds at all higher levels. With rising thresholds the regret may be below the bound of
+    An arm reaches a higher level no more often than a lower level, so an upper bound at a low level
+    holds at all higher levels. With rising thresholds the regret may be below the bound of
     Theorem 3, which does not hold for survival functions. Use it for censored feedback and any
-    order of thresholds; it warns if feedback is uncensored, since it ignores what samples tell
-    beyond the threshold. On Keyhole's data of flights and of deliveries it has an eighth to two
+    order of thresholds; it warns if feedback is uncensored, since it ignores by how much a sample
+    exceeds the threshold. On Keyhole's data of flights and of deliveries it has an eighth to two
     fifths of the regret of `KaplanMeierUCB`; `SurvivalThompson` has less regret.
 
     .. math:: \arg\max_i \; \min_{j \le c_t} \; \max \{ q \in [0, 1] :
@@ -39,7 +39,7 @@ class CappedKLUCB(Policy):
 
     Notes
     -----
-    Source: Keyhole's own, but for the estimator. Where ln t is below 1, ln ln t counts as 0.
+    Source: Keyhole's own, but for the estimator. If ln t is below 1, ln ln t counts as 0.
     Ties go to the lowest arm.
 
     References
@@ -118,7 +118,7 @@ def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limi
     x = -math.inf
     q = 1.0
     log_q = 0.0
-    # The loop begins at the threshold. The bound there is mostly the smallest, so that the bounds
+    # The loop begins at the threshold. The bound there is mostly the smallest, and then the bounds
     # of few other levels have to be computed.
     for j in range(threshold - 1, -1, -1):
         if is_above_bound(s, arm, j, x, q, log_q, limit):
@@ -132,8 +132,8 @@ def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limi
 def has_high_bounds(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: float) -> bool:
     """Return whether no bound of the arm is clearly below q, where x is ln(1 - q).
 
-    If there is such a bound, the arm cannot have the largest bound. To see this takes no steps of
-    Newton's method, and for most arms one of the lowest levels shows it.
+    If some bound is clearly below q, the arm cannot have the largest bound. This check takes no
+    steps of Newton's method, and for most arms it ends at one of the lowest levels.
     """
     q = -math.expm1(x)
     log_q = math.log(q) if q > 0.0 else -math.inf
@@ -146,12 +146,12 @@ def has_high_bounds(s: CappedKLUCB.State, arm: int, threshold: int, x: float, li
 def is_above_bound(
     s: CappedKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, limit: float
 ) -> bool:
-    """Return whether q is above the arm's bound at level j + 1; x is ln(1 - q)."""
+    """Return whether q is above the arm's bound at level j + 1; x is ln(1 - q), log_q is ln q."""
     tried = s.tried[arm, j]
     if tried == 0.0:
         return False
     mean = s.reached[arm, j] / tried
-    # A bound is never below the mean that it is a bound of.
+    # An upper bound is never below its mean.
     if q <= mean:
         return False
     # At q = 1 the divergence from a smaller mean is infinite.

@@ -10,7 +10,7 @@ class DKWUCB(IndexPolicy):
     r"""Pull the arm whose chance to reach the threshold has the largest upper confidence bound.
 
     It is for uncensored feedback, where a sample counts at all levels. By the inequality of
-    Dvoretzky, Kiefer and Wolfowitz one width holds for all levels at once, so that m thresholds are
+    Dvoretzky, Kiefer and Wolfowitz one width holds for all levels at once, so m thresholds are
     no harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
     `AnytimeDKWUCB`.
 

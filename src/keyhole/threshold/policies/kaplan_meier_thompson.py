@@ -10,7 +10,7 @@ class KaplanMeierThompson(Policy):
     r"""Draw each arm's chance to reach the threshold from its posterior; pull the largest draw.
 
     It is for censored feedback, thresholds in any order, and any number of rounds. It warns if
-    feedback is uncensored, since it ignores what samples tell beyond the threshold. No bound is
+    feedback is uncensored, since it ignores by how much a sample exceeds the threshold. No bound is
     proved for it. On Keyhole's data of flights and of deliveries, its regret is a thirteenth to a
     third of the regret of `KaplanMeierUCB`. `SurvivalThompson` uses more of each sample, and has
     less regret, but takes longer.

@@ -15,7 +15,7 @@ class KaplanMeierUCB(IndexPolicy):
     flights and of deliveries, `PerThresholdUCB` does about as well, and `SurvivalThompson` has at
     most a quarter of the regret.
 
-    Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
+    Pull an arm that has never been pulled at a threshold of at least :math:`c_t`; if none is left,
 
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{2 \ln(2 / \delta)}{N_i(c_t)}},
         \qquad \delta = \tfrac12 T^{-2}

@@ -18,13 +18,13 @@ from keyhole.threshold.policy_base import (
 class KMUCB(Policy):
     r"""Pull all arms equally often, and fix the best arm of one level after another, lowest first.
 
-    It is for censored feedback, if every block of m rounds has each threshold once. Its bound says
-    something only of long runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m
-    rounds. In practice `SurvivalThompson` has far less regret.
+    It is for censored feedback and m levels, if every block of m rounds has each threshold once.
+    Its bound says something only of long runs: with gaps of 0.1 to 0.3 a level takes hundreds of
+    epochs of K m rounds. In practice `SurvivalThompson` has far less regret.
 
-    Epoch k has K m rounds, in which each threshold comes K times. At a threshold below the current
-    level j, pull the arm on which this level was settled; at the others, pull arms 1 to K in turn.
-    At the end of the epoch let :math:`i^* = \arg\max_i \hat F_i(j)`. If for all other arms i
+    Epoch k has K m rounds, in which each threshold comes K times. At a threshold c below the
+    current level j, pull the arm on which level c was settled; at the others, pull arms 1 to K in
+    turn. At the end of the epoch let :math:`i^* = \arg\max_i \hat F_i(j)`. If for all other arms i
 
     .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
 
@@ -35,8 +35,8 @@ class KMUCB(Policy):
     -----
     Departures from the paper: none. Read as: the estimates include all rounds of the epoch (the
     sum as printed would drop one); at most one level is settled in an epoch; after the last whole
-    epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. Where two arms are
-    the best at a level, neither this level nor a higher one is ever settled.
+    epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. If two arms are the
+    best at a level, neither this level nor a higher one is ever settled.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""PerThresholdUCB: the policy UCB1 for each threshold separately, a baseline (for comparison)."""
+"""Policy PerThresholdUCB: plays UCB1 for each threshold separately, as a baseline."""
 
 import math
 
@@ -9,12 +9,12 @@ from keyhole.threshold.policy_base import IndexPolicy, find_largest_index, upper
 class PerThresholdUCB(IndexPolicy):
     r"""Play UCB1 for each threshold separately, from the rounds with this threshold alone.
 
-    This is a naive baseline, which does not use samples at one threshold at any other. But its
-    widths are narrower than the widths of Lemma 4. So with censored feedback and small gaps it may
-    have less regret than `KaplanMeierUCB`, as on Keyhole's data of flights to Washington and of
+    This is a naive baseline: at each threshold it ignores the samples seen at other thresholds. But
+    its widths are narrower than the widths of Lemma 4. So with censored feedback and small gaps it
+    may have less regret than `KaplanMeierUCB`, as on Keyhole's data of flights to Washington and of
     deliveries.
 
-    At a threshold seen for the n-th time, after one pull of each arm there, pull
+    At each threshold, first pull every arm once. After that, when it comes for the n-th time, pull
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{2 \ln (n - 1)}{n_i}}
 

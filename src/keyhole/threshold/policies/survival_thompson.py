@@ -60,7 +60,7 @@ class SurvivalThompson(Policy):
         "uncensored, the whole sample is used, whatever the threshold"
     )
     pending = ("ignore",)
-    randomness = "c beta variates for each arm in every round"
+    randomness = "c beta variates for each arm in a round with threshold c"
     off_policy = True
     cost_per_round = "K c beta variates, and O(m) to count a sample"
 

@@ -23,9 +23,9 @@ class FalseDiscoveryStopping(StoppingPolicy):
     .. math:: E_i \ge \frac{K}{k \, \delta}, \qquad k = \max \Big\{ k : \# \Big\{ j : E_j \ge
         \frac{K}{k \, \delta} \Big\} \ge k \Big\}
 
-    with K the number of arms and E the evidence of `PerArmStopping` for *above*. The E of an arm
-    stays as it is once the arm is settled as above, and no longer counts once it is settled as
-    below. Then the same is done for *below*, apart from *above*.
+    with K the number of arms and E the evidence of `PerArmStopping` for *above*. Once an arm is
+    settled as above, its E stays as it is; once it is settled as below, its E no longer counts.
+    Arms are settled as *below* by the same rule, with their evidence for *below*.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class FalseDiscoveryStopping(StoppingPolicy):
         log_above = float_array("arms")
         """The logarithm of the evidence for *above*; minus infinity if it is far below `level`."""
         log_below = float_array("arms")
-        """The same for *below*."""
+        """The logarithm of the evidence for *below*, likewise."""
 
     def level(p) -> float:
         """Return ln(1 / delta), the logarithm of the least evidence that may settle an arm."""
@@ -99,9 +99,10 @@ def settle_most_arms(
 ) -> None:
     """Give the verdict to k arms, for the largest k for which k arms have enough evidence.
 
-    Enough is the logarithm `floor` + ln(K / k), K being the number of arms.
+    The logarithm of the evidence must be at least `floor` + ln(K / k), K being the number of arms.
     """
-    # If fewer than `count` arms have enough evidence for it, no k above their number can hold.
+    # A smaller k needs more evidence. So if `reached` arms have enough for k = `count`, and these
+    # are fewer than `count`, no k above `reached` can hold.
     count = arms
     needed = floor
     while count > 0:

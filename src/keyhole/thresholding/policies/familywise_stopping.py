@@ -9,9 +9,9 @@ from keyhole.thresholding.stopping_policy import StoppingPolicy
 class FamilywiseStopping(StoppingPolicy):
     r"""Settle each arm at level delta / K: the chance of any wrong arm is at most delta.
 
-    This is `PerArmStopping`, see there, but with K / delta in place of 1 / delta, K being the
-    number of arms (Bonferroni's correction). If means are near 1/2, an arm takes about ln K / (2
-    d^2) more pulls, d being its distance from the threshold plus the tolerance.
+    This is `PerArmStopping`, but with K / delta in place of 1 / delta, K being the number of arms
+    (Bonferroni's correction). If means are near 1/2, an arm takes about ln K / (2 d^2) more pulls
+    than with `PerArmStopping`, d being its distance from the threshold plus the tolerance.
 
     .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{K}{\delta},
        \quad c = \theta - \mathrm{tolerance}
@@ -28,7 +28,7 @@ class FamilywiseStopping(StoppingPolicy):
     **Proved:** with probability at least 1 - delta, no arm whose mean is the tolerance or more from
     the threshold is ever settled on the wrong side, under the conditions of `PerArmStopping`.
 
-    **Where it breaks:** where `PerArmStopping` does. Arms can be neither added nor retired, since
+    **Where it breaks:** where `PerArmStopping` breaks. Arms can be neither added nor retired, since
     the number of arms is a part of the rule.
 
     References

@@ -8,22 +8,22 @@ from keyhole.thresholding.good_arm_policy import GoodArmPolicy
 class HDoC(GoodArmPolicy):
     r"""Pull the open arm with the largest index of UCB1, and name arms once they are proved.
 
-    Use it to find good arms one after the other, the best ones early, where the search may end at
-    any time. To label all arms, `FamilywiseStopping` takes a third of the pulls.
+    Use it to find good arms one after the other, the best ones early, if the search may end at any
+    time. To label all arms, `FamilywiseStopping` takes a third of the pulls.
 
     After one pull of each arm, pull among those that are not settled
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{\ln t}{2 N_i}}
 
-    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. After each reward, the arm is
-    *above* if its lower bound is at least the threshold, and *below* if its upper bound is less:
+    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. After a reward, settle the arm as
+    *above* if its lower bound is at least the threshold, as *below* if its upper bound is less:
 
     .. math:: \hat\mu_i \mp \sqrt{\frac{\ln(4 K N_i^2 / \delta)}{2 N_i}}
 
     Parameters
     ----------
     delta : float, default 0.05
-        The chance that any arm is ever settled wrongly, at most; in (0, 1).
+        The chance that any arm is ever settled wrongly is at most delta. In (0, 1).
 
     Notes
     -----

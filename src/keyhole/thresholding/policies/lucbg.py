@@ -19,7 +19,7 @@ class LUCBG(GoodArmPolicy):
     Parameters
     ----------
     delta : float, default 0.05
-        The chance that any arm is ever settled wrongly, at most; in (0, 1).
+        The chance that any arm is ever settled wrongly is at most delta. In (0, 1).
 
     Notes
     -----

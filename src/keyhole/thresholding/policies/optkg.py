@@ -18,9 +18,9 @@ from keyhole.policy import (
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
-# The probability I (see `OptKG`) is updated with each reward, and so is ln w, with w = x^A (1 -
-# x)^B / B(A, B) at the threshold x. After this number of pulls of an arm both are computed anew,
-# since rounding errors accumulate.
+# The probability I (see `OptKG`) is updated with each reward, and so is ln w, where w = x^A (1 -
+# x)^B / B(A, B) at the threshold x. After every 1,000 pulls of an arm both are computed anew, since
+# rounding errors accumulate.
 _RENEW_EVERY: Final = 1000
 # Logarithms of scores are rounded to multiples of this number, and I is compared with 1/2 to this
 # precision. It is far larger than rounding errors, and smaller than any difference that matters.
@@ -30,8 +30,8 @@ _GRID: Final = 2.0**-30
 class OptKG(Policy):
     r"""Pull the arm whose next reward could raise the certainty of its label the most.
 
-    It is good where a beta prior describes the arms, as in crowdsourcing, and looks one pull ahead.
-    Without such a prior, see `LSA`. Each arm has a beta posterior that starts at (a, b). Let
+    The optimistic knowledge gradient looks one pull ahead. It is good if a beta prior describes the
+    arms, as in crowdsourcing; else see `LSA`. Each arm has a beta posterior, at first (a, b). Let
     :math:`I(A, B)` be the probability that a variable of distribution Beta(A, B) is at least the
     threshold, and :math:`h(x) = \max(x, 1 - x)`. Pull
 
@@ -87,7 +87,7 @@ class OptKG(Policy):
         log_weight = float_array("arms")
         """ln w: see the head of the file."""
         weight = float_array("arms")
-        """w, or 0 where it underflows."""
+        """w, or 0 if it underflows."""
         index = argmin_tree_array("arms")
         """Minus the logarithm of the score, in a tree that finds the smallest."""
 
@@ -143,7 +143,7 @@ def log_score(a: float, b: float, above: float, log_weight: float, weight: float
     """Return the logarithm of the largest possible gain in certainty, in units of the grid.
 
     `a` and `b` are the parameters A and B of the posterior. `above` is I, the posterior probability
-    of a mean of at least the threshold; `weight` is w, or 0 where it underflows.
+    of a mean of at least the threshold; `weight` is w, or 0 if it underflows.
     """
     # A reward that speaks for the label raises its certainty by w / A (label 1) or w / B (label 0).
     # A reward that speaks against the label raises the certainty only if it changes the label. I is

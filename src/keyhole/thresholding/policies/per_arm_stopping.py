@@ -9,7 +9,7 @@ from keyhole.thresholding.stopping_policy import StoppingPolicy
 class PerArmStopping(StoppingPolicy):
     r"""Settle each arm at level delta: at most a share delta of all arms is wrong on average.
 
-    Use it where each wrong arm costs the same and nobody can say how many pulls are enough. An arm
+    Use it if each wrong arm costs the same and nobody can say how many pulls are enough. An arm
     is settled as *above* or *below* once its evidence for this side, an e-process against the other
     side, reaches 1 / delta. For *above* it is the mean wealth of bets b that the mean is above c:
 
@@ -24,14 +24,14 @@ class PerArmStopping(StoppingPolicy):
     base : policy of `keyhole.thresholding`, default LSA()
         The policy that chooses. It must be able to learn from decisions of others (`off_policy`).
     delta : float, default 0.05
-        In (0, 1).
+        The bound on the share of wrong arms, in (0, 1).
     tolerance : float, default 0.05
-        At least 0. If a mean is closer to the threshold than this, either verdict is right.
+        If a mean is closer to the threshold than this, either verdict is right. At least 0.
 
     Notes
     -----
     Source: Keyhole's own; its parts are known. Proved: the chance that an arm is *ever* settled
-    wrongly is at most delta. Where all means are on the threshold, the policy takes more pulls than
+    wrongly is at most delta. If all means are on the threshold, the policy takes more pulls than
     a rule with a fixed number of pulls (:doc:`/thresholding`).
 
     References

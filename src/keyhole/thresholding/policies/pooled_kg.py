@@ -1,4 +1,4 @@
-"""Policy PooledKG: labels options by their rewards and by what all options have in common."""
+"""Policy PooledKG: a knowledge gradient (KG) with a prior that is fitted to all options."""
 
 import math
 from typing import Final
@@ -21,12 +21,12 @@ from keyhole.thresholding.policy_base import Policy
 # The prior is fitted anew whenever the number of pulls has grown by this factor.
 _GROWTH: Final = 1.25
 # The power of a + b + T_i in the score (see `PooledKG`). With 1/2 or 1 there are more wrong labels
-# where arms form two clusters, and where lists of rewards end; other problems hardly differ.
+# if arms form two clusters, or if recorded rewards run out; on other problems it hardly matters.
 _POWER: Final = 1.5
 # The smallest a + b. With a smaller one, a single reward would decide an arm's label.
 _WEAKEST: Final = 0.3
-# Scores are rounded to multiples of this number. It is far larger than rounding errors, so that
-# these break no tie.
+# Scores are rounded to multiples of this number. It is far larger than rounding errors, which thus
+# break no tie.
 _GRID: Final = 2.0**-30
 
 
@@ -34,7 +34,7 @@ class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
     Use it for many arms with few pulls each, if all but a few arms are alike: the prior tells an
-    unusual rate from chance. Where means are spread, it is about as good as `LSA`. With the prior
+    unusual rate from chance. If means are spread, it is about as good as `LSA`. With the prior
     Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the label of arm i is wrong with
     chance
 
@@ -43,7 +43,7 @@ class PooledKG(Policy):
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
     :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. Its moments are fitted to the
-    rates :math:`s_i / T_i` after 2 K pulls, and whenever there are a quarter more pulls.
+    rates :math:`s_i / T_i` after 2 K pulls, and again whenever pulls have grown by a quarter.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class PooledKG(Policy):
 
     Notes
     -----
-    Source: Keyhole's own, but for the fit. Nothing is proved of the policy. It breaks where some
-    arms lie just beyond the threshold and the others far on its other side: see
+    Source: Keyhole's own, but for the fit. Nothing is proved of the policy. It breaks if some
+    arms lie just beyond the threshold and the others far from it on the other side: see
     :doc:`/thresholding`.
 
     References
@@ -134,8 +134,8 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     """Write the probability that an arm is above the threshold, and minus its score."""
     a = s.prior[0] + s.totals[arm]
     b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
-    # The tail of the posterior is computed that lies on the other side of the threshold than the
-    # mean. Its logarithm is exact, however small the tail is.
+    # Of the two parts of the posterior the one without the mean is computed. The logarithm of this
+    # tail is exact, however small the tail is.
     if p.threshold * (a + b + 2.0) < a + 1.0:
         log_tail = log_beta_cdf_left(p.threshold, a, b)
         tail = math.exp(log_tail)
