@@ -63,7 +63,8 @@ class HazardThompson(HazardRatePolicy):
     randomness = (
         "none in rounds that play an arm that was never run; otherwise a beta variate for each "
         "pair, arm by arm from the smallest limit up; then, in the same order, for each pair one "
-        "for its reward, if any arm had a reward below 1 there, and one for its cost"
+        "for its reward, if any arm had a reward below 1 there, and one for its cost, unless the "
+        "mean cost is the least or the largest that it can be"
     )
     pending = ("impute", "ignore")
     cost_per_round = "two beta variates for each pair; three if rewards vary"
