@@ -58,21 +58,21 @@ def linear_fit(
     claimed = "a rising slope alone"
     if r_squared is not None:
         claimed = f"at least {r_squared:g}"
-    least_share, _ = statistics.fill_open_ends(r_squared, None)
-    is_bent = line.r_squared.high < least_share and min(p_values) < LEVEL
-    share = statistics.number_of("R squared", line.r_squared, least_share)
-    share = replace(share, high=min(1.0, share.high))
+    least_r_squared, _ = statistics.fill_open_ends(r_squared, None)
+    is_bent = line.r_squared.high < least_r_squared and min(p_values) < LEVEL
+    r_squared_number = statistics.number_of("R squared", line.r_squared, least_r_squared)
+    r_squared_number = replace(r_squared_number, high=min(1.0, r_squared_number.high))
     names = [f"{results[key].title} off the line by" for key in x]
     off_line = statistics.numbers_of(names, line.gaps)
     furthest = int(np.argmin(p_values))
     return Finding(
         statistics.decide(
-            supported=line.slope.low > 0 and line.r_squared.low >= least_share,
+            supported=line.slope.low > 0 and line.r_squared.low >= least_r_squared,
             contradicted=line.slope.high < 0 or is_bent,
         ),
-        f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "
-        f"{off_line[furthest]}",
-        (slope, share, *statistics.trim_numbers(off_line, [off_line[furthest]])),
+        f"{detail}; R squared {r_squared_number} (claimed: {claimed}); most clearly: "
+        f"{names[furthest]} {off_line[furthest]}",
+        (slope, r_squared_number, *statistics.trim_numbers(off_line, [off_line[furthest]])),
     )
 
 
@@ -87,10 +87,14 @@ class FittedLine:
 
 
 def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
-    r"""Fit a straight line to the means of rows of `values`, one at each x, by least squares.
+    r"""Fit a straight line by least squares to the means of `values`, which has a row for each x.
 
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
         R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
+
+    X has a column of ones and the column x. W is diagonal with the weights w_j, which are
+    proportional to 1 / standard error squared (equal if an error is 0 or infinite). The fitted
+    values are :math:`\hat y = X \hat\beta`, and :math:`\bar y_w` is the weighted mean.
     """
     errors = np.array([mean_estimate(row).error for row in values])
     # Weights need a positive finite error everywhere; without it all means weigh the same.
@@ -129,7 +133,8 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
     means = values.mean(axis=1)
     deviations = values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
-    # Inverse sums of squares are proportional to the weights of `fit`; their scale has no effect.
+    # Inverse sums of squares are proportional to the weights in `fit_line`, whose scale has no
+    # effect.
     r_squared = _r_squared(x, means, _mean_weights(squares, is_weighted=is_weighted))
     if not np.isfinite(r_squared):
         return None
@@ -156,15 +161,15 @@ def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatAr
 
     It is not finite where the means do not vary.
     """
-    share = weights / weights.sum(axis=0)
+    shares = weights / weights.sum(axis=0)
     positions = x.reshape(-1, *[1] * (means.ndim - 1))
-    off_x = positions - (share * positions).sum(axis=0)
-    off_y = means - (share * means).sum(axis=0)
+    off_x = positions - (shares * positions).sum(axis=0)
+    off_y = means - (shares * means).sum(axis=0)
     off_y = np.where(np.abs(off_y) <= _ROUNDING * np.abs(means), 0.0, off_y)
-    slope = (share * off_x * off_y).sum(axis=0) / (share * off_x**2).sum(axis=0)
-    residual = (share * (off_y - slope * off_x) ** 2).sum(axis=0)
+    slope = (shares * off_x * off_y).sum(axis=0) / (shares * off_x**2).sum(axis=0)
+    residual = (shares * (off_y - slope * off_x) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1.0 - residual / (share * off_y**2).sum(axis=0))
+        return np.asarray(1.0 - residual / (shares * off_y**2).sum(axis=0))
 
 
 _Exponent = Annotated[float, Field(ge=-8, le=8)]
@@ -172,7 +177,7 @@ _EXPONENTS: Final = (-8.0, 8.0)  # the range in which an exponent is searched
 _HALVINGS: Final = 40  # of this range, to a width of 1.5e-11
 
 
-def power(
+def judge_power(
     results: Results, metric: str, policy: PolicyName,
     at_least: _Exponent | None = None, at_most: _Exponent | None = None,
     problem: ProblemName | None = None, rounds: list[Checkpoint] | None = None,
@@ -190,16 +195,17 @@ def power(
 
     the exponent of the curve :math:`y = b + c\,x^a` through the three points. An exponent of 0
     stands for ln x, and 1 for a straight line. The constant b, such as the cost of a search, has no
-    effect on it. For a given a, the difference of the two sides, multiplied out, is a mean over
-    replications. Its t-test tells whether the exponent is below a, and the interval consists of the
-    exponents that the test does not reject. The claim holds if the 95 % interval lies in the range,
-    and does not hold if it lies outside. It is undecided where the metric may not rise from the
-    first point to the second.
+    effect on it. For a given a, multiply the equation by the denominator on the left: the
+    difference of the two sides is then a linear combination of the means. A t-test of it tells
+    whether the exponent is below a, and the interval consists of the exponents that such tests do
+    not reject. The claim holds if the 95 % interval lies in the range, and does not hold if it lies
+    outside. It is undecided if the 95 % interval of the rise from the first point to the second
+    contains 0 or lies below it.
 
-    Where several problems have the same x, the worst one counts: the problem with the largest mean,
-    or with the smallest where higher is better. It may differ from x to x, as gaps that are hard
-    for a short horizon are easy for a long one. That it is chosen by its mean is not counted as a
-    source of error.
+    If several problems have the same x, only the worst counts: the problem with the largest mean,
+    or with the smallest if higher is better. The worst problem may differ from x to x, as gaps that
+    are hard for a short horizon are easy for a long one. The interval does not allow for the choice
+    of a problem by its mean.
     """
     points = _distinct_x(rounds, x)
     if problem is not None:
@@ -210,7 +216,7 @@ def power(
     rise = mean_estimate(y[1] - y[0])
     if not rise.low > 0.0:
         where = f"from {points[0]:,g} to {points[1]:,g}"
-        detail = f"{where} the mean may not rise: {rise}"
+        detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
     low, high = statistics.fill_open_ends(at_least, at_most)
     # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
@@ -221,7 +227,7 @@ def power(
         if math.isfinite(end)
     ]
     exponent, lowest, highest = (
-        _solve_exponent(points, y, end) for end in ("value", "low", "high")
+        _solve_exponent(points, y, field) for field in ("value", "low", "high")
     )
     exponents = [_format_exponent(number) for number in (exponent, lowest, highest)]
     means = [mean_estimate(row) for row in y]
@@ -232,7 +238,7 @@ def power(
     return Finding(
         statistics.judge_ranges(tests),
         f"means {', '.join(map(str, means))} at {', '.join(positions)}; "
-        f"exponent of what is gained {exponents[0]} [{exponents[1]}, {exponents[2]}]"
+        f"exponent of the increase {exponents[0]} [{exponents[1]}, {exponents[2]}]"
         f" (claimed: {' and '.join(claimed)})",
         (
             *statistics.numbers_of([f"mean at {position}" for position in positions], means),
@@ -264,7 +270,7 @@ def _values_of_worst_problem(
     for key, number in sorted(x.items(), key=lambda item: item[1]):
         rows.setdefault(number, []).append(results[key].values(policy, metric, round))
     choose = max if results[key].curves.metric(metric).better == "lower" else min
-    return np.array([choose(alike, key=np.mean) for alike in rows.values()])
+    return np.array([choose(candidates, key=np.mean) for candidates in rows.values()])
 
 
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
@@ -282,21 +288,20 @@ def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate
     return mean_estimate(y[2] - y[1] - expected * (y[1] - y[0]))
 
 
-def _solve_exponent(x: Sequence[float], y: FloatArray, end: str) -> float:
-    """Return the exponent at which the excess gain, or an end of its interval, is 0.
+def _solve_exponent(x: Sequence[float], y: FloatArray, field: str) -> float:
+    """Return the exponent at which a field of `_step_excess`, "value", "low" or "high", is 0.
 
-    `end` is "value", "low" or "high". The exponent is found by bisection, and infinite if it lies
-    beyond the range of the search.
+    The exponent is found by bisection. It is infinite if it lies beyond the range of the search.
     """
     low, high = _EXPONENTS
-    if getattr(_step_excess(x, y, low), end) < 0.0:
+    if getattr(_step_excess(x, y, low), field) < 0.0:
         return -math.inf
-    if getattr(_step_excess(x, y, high), end) > 0.0:
+    if getattr(_step_excess(x, y, high), field) > 0.0:
         return math.inf
-    # The excess falls as the exponent rises, so that bisection finds where it is 0.
+    # The excess falls as the exponent rises, so bisection finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if getattr(_step_excess(x, y, middle), end) > 0.0:
+        if getattr(_step_excess(x, y, middle), field) > 0.0:
             low = middle
         else:
             high = middle
