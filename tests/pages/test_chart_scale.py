@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.pages.chart_plot import Scale, fit_scale, format_number, tick_texts
+from keyhole.pages.chart_scales import Scale, fit_scale, format_number, format_ticks
 
 FINITE = st.floats(-1e150, 1e150, allow_subnormal=False)
 
@@ -70,8 +70,8 @@ def test_numbers_keep_seven_digits(value):
 
 
 def test_labels_of_one_axis_have_the_same_decimals():
-    assert tick_texts([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
-    assert tick_texts([-0.0, 1.0]) == ["0", "1"]
+    assert format_ticks([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
+    assert format_ticks([-0.0, 1.0]) == ["0", "1"]
     assert [format_number(v) for v in (math.nan, math.inf, -math.inf)] == [
         "unknown", "infinite", "-infinite",
     ]  # fmt: skip
