@@ -220,7 +220,7 @@ def test_dates_of_another_form_are_read_as_one_says_and_never_guessed(tmp_path):
         ),
         (
             lambda: load_cdnow().problem(within=463),
-            "within must be below 463 rounds, for which an impression of '1' was followed at most",
+            "within must be below 463 rounds, the longest follow-up of an impression of '1'",
         ),
     ],
 )

@@ -26,7 +26,7 @@ from keyhole.validate import check_choice
 class Entrant:
     """A policy of the benchmark: its label, and its other entries in a spec.
 
-    In a contest, they include what the problem tells the policy.
+    In a contest, these entries include what the problem tells the policy.
     """
 
     label: str
@@ -179,7 +179,7 @@ def _playable_entry(
     entry = dict(entrant.entry)
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
-        raise UnplayableError(f"{problem.name!r} has another `order` than it is made for")
+        raise UnplayableError(f"it is made for another `order` than that of {problem.name!r}")
     for parameter in fields(policy_class):
         if parameter.name in entry:
             continue

@@ -109,7 +109,7 @@ class SituationSummary:
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next larger ratio after `best`; its regret over `best`'s."""
+        """The ranked policy with the next ratio after `best`; its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.ratio >= best.ratio:
@@ -119,7 +119,7 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """The text of `rival`: its name, and how many times the regret of the best it has."""
+        """The name of `rival`, and how many times the regret of `best` its regret is, as text."""
         if self.rival is None:
             return ""
         policy, interval = self.rival
@@ -181,9 +181,9 @@ class RatioInterval:
 def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
     """Return the geometric mean over problems of a policy's regret over a reference's regret.
 
-    The interval is by bootstrap: problems are drawn with replacement, and the mean regret of each
-    policy on each of them from a normal distribution with its standard error. It is wider than one
-    that would use the common random numbers of the policies.
+    The interval is by bootstrap. Problems are drawn with replacement; for each drawn problem, the
+    mean regret of each policy is drawn from a normal distribution with its standard error. An
+    interval that used the common random numbers of the policies would be narrower.
     """
     count = len(problems)
     rng = np.random.default_rng(SEED)

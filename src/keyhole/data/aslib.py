@@ -69,14 +69,14 @@ class Scenario:
     def solved_shares(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver completes within a fraction of the cut-off.
 
-        Runs that were stopped earlier are left out; NaN where no run is left.
+        Runs with a smaller limit of their own are left out; NaN where no run is left.
         """
         done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
             return np.asarray(done.mean(axis=0))
         # A run that was stopped earlier does not say whether it would have completed within this
-        # limit. To count it as unsolved would make solvers look worse that were often stopped
-        # early.
+        # limit. Counting it as unsolved would make solvers that were often stopped early look
+        # worse.
         observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
         # A solver without any such run has the share 0 / 0: NaN, but no warning.
         with np.errstate(invalid="ignore"):
@@ -98,7 +98,7 @@ class Scenario:
         """Make a problem: choose a solver and a limit.
 
         A pull draws one of the instances uniformly, so that the gains are exact means over them.
-        Where runs have limits of their own, it draws one of those that were not stopped before the
+        If runs have limits of their own, it draws one of the runs whose own limit is at least the
         largest limit here: see `keyhole.data.MeasuredRuns.problem`.
 
         Parameters

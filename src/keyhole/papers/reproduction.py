@@ -155,7 +155,7 @@ def _judge_folder(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
 
 
 def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
-    """Return by name the entries whose runs in ``folder/NAME`` are all finished, with verdicts."""
+    """Return, by name and with verdicts, the entries whose runs in ``folder/NAME`` are finished."""
     finished = {}
     for entry in entries:
         with suppress(FileNotFoundError, ValueError):
@@ -238,7 +238,7 @@ def _run_entries(
 def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
     """Write the report.
 
-    In a batch, it shows the verdicts of other finished entries on the same statements.
+    In a batch, the report also shows verdicts of other finished entries on the same statements.
     """
     beside = dict[str, JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.

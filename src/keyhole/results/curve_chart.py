@@ -114,7 +114,7 @@ def _curve(
 
 
 def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]]) -> Curve:
-    """Return the curve through points of `x` and an estimate; it is broken where that is None."""
+    """Return the curve through pairs of `x` and an estimate; it is broken where this is None."""
     no_estimate = Estimate(math.nan, math.nan, 0)
     pairs = [(float(x), estimate or no_estimate) for x, estimate in points]
     # The infinite interval of a single replication is not drawn.

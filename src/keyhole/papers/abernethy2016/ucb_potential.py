@@ -55,8 +55,8 @@ def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> Flo
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
     It holds for any horizon, and is the only bound of the paper without an unknown constant: the
-    lemma has O(T delta), but its proof 2 T delta. `pulls` are the pulls of each run, as for
-    `potential`.
+    lemma states O(T delta), but its proof shows 2 T delta. `pulls` are the pulls of each run, as
+    for `potential`.
 
     Examples
     --------
@@ -102,11 +102,11 @@ def potential_lemma(
     holds if the 95 % interval of the mean lies below its limit, and does not hold if it lies above.
     """
     result = results[problem]
-    measure = HoeffdingUCB()
+    ucb_policy = HoeffdingUCB()
     horizon = result.curves.checkpoints[-1]
     pulls = np.stack([result.values(policy, name) for name in metrics], axis=1)
     if lemma == 1:
-        bounds = potential_bound(measure, pulls, horizon=horizon)
+        bounds = potential_bound(ucb_policy, pulls, horizon=horizon)
         values = result.values(policy, "regret")
         regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
         return Finding(
@@ -119,8 +119,8 @@ def potential_lemma(
         )
     gaps = np.asarray(cast(Any, result.problem).gaps)
     # The best arm, whose gap is 0, is left out.
-    limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
-    mean = mean_estimate(potential(measure, pulls, horizon=horizon))
+    limit = regret_bound(ucb_policy, gaps[gaps > 0], horizon=horizon)
+    mean = mean_estimate(potential(ucb_policy, pulls, horizon=horizon))
     return Finding(
         statistics.judge_ranges([(mean, -np.inf, limit)]),
         f"potential {mean}, bound {format_estimate(limit, limit / 100)}",

@@ -216,7 +216,7 @@ def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdi
 
 
 def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
-    """Return whether an entry that has not been run judges a claim of the paper in more runs."""
+    """Return whether an entry that has not been run would judge a paper's claim in more runs."""
     return any(
         shared.status is None and shared.replications > verdict.replications
         for verdict in outcome.papers_verdicts

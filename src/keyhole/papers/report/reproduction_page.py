@@ -58,7 +58,7 @@ def write_reproduction_page(
         answer=first.answer(),
         figures=first.figures(),
         beside=first.claims(),
-        sections=[*sections, _settings_section(outcomes)],
+        sections=[*sections, _specs_section(outcomes)],
     )
     return write_page(folder / "report.html", page)
 
@@ -145,8 +145,8 @@ class _EntryView:
             sections.append(Section(f"printed-{self.name}", title, tables))
         if self.drawings:
             pictures = [self._drawing_section(drawn, f"drawing-{i}") for i, drawn in self.drawings]
-            title = "Drawings of the problems"
-            sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
+            drawings_id = f"{self.name}-drawings"
+            sections.append(Section(drawings_id, "Drawings of the problems", sections=pictures))
         if self.folded_problems:
             title = f"Charts of {len(self.folded_problems)} more problems"
             chart = entry_charts.entry_charts(outcome, self.folded_problems, "more")
@@ -198,7 +198,7 @@ class _EntryView:
         return Section(problem, entry.problems[problem].title, notes, sections)
 
 
-def _settings_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
+def _specs_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
     """Return the section with texts about the entries, their sources, specs and versions."""
     blocks: list[PageBlock] = []
     for outcome in outcomes:

@@ -49,7 +49,7 @@ def allocation_equivalent(
 
     .. math:: \min_a \sum_i \mu_i 1\{a_i < \theta_i\} = \min_a \sum_i \mu_i 1\{a_i < \hat\theta_i\}
 
-    If they have, and no estimate is too low, the allocation that is optimal for the estimates is
+    If so, and if no estimate is too low, the allocation that is optimal for the estimates is
     optimal for the thresholds. A common threshold is repeated for each arm.
 
     Parameters
