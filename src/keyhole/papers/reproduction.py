@@ -273,8 +273,7 @@ def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str)
 
 def _entry_marker(entry: Entry, scale: str) -> Marker:
     """Return the marker of the reproduction of one entry."""
-    title = f"{entry.title} ({scale} scale)"
-    return _make_marker(title, [entry], scale, entry.command(scale))
+    return _make_marker(f"{entry.title} ({scale} scale)", [entry], scale, entry.command(scale))
 
 
 def _check_marker(folder: Path, marker: Marker) -> None:

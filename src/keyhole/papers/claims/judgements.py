@@ -236,7 +236,6 @@ def growing_lead(
     fewer than this share (all adjusted together, Holm). It is undecided if the 95 % interval of a
     mean reaches down to 0.
     """
-    time = statistics.format_round(round)
     steps = []
     factors = []
     ratios = list[Number]()
@@ -250,7 +249,7 @@ def growing_lead(
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")
             logs.append(statistics.log_quotient(*values))
-            name = f"{' / '.join(labels)} on {results[key].title} {time}"
+            name = f"{' / '.join(labels)} on {results[key].title} {statistics.format_round(round)}"
             ratios.append(statistics.number_from_log(name, mean_estimate(logs[-1])))
         for (early, late), (before, after) in zip(pairwise(x), pairwise(logs), strict=True):
             # The ratio of two ratios is a difference of logarithms, which replications pair.

@@ -231,7 +231,6 @@ def judge_level(
     for t, expected, error in zip(rounds, levels, errors, strict=True):
         estimate = mean_estimate(results[problem].values(policy, metric, t))
         time = f"T = {t:,}"
-        name = f"ln(mean / arms) at {time}"
         if not (estimate.value > 0.0 and 0.0 < math.hypot(estimate.error, error) < math.inf):
             detail = f"the mean at {time} is 0, or has no standard error: {estimate}"
             number = statistics.number_of(f"mean at {time}", estimate)
@@ -245,7 +244,7 @@ def judge_level(
         furthest = max(furthest, distance)
         texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            statistics.number_of(name, estimate),
+            statistics.number_of(f"ln(mean / arms) at {time}", estimate),
             statistics.exact_number(
                 f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors
             ),

@@ -145,8 +145,8 @@ class _EntryView:
             sections.append(Section(f"printed-{self.name}", title, tables))
         if self.drawings:
             pictures = [self._drawing_section(drawn, f"drawing-{i}") for i, drawn in self.drawings]
-            drawings_id = f"{self.name}-drawings"
-            sections.append(Section(drawings_id, "Drawings of the problems", sections=pictures))
+            title = "Drawings of the problems"
+            sections.append(Section(f"{self.name}-drawings", title, sections=pictures))
         if self.folded_problems:
             title = f"Charts of {len(self.folded_problems)} more problems"
             chart = entry_charts.entry_charts(outcome, self.folded_problems, "more")
