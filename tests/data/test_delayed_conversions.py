@@ -153,7 +153,7 @@ def test_impressions_whose_window_is_not_over_are_left_out_and_counted(tmp_path)
     with pytest.warns(UserWarning, match="180 of 1,809"):
         assert log.problem(within=20).means == pytest.approx([5 / 9, 5 / 9])
     with pytest.raises(
-        ValueError, match=r"within must be below 101 rounds, .* 'blue' was followed"
+        ValueError, match=r"within must be below 101 rounds, .* impression of 'blue'"
     ):
         log.problem(within=101)
 

@@ -117,8 +117,8 @@ def test_an_interval_that_reaches_0_does_not_stretch_a_logarithmic_axis():
 
 
 def test_what_cannot_be_drawn_has_no_place():
-    found = Scale(1, 100, "log").fractions([0, -1, np.nan, np.inf, 10])
+    found = Scale(1, 100, "log").to_fractions([0, -1, np.nan, np.inf, 10])
     assert np.isnan(found[:4]).all()
     assert found[4] == pytest.approx(0.5)
-    assert np.isnan(Scale(0, 1).fractions([np.inf, np.nan])).all()
-    assert np.isnan(Scale(0, 1e150).fractions([1e151])).all()
+    assert np.isnan(Scale(0, 1).to_fractions([np.inf, np.nan])).all()
+    assert np.isnan(Scale(0, 1e150).to_fractions([1e151])).all()

@@ -218,7 +218,7 @@ def judge_level(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, rounds: Rounds,
     levels: list[float], std_errors: float, level_errors: float | list[float] = 0.0,
 ) -> Finding:  # fmt: skip
-    """Judge whether ln(mean / arms) is near `levels` at `rounds`.
+    """Judge whether the logarithm ln(mean / arms) is near `levels` at `rounds`.
 
     The claim holds if at every round the distance between the two is at most `std_errors` standard
     errors of their difference; else it does not hold. `level_errors` are the standard errors of the
