@@ -107,7 +107,7 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
         (
             "shown_at,converted_at,arm\n2024-01-02T12:00,2024-01-02,a\n",
             "day",
-            "got 2024-01-02; a date alone is its midnight",
+            "got 2024-01-02; a date alone means midnight",
         ),
         (
             "shown_at,converted_at,arm\n2024-01-01T00:00,2024-01-02T00:00+00:00,a\n",

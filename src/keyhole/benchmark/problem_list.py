@@ -170,7 +170,7 @@ class UnplayableError(ValueError):
 def _playable_entry(
     entrant: Entrant, problem: BenchmarkProblem, instance: Any, horizon: int
 ) -> dict[str, Any]:
-    """Return the spec entry of a policy with what the problem tells it.
+    """Return the spec entry of a policy, with the parameters that the problem tells it.
 
     Raise an UnplayableError if it cannot play the problem, for instance since it needs other
     feedback than the problem gives.

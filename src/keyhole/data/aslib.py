@@ -201,8 +201,8 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     if not runs_by_instance:
         raise ValueError(f"{path}: at least one run must be given, got none")
     solvers = check_names("solvers", sorted(set().union(*runs_by_instance.values())))
-    # Where a file has limits, a tune chose the runs, and need not have made all of them. Where it
-    # has none, a gap is a fault of the file.
+    # If a file has limits, a tune chose the runs, and may have left some out. If it has none, a
+    # missing run is a fault of the file.
     rows = runs_by_instance.values()
     has_limits = any(run.limit < math.inf for row in rows for run in row.values())
     for pair, row in runs_by_instance.items():

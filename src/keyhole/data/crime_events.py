@@ -166,7 +166,7 @@ def read_events_csv(
 
     Unless both `since` and `until` are given, each day between the first and the last must have a
     row, so that a file with a mistyped year, or with totals of weeks or months, is refused. Give
-    both where days have no row because nothing happened.
+    both if days have no row because nothing happened on them.
 
     Parameters
     ----------

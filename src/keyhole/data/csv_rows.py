@@ -69,7 +69,7 @@ def check_column_names(**names: str) -> tuple[str, ...]:
 
 
 def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
-    """Return a hint if a header seems to have another delimiter; else an empty text.
+    """Return a hint if a header seems to have an unexpected delimiter; else an empty text.
 
     `is_delimiter_free` says whether the user can choose the delimiter.
 
@@ -119,8 +119,8 @@ def parse_number(
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    In an error, `reason` says why there must be a number, and `if_nothing` what to do with a row
-    that has none.
+    In an error, `reason` says why there must be a number, and `if_nothing` what to do if there is
+    none.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def parse_time_and_delay(
     if delay < 0:
         error = f"{columns[1]} must not be before {columns[0]}, {start_text}; got {end_text}"
         if ":" in start_text:
-            error += "; a date alone is its midnight, and times need an offset where clocks change"
+            error += "; a date alone means midnight, and times need offsets where clocks change"
         raise ValueError(error)
     return start, delay
 

@@ -120,7 +120,7 @@ class ForestTrainer:
     Parameters
     ----------
     seed : int, default 0
-        Seed of the tasks and the forests; those of the n-th run do not depend on earlier decisions.
+        Seed of the tasks and the forests; the n-th run has the same, whatever was decided earlier.
         Times are measured, and differ from run to run.
 
     Examples

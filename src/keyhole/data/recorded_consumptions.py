@@ -30,12 +30,12 @@ class MeasuredRuns:
     arms : tuple of str, shape (arms,)
         Names of the arms, each once; at least one.
     rewards, consumptions : sequence of sequence of float, shape (arms,)
-        Rewards and consumptions of the runs of each arm, which has at least one run. Rewards lie in
-        [0, 1], consumptions are at least 0. A censored run, which was ended at its limit, has the
+        Rewards and consumptions of the runs of each arm, at least one run. Rewards lie in [0, 1],
+        consumptions are at least 0. A censored run, which was ended at its limit, has the
         reward 0 and an infinite consumption.
     limits : sequence of sequence of float, shape (arms,), optional
-        Limits of the runs of each arm, above 0; infinite for a run without a limit. They are
-        required for censored runs, of which nothing else is known.
+        Limits of the runs of each arm, above 0; infinite for a run without a limit. A
+        censored run must have a limit, since nothing else is known of it.
 
     Examples
     --------

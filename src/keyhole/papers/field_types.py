@@ -48,7 +48,8 @@ class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
-# Validation gives a name the class of what it names, by which `_find_names` recognises it.
+# Validation turns a name into an instance of one of these classes, by which `_find_names`
+# recognises what it names.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]

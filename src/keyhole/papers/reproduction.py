@@ -422,8 +422,8 @@ def reproduce_all(
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
         in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
-        # The index is written after every entry, so that an interrupted call leaves one of all that
-        # is done.
+        # The index is written after every entry, so that an interrupted call leaves an index of all
+        # finished entries.
         index, claims = write_index(folder, scale, entries, in_order)
     return ReproducedEntries(index, claims, in_order)
 

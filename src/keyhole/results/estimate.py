@@ -81,8 +81,8 @@ class Estimate:
     value: float
     error: float  # its standard error; infinite for one replication
     replications: int
-    # Of a share, the number of replications in which the metric is 1. The interval of a share is
-    # that of Clopper and Pearson, any other is Student's t.
+    # For a share, the number of replications in which the metric is 1; else None. A share has the
+    # interval of Clopper and Pearson, any other estimate Student's t.
     count: int | None = None
 
     @property
@@ -208,7 +208,7 @@ class Tail:
 
 
 def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
-    """Return the 90 % quantile of replications in order, the best first, and the worst of them.
+    """Return the 90 % quantile of some replications, ordered from the best, and the worst.
 
     Examples
     --------

@@ -97,8 +97,8 @@ def potential_lemma(
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
     of :math:`\Phi` is at most `regret_bound`, in which the lemma's unknown constant is left out.
-    The potential :math:`\Phi` is that of the pulls of each arm where it is not the best, which
-    `metrics` name: eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim
+    `metrics` name the pulls of each arm where it is not the best, and :math:`\Phi` is the potential
+    of these pulls: eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim
     holds if the 95 % interval of the mean lies below its limit, and does not hold if it lies above.
     """
     result = results[problem]

@@ -83,7 +83,7 @@ def not_worse(
 
 
 def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> Finding:
-    """Judge whether the first policy is significantly better in no case.
+    """Judge whether there is no case whose first policy is significantly better.
 
     The claim needs at least `runs` replications to hold; `played` replications were played.
     """

@@ -42,8 +42,10 @@ def linear_fit(
     weights are taken as known; the interval of R squared is a jackknife interval.
 
     The claim holds if the 95 % interval of the slope lies above 0 and the interval of R squared
-    does not lie below `r_squared`. Without `r_squared` the slope alone counts, for a metric that
-    varies too much to show a shape. The claim does not hold if the slope is significantly below 0.
+    does not lie below `r_squared`. Without `r_squared` only the slope counts: this is for a metric
+    that varies too much to show a shape.
+
+    The claim does not hold if the slope is significantly below 0.
     It also does not hold if the interval of R squared lies below `r_squared` and noise does not
     explain this, because some mean lies significantly off the line (adjusted by Holm).
     """
@@ -274,9 +276,9 @@ def _values_of_worst_problem(
 
 
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return by how much y's second step exceeds that of a power of x with the same first step.
+    """Return y's second step, less the second step of a power of x that has the same first step.
 
-    A step is the rise from one x to the next.
+    A step is the rise from one x to the next. The power is scaled to have this first step.
     """
     first = math.log(x[1] / x[0])
     second = math.log(x[2] / x[1])

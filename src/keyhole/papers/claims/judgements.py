@@ -173,11 +173,11 @@ def policy_spread(
 def different_best(
     results: Results, metric: str, policies: _Two, here: ProblemRound, there: ProblemRound
 ) -> Finding:
-    """Judge whether the best of some policies on one problem, or early, is not the best on another.
+    """Judge whether the best of some policies differs between two problems, or rounds of one.
 
     It holds if the policies with the best mean `here` and `there` differ, and each is significantly
     better than the other where it is best. It does not hold if one policy is significantly better
-    than all others in both places. All comparisons are adjusted together (Holm).
+    than all others both `here` and `there`. All comparisons are adjusted together (Holm).
     """
     moments = (here, there)
     unadjusted = []

@@ -70,8 +70,8 @@ Results = Mapping[str, Result]
 class Cell(TableModel):
     """One policy on one problem."""
 
-    problem: ProblemName  # the problem's key; where a file leaves it out, the claim's
-    policy: PolicyName  # the policy's label; where a file leaves it out, the claim's
+    problem: ProblemName  # the problem's key; in a file by default the claim's
+    policy: PolicyName  # the policy's label; in a file by default the claim's
 
     def values(self, results: Results, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric's value in every replication at a checkpoint, by default the last."""
@@ -122,7 +122,7 @@ def format_numbers(numbers: Sequence[Number]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One policy against another at one checkpoint."""
+    """The comparison of one policy with another at one checkpoint."""
 
     policy: str
     other: str

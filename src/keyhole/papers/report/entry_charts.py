@@ -31,8 +31,8 @@ def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> Line
     `id` begins the identifiers of its elements.
     """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The page shows the number of replications above the chart, and what all panels share once,
-    # below them.
+    # The page shows the number of replications above the chart. What all panels share is shown
+    # once, below them.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
