@@ -104,8 +104,8 @@ def best_allocation(
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
     et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for the estimates of
-    all arms. The claim holds if the 95 % interval of the share lies above `at_least`, and does not
-    hold if it lies below.
+    all arms. The claim holds if the 95 % interval of the share lies at or above `at_least`, and
+    does not hold if it lies below.
     """
     result = results[problem]
     table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]
