@@ -113,8 +113,7 @@ class SituationSummary:
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.ratio >= best.ratio:
-                interval = ratio_interval(self.problems, standing.policy, best.policy)
-                return standing.policy, interval
+                return standing.policy, ratio_interval(self.problems, standing.policy, best.policy)
         return None
 
     @property

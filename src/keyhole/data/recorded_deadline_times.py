@@ -123,8 +123,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     The path is relative to the folder of `keyhole.data`. The first row of the table, which has the
     names of the columns, is among the rows only with `header`.
     """
-    file = resources.files("keyhole.data").joinpath(*path)
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = resources.files("keyhole.data").joinpath(*path).read_text("utf-8").splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
     rows = list(csv.reader(line for line in lines if not line.startswith("# ")))
     return notes, rows if header else rows[1:]

@@ -140,7 +140,7 @@ def make_lines(
             for line in lines
         ]
     else:
-        lines = _name_lines(lines, plot, coloured)
+        lines = _add_names(lines, plot, coloured)
     return [_add_band(line, plot) for line in _mark_overlaid(lines)]
 
 
@@ -152,20 +152,18 @@ def _make_line(curve: Curve, plot: PlotArea, style: LineStyle) -> DrawnLine:
     return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.height_units))
 
 
-def _name_lines(
-    lines: Sequence[DrawnLine], plot: PlotArea, labels: Sequence[str]
-) -> list[DrawnLine]:
-    """Return the lines; those with these labels are coloured and named while there is space.
+def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str]) -> list[DrawnLine]:
+    """Return the lines; those with the labels `named` are coloured and named, if there is space.
 
     The most important label comes first.
     """
     by_label = {line.curve.label: line for line in lines}
-    ends = [_last_point(by_label[label].curve, plot) for label in labels]
+    ends = [_last_point(by_label[label].curve, plot) for label in named]
     # A curve that ends outside the plot is named at the nearer border.
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), end, position in zip(labels, ends, centres, positions, strict=True):
+    for label, (across, _), end, position in zip(named, ends, centres, positions, strict=True):
         if position is None:
             continue
         percent = plot.height_percent(position)

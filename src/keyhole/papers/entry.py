@@ -296,8 +296,7 @@ class Entry(TableModel):
         try:
             entry = cls.model_validate({"name": name} | table)
             placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
-            claims = [claim for _, claim in placed_claims]
-            entry = entry.model_copy(update={"claims": claims})
+            entry = entry.model_copy(update={"claims": [claim for _, claim in placed_claims]})
             entry._file_metrics = entry.metric_names
             return entry, placed_claims
         except ValidationError as error:

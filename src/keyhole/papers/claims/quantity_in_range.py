@@ -140,8 +140,7 @@ def judge_growth(
     ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
     times = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
-        values = [result.values(policy, metric, t) for t in (late, early)]
-        quotient = statistics.ratio_of(*values)
+        quotient = statistics.ratio_of(*(result.values(policy, metric, t) for t in (late, early)))
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
         name = f"mean {times[0]} / mean {times[1]}"
@@ -341,8 +340,7 @@ def judge_deviation_ratio(
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
         quotient = statistics.number_from_log(f"{name} {time}", log, floor, ceiling)
         text = f"{time}: {quotient}{statistics.bracket_range(floor, ceiling)}"
-        ends = statistics.log_range(floor, ceiling)
-        tests.append(_RangeClaim(log, *ends, text, [quotient]))
+        tests.append(_RangeClaim(log, *statistics.log_range(floor, ceiling), text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 
 
