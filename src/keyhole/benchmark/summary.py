@@ -238,15 +238,15 @@ def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
 
 
 def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
-    counted = [(problem, result) for problem, result in results if can_be_learnt(problem)]
+    counted_results = [(problem, result) for problem, result in results if can_be_learnt(problem)]
     return Standing(
         policy=policy,
         is_yardstick=results[0][1].yardstick,
         ratios=tuple(ratio_to_best(problem, result.mean) for problem, result in results),
         worst_ratios=tuple(ratio_to_best(problem, result.worst) for problem, result in results),
         ranks=tuple(1 + len(result.better) for _, result in results),
-        linear=sum(result.linear for _, result in counted),
-        runs=sum(problem.replications for problem, _ in counted),
+        linear=sum(result.linear for _, result in counted_results),
+        runs=sum(problem.replications for problem, _ in counted_results),
         nanoseconds=math.fsum(result.nanoseconds for _, result in results) / len(results),
     )
 

@@ -88,11 +88,11 @@ class Conversions:
         Only impressions that were followed for longer than `within` rounds count, as in `problem`.
         """
         limit, delays = self._delays_within(within)
-        finite = np.concatenate(delays)
-        finite = finite[finite <= limit]
-        if len(finite) == 0:
+        finite_delays = np.concatenate(delays)
+        finite_delays = finite_delays[finite_delays <= limit]
+        if len(finite_delays) == 0:
             raise ValueError(f"within must leave a conversion of {self.name}, got {limit:g} rounds")
-        return Empirical(finite)
+        return Empirical(finite_delays)
 
     def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
         """Make a problem that replays recorded pairs of reward and delay.
@@ -123,8 +123,8 @@ class Conversions:
     def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
         """Return the window in rounds, and the delays of impressions followed for longer."""
         if within is None:
-            finite = [delays[np.isfinite(delays)] for delays in self.delays]
-            limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
+            columns = [delays[np.isfinite(delays)] for delays in self.delays]
+            limit = max((float(delays.max()) for delays in columns if len(delays)), default=0.0)
         else:
             limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
         if self.followed is None:

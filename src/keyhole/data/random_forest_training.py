@@ -74,10 +74,10 @@ def draw_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     five, at random, has ten. Three tenths of the task's houses are held out in each split.
     """
     rng = np.random.default_rng(seed)
-    chosen = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
+    task_houses = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
     splits = _SPLITS if rng.random() < _THOROUGH else 1
-    test_count = round(_TEST * len(chosen))
-    orders = (rng.permutation(chosen) for _ in range(splits))
+    test_count = round(_TEST * len(task_houses))
+    orders = (rng.permutation(task_houses) for _ in range(splits))
     return [(order[test_count:], order[:test_count]) for order in orders]
 
 

@@ -198,8 +198,8 @@ class MeasuredRuns:
                 )
             consumptions = self.consumptions[arm][is_informative]
             # Any consumption above the largest limit has the same effect on the problem.
-            finite = np.where(np.isfinite(consumptions), consumptions, 2.0 * largest)
-            arms.append(Replay(self.rewards[arm][is_informative], finite))
+            finite_consumptions = np.where(np.isfinite(consumptions), consumptions, 2.0 * largest)
+            arms.append(Replay(self.rewards[arm][is_informative], finite_consumptions))
         return Problem(arms, limits, cost, penalty)
 
 

@@ -93,9 +93,9 @@ class Scale:
             tick_values = LogLocator(subs=factors, numticks=_MOST_LOG_TICKS).tick_values(
                 self.low, self.high
             )
-            inside = [float(v) for v in tick_values if self.low <= v <= self.high]
-            if len(inside) >= _FEWEST_LOG_TICKS:
-                return inside
+            values_on_axis = [float(v) for v in tick_values if self.low <= v <= self.high]
+            if len(values_on_axis) >= _FEWEST_LOG_TICKS:
+                return values_on_axis
         return None
 
 
@@ -167,9 +167,9 @@ def fit_scale(
     if not smallest <= largest:
         # Nothing can be drawn: the ends that are given determine the scale; else it is arbitrary.
         arbitrary = [1, 10] if is_log else [0, 1]
-        fixed = [end for end in (low, high) if end is not None] or arbitrary
-        smallest = min(fixed)
-        largest = max(fixed)
+        known_ends = [end for end in (low, high) if end is not None] or arbitrary
+        smallest = min(known_ends)
+        largest = max(known_ends)
     lowest, highest = _interval_range(intervals, is_log)
     floor = -math.inf  # neither intervals nor the margin of a linear scale reach below this
     if is_log:
@@ -307,8 +307,8 @@ class PlotArea:
         of the axis.
         """
         if curve.low is None or curve.high is None:
-            missing = np.full(len(curve.x), np.nan)
-            return missing, missing
+            no_interval = np.full(len(curve.x), np.nan)
+            return no_interval, no_interval
         low = np.array(curve.low, np.float64)
         high = np.array(curve.high, np.float64)
         is_below = np.isneginf(low) | ((low <= 0) & (self.y.name == "log"))

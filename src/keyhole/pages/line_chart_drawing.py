@@ -53,14 +53,14 @@ def place_labels(
         candidates += [
             neighbour + direction * size for neighbour in occupied for direction in (-1.0, 1.0)
         ]
-        free = [
+        free_positions = [
             position
             for position in candidates
             if size / 2 <= position <= length - size / 2
             and abs(position - centre) <= farthest
             and all(abs(position - neighbour) >= size - _EPSILON for neighbour in occupied)
         ]
-        nearest = min(free, key=lambda position: abs(position - centre), default=None)
+        nearest = min(free_positions, key=lambda position: abs(position - centre), default=None)
         positions.append(nearest)
         if nearest is not None:
             occupied.append(nearest)
@@ -146,8 +146,8 @@ def make_lines(
 
 def _make_line(curve: Curve, plot: PlotArea, style: LineStyle) -> DrawnLine:
     across, up = plot.point_fractions(curve)
-    kept = chart_paths.thin_line(across, up, _point_count(plot))
-    points = across[kept], up[kept]
+    indices = chart_paths.thin_line(across, up, _point_count(plot))
+    points = across[indices], up[indices]
     path = chart_paths.line_path(*points, plot.height_units, steps=curve.steps)
     return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.height_units))
 
@@ -280,8 +280,8 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
     curves = []
     for curve in chart.curves:
         # Curves with the same x keep the same points.
-        kept = chart_paths.spread_points(plot.point_fractions(curve)[0], _point_count(plot))
-        x = list(map(_round_number, np.asarray(curve.x, np.float64)[kept].tolist()))
+        points = chart_paths.spread_points(plot.point_fractions(curve)[0], _point_count(plot))
+        x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
         if x not in positions:
             positions.append(x)
         label, note = map(escape_controls, (curve.label, curve.note))
@@ -290,7 +290,7 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
             entry["steps"] = True
         if shift := plot.shifts.get(curve.label):
             entry["shift"] = round(shift, 4)
-        curves.append(entry | _curve_numbers(curve, kept, plot.y))
+        curves.append(entry | _curve_numbers(curve, points, plot.y))
     axes = {"x": _axis_entry(chart.x, plot.x), "y": _axis_entry(chart.y, plot.y)}
     content = axes | {"places": positions, "curves": curves}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -311,14 +311,14 @@ def _axis_entry(axis: Axis, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _curve_numbers(curve: Curve, kept: Indices, scale: Scale) -> dict[str, list[float | None]]:
-    """Return the means of a curve at the points `kept`, and the ends of their intervals, if any."""
-    y = np.asarray(curve.y, np.float64)[kept]
+def _curve_numbers(curve: Curve, points: Indices, scale: Scale) -> dict[str, list[float | None]]:
+    """Return the means of a curve at the indices `points`, and the ends of their intervals."""
+    y = np.asarray(curve.y, np.float64)[points]
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
     means = np.where(np.isnan(scale.to_fractions(y)), np.nan, y).tolist()
     if curve.low is None or curve.high is None:
         return {"y": list(map(_round_number, means))}
-    low, high = (np.asarray(end, np.float64)[kept].tolist() for end in (curve.low, curve.high))
+    low, high = (np.asarray(end, np.float64)[points].tolist() for end in (curve.low, curve.high))
     # Of an interval that is open below, the upper half gives the precision.
     half_widths = [
         above - mean if math.isinf(below) else (above - below) / 2
@@ -404,8 +404,8 @@ class Drawing:
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]
-        beyond = (100 - last.place) / 100 * _PHONE_CHARACTERS
-        return round(max(len(last.text) / 2 + 0.5 - beyond, 0.0), 1)
+        room = (100 - last.place) / 100 * _PHONE_CHARACTERS
+        return round(max(len(last.text) / 2 + 0.5 - room, 0.0), 1)
 
     @property
     def is_crowded(self) -> bool:

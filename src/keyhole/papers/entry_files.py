@@ -40,9 +40,9 @@ def read_tables(path: Path) -> TomlTable:
     problems: TomlTable = {}
     policies: list[TomlTable] = []
     for include in check_sequence("include", table.pop("include", []), "a list of files"):
-        shared = read_toml(path.parent / include)
-        problems |= shared.get("problems", {})
-        policies += shared.get("policies", [])
+        shared_table = read_toml(path.parent / include)
+        problems |= shared_table.get("problems", {})
+        policies += shared_table.get("policies", [])
     # The entry's own tables come last, so that they replace included tables of the same name.
     problems |= table.pop("problems", {})
     policies += table.pop("policies", [])

@@ -119,10 +119,10 @@ class Verdict:
     @property
     def citation(self) -> str:
         """The origin, set-up, source and reading of the claim."""
-        cited = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
+        text = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
         if self.reading:
-            cited += f" Read as: {self.reading}"
-        return cited
+            text += f" Read as: {self.reading}"
+        return text
 
 
 VERBS: Final[dict[Status, tuple[str, str]]] = {

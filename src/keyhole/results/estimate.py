@@ -219,9 +219,9 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     """
     # The quantile is the value of a run, not one between two runs, so that readers find that run.
     sign = 1.0 if lower_is_better else -1.0
-    ordered = np.sort(sign * values)
-    rank = min(len(ordered) - 1, math.floor(_TAIL_QUANTILE * len(ordered)))
-    return Tail(sign * float(ordered[rank]), sign * float(ordered[-1]))
+    ascending = np.sort(sign * values)
+    rank = min(len(ascending) - 1, math.floor(_TAIL_QUANTILE * len(ascending)))
+    return Tail(sign * float(ascending[rank]), sign * float(ascending[-1]))
 
 
 def _format_four_digits(value: float) -> str:

@@ -82,11 +82,11 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
     >>> round(regret_bound(HoeffdingUCB(), [0.1, 0.3], horizon=1000), 1)
     798.6
     """
-    needed = [
+    pulls = [
         policy.sufficient_pulls(gap, horizon=horizon)
         for gap in check_vector("gaps", gaps, Range(gt=0, le=1))
     ]
-    return float(potential(policy, needed, horizon=horizon))
+    return float(potential(policy, pulls, horizon=horizon))
 
 
 def potential_lemma(

@@ -57,9 +57,9 @@ def linear_fit(
         status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", (slope,))
     p_values = holm([gap.p_value for gap in line.gaps])
-    claimed = "a rising slope alone"
+    claim_text = "a rising slope alone"
     if r_squared is not None:
-        claimed = f"at least {r_squared:g}"
+        claim_text = f"at least {r_squared:g}"
     least_r_squared, _ = statistics.fill_open_ends(r_squared, None)
     is_bent = line.r_squared.high < least_r_squared and min(p_values) < LEVEL
     r_squared_number = statistics.number_of("R squared", line.r_squared, least_r_squared)
@@ -72,7 +72,7 @@ def linear_fit(
             supported=line.slope.low > 0 and line.r_squared.low >= least_r_squared,
             contradicted=line.slope.high < 0 or is_bent,
         ),
-        f"{detail}; R squared {r_squared_number} (claimed: {claimed}); most clearly: "
+        f"{detail}; R squared {r_squared_number} (claimed: {claim_text}); most clearly: "
         f"{names[furthest]} {off_line[furthest]}",
         (slope, r_squared_number, *statistics.trim_numbers(off_line, [off_line[furthest]])),
     )
@@ -236,12 +236,12 @@ def judge_power(
     positions = [f"{point:,g}" for point in points]
     p_value = min(excess.p_value(floor, ceiling) for excess, floor, ceiling in tests)
     ends = (("at least", at_least), ("at most", at_most))
-    claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
+    claimed_ends = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
         statistics.judge_ranges(tests),
         f"means {', '.join(map(str, means))} at {', '.join(positions)}; "
         f"exponent of the increase {exponents[0]} [{exponents[1]}, {exponents[2]}]"
-        f" (claimed: {' and '.join(claimed)})",
+        f" (claimed: {' and '.join(claimed_ends)})",
         (
             *statistics.numbers_of([f"mean at {position}" for position in positions], means),
             Number("exponent", exponent, lowest, highest, p_value, low, high),

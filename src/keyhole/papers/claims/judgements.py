@@ -191,9 +191,9 @@ def different_best(
     case_moments = [moment for moment in moments for _ in pairs]
     for moment, case in zip(case_moments, cases, strict=True):
         if case.is_better:
-            wins.add((moment, case.policy, case.other))
+            wins.add((moment, case.policy, case.rival))
         if case.is_worse:
-            wins.add((moment, case.other, case.policy))
+            wins.add((moment, case.rival, case.policy))
         name = case.name(results[moment.problem].title)
         differences.append(statistics.number_of(name, case.gap))
     best_here = results[here.problem].best_of(policies, metric, here.round)

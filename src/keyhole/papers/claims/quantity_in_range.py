@@ -190,7 +190,7 @@ def judge_gain(
     # Paired: each replication has its own gain.
     estimate = mean_estimate(after - before)
     name = f"gain from T = {early:,} to {late:,}"
-    claimed = statistics.bracket_range(floor, ceiling)
+    claim_text = statistics.bracket_range(floor, ceiling)
     bound_numbers = list[Number]()
     if bound is not None:
         # A negative control, too, is compared with the bound of the claimed policy.
@@ -199,11 +199,11 @@ def judge_gain(
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
         multiples = statistics.describe_range(floor, ceiling)
-        claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
+        claim_text = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
         bound_numbers = [statistics.exact_number("that of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
-    text = f"{name}: {estimate}{claimed}"
+    text = f"{name}: {estimate}{claim_text}"
     return _judge_estimates("", [_RangeClaim(estimate, floor, ceiling, text, numbers)])
 
 

@@ -125,7 +125,7 @@ class Comparison:
     """The comparison of one policy with another at one checkpoint."""
 
     policy: str
-    other: str
+    rival: str
     round: int
     gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
     p_value: float  # two-sided; `adjust_p_values` adjusts it for comparisons that are made together
@@ -163,7 +163,7 @@ class Comparison:
 
     def name(self, title: str = "") -> str:
         """Return the policies, the problem's title if it is given, and the round."""
-        name = f"{self.policy} minus {self.other}"
+        name = f"{self.policy} minus {self.rival}"
         if title:
             name += f" on {title}"
         return f"{name} at T = {self.round:,}"
