@@ -86,7 +86,7 @@ def bench(
     check_choice("scale", scale, SCALES)
     selected_problems = select_problems(setting_names, problems)
     folder = Path(out)
-    # The folder of simulations is made before any result, so a benchmark has it from the start.
+    # The folder of simulations is made before any result, so every benchmark's folder has it.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
     contests = make_contests(

@@ -235,7 +235,7 @@ def read_labels_csv(
     """
     names = check_column_names(item=item, label=label, gold=gold)
     required = 2 if names[-1] == _GOLD else 3
-    tally: dict[str, list[int]] = {}  # by item: labels 1, labels, gold label
+    tally: dict[str, list[int]] = {}  # by item: numbers of labels 1 and of labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
         label_bit = _parse_label_bit(names[1], label, "0 or 1")

@@ -245,7 +245,7 @@ LABEL: Final = 17
 """Height of a label in pixels."""
 
 _UNITS_A_PIXEL: Final = 2
-_FAR: Final = 1.0  # ranges: a reference line that lies further outside does not extend the axis
+_FAR: Final = 1.0  # in ranges: a reference line further outside does not extend the axis
 _WIDEST_SHIFT: Final = 0.08  # as a share of the width
 
 

@@ -72,7 +72,7 @@ def policy_colour(label: str) -> str:
 def _colour_number(identifier: str) -> int:
     if identifier in _CHOSEN:
         return _CHOSEN[identifier]
-    # Not `hash`, which differs between processes.
+    # `hash` would differ between processes.
     mixed = zlib.crc32(identifier.encode(), _START) * _MULTIPLIER & _MASK
     return mixed * len(COLOURS) >> _MASK.bit_length()
 

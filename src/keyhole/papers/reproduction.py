@@ -299,8 +299,8 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     marker = _load_marker(folder / MARKER, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    # The file of a user's entry may have been moved. That its content is the same is checked later,
-    # by the digest of each run.
+    # The file of a user's entry may have been moved. The digest of each run shows later whether its
+    # content is the same.
     identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
         check_line("title", marker["title"])

@@ -20,7 +20,7 @@ from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
 _ROUNDING: Final = 1e-12  # relative rounding error of a mean
-_LINE_ROUNDING: Final = 1e-11  # of a point on a line; slope and intercept are sums
+_LINE_ROUNDING: Final = 1e-11  # the same of a point on a line, whose slope and intercept are sums
 
 
 def _require_three_x(x: dict[str, float]) -> dict[str, float]:
@@ -99,7 +99,7 @@ def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
     values are :math:`\hat y = X \hat\beta`, and :math:`\bar y_w` is the weighted mean.
     """
     errors = np.array([mean_estimate(row).error for row in values])
-    # Weights need a positive finite error everywhere; without it all means weigh the same.
+    # Weights need a positive finite error at every x; otherwise all means weigh the same.
     is_weighted = bool(((errors > 0) & np.isfinite(errors)).all())
     weights = np.ones(len(x))
     if is_weighted:
@@ -120,7 +120,7 @@ def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
 
 
 def _gap_to_line(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
-    """Compare values with those on a line; differences within rounding error count as 0."""
+    """Return the difference of values from a line; differences by rounding errors count as 0."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
     # Slope and intercept are sums over replications, which lose digits. A value on the line must
@@ -176,7 +176,7 @@ def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatAr
 
 _Exponent = Annotated[float, Field(ge=-8, le=8)]
 _EXPONENTS: Final = (-8.0, 8.0)  # the range in which an exponent is searched
-_HALVINGS: Final = 40  # of this range, to a width of 1.5e-11
+_HALVINGS: Final = 40  # bisections of this range, down to a width of 1.5e-11
 
 
 def judge_power(

@@ -114,7 +114,7 @@ def equivalence(
 
 
 def _is_negative(gap: PairedDifference) -> bool:
-    """Return whether a difference is below zero, by a one-sided test at 5 %."""
+    """Return whether a difference is significantly below 0, by a one-sided test at 5 %."""
     return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)
 
 

@@ -127,7 +127,7 @@ class Comparison:
     policy: str
     rival: str
     round: int
-    gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
+    gap: PairedDifference  # mean of `policy` minus mean of `rival`, over common random numbers
     p_value: float  # two-sided; `adjust_p_values` adjusts it for comparisons that are made together
     is_higher_better: bool = False  # as the metric declares
     is_same: bool = False  # whether both are equal in every replication, and not 0 in all of them
@@ -186,7 +186,7 @@ def compare_pairs(
     unadjusted = []
     for policy, rival, round in pairs:
         gap = curves.paired(policy, rival, metric=metric, round=round)
-        # If both are 0 in all replications, it is no tie: more of them may show a rare event.
+        # Two policies that are always 0 are not tied: more replications may show a rare event.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
         is_same = gap.equal and bool(values.any())
         unadjusted.append(
