@@ -166,7 +166,7 @@ class ControlledClaim(Claim):
         return self
 
     def check(self, plan: Plan) -> None:
-        """Refuse a claim that the experiment cannot decide, or a paper's bound without a control."""
+        """Refuse a claim that the experiment cannot decide, or a paper's bound without control."""
         super().check(plan)
         if self.origin == "paper, as a bound":
             require_negative_control(self)
