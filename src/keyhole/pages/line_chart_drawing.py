@@ -404,8 +404,8 @@ class Drawing:
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]
-        room = (100 - last.place) / 100 * _PHONE_CHARACTERS
-        return round(max(len(last.text) / 2 + 0.5 - room, 0.0), 1)
+        space = (100 - last.place) / 100 * _PHONE_CHARACTERS
+        return round(max(len(last.text) / 2 + 0.5 - space, 0.0), 1)
 
     @property
     def is_crowded(self) -> bool:
