@@ -187,7 +187,7 @@ def test_what_is_no_place_is_refused_before_a_compiler_is_loaded():
 
 def test_a_paper_for_an_entry_is_told_how_to_play_all(keyhole, tmp_path):
     words = (
-        "entry must be one of the paper tao2019 (see",
+        "entry must name an entry of the paper tao2019 (see",
         "run all of its entries with --paper tao2019",
     )
     refused(*keyhole("reproduce", "tao2019", "--out", tmp_path / "out"), *words)

@@ -107,7 +107,7 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
         (
             "shown_at,converted_at,arm\n2024-01-02T12:00,2024-01-02,a\n",
             "day",
-            "got 2024-01-02; a date alone is its midnight",
+            "got 2024-01-02; a date alone means midnight",
         ),
         (
             "shown_at,converted_at,arm\n2024-01-01T00:00,2024-01-02T00:00+00:00,a\n",
@@ -153,7 +153,7 @@ def test_impressions_whose_window_is_not_over_are_left_out_and_counted(tmp_path)
     with pytest.warns(UserWarning, match="180 of 1,809"):
         assert log.problem(within=20).means == pytest.approx([5 / 9, 5 / 9])
     with pytest.raises(
-        ValueError, match=r"within must be below 101 rounds, .* 'blue' was followed"
+        ValueError, match=r"within must be below 101 rounds, .* impression of 'blue'"
     ):
         log.problem(within=101)
 
@@ -220,7 +220,7 @@ def test_dates_of_another_form_are_read_as_one_says_and_never_guessed(tmp_path):
         ),
         (
             lambda: load_cdnow().problem(within=463),
-            "within must be below 463 rounds, for which an impression of '1' was followed at most",
+            "within must be below 463 rounds, the longest follow-up of an impression of '1'",
         ),
     ],
 )

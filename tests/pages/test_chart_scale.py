@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.pages.chart_plot import Scale, fit_scale, format_number, tick_texts
+from keyhole.pages.chart_scales import Scale, fit_scale, format_number, format_ticks
 
 FINITE = st.floats(-1e150, 1e150, allow_subnormal=False)
 
@@ -70,8 +70,8 @@ def test_numbers_keep_seven_digits(value):
 
 
 def test_labels_of_one_axis_have_the_same_decimals():
-    assert tick_texts([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
-    assert tick_texts([-0.0, 1.0]) == ["0", "1"]
+    assert format_ticks([0.5, 0.75, 1.0]) == ["0.50", "0.75", "1.00"]
+    assert format_ticks([-0.0, 1.0]) == ["0", "1"]
     assert [format_number(v) for v in (math.nan, math.inf, -math.inf)] == [
         "unknown", "infinite", "-infinite",
     ]  # fmt: skip
@@ -117,8 +117,8 @@ def test_an_interval_that_reaches_0_does_not_stretch_a_logarithmic_axis():
 
 
 def test_what_cannot_be_drawn_has_no_place():
-    found = Scale(1, 100, "log").fractions([0, -1, np.nan, np.inf, 10])
+    found = Scale(1, 100, "log").to_fractions([0, -1, np.nan, np.inf, 10])
     assert np.isnan(found[:4]).all()
     assert found[4] == pytest.approx(0.5)
-    assert np.isnan(Scale(0, 1).fractions([np.inf, np.nan])).all()
-    assert np.isnan(Scale(0, 1e150).fractions([1e151])).all()
+    assert np.isnan(Scale(0, 1).to_fractions([np.inf, np.nan])).all()
+    assert np.isnan(Scale(0, 1e150).to_fractions([1e151])).all()

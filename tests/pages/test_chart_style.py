@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import keyhole.pages
-from keyhole.pages.line_chart_layout import _DASHES, _PRINT_DASHES
+from keyhole.pages.line_chart_drawing import _DASHES, _PRINT_DASHES
 from keyhole.pages.policy_colours import COLOURS
 
 STYLE = (Path(keyhole.pages.__file__).parent / "templates" / "chart.css").read_text()

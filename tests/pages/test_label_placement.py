@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.pages.line_chart_layout import place_labels
+from keyhole.pages.line_chart_drawing import place_labels
 
 SIZE, LENGTH, FARTHEST = 17.0, 300.0, 40.0
 PLACES = st.lists(st.floats(0, LENGTH), max_size=40)

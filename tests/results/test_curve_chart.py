@@ -21,5 +21,5 @@ def test_a_chart_has_the_interval_of_the_tables_where_the_axis_cuts_it(y):
         expected = -np.inf if low <= 0 else low if y == "log" else np.log(low / 2)
         assert curve.low == pytest.approx([expected])
     assert np.isneginf(chart.curves[0].low[0])
-    text = chart.drawing.data
+    text = chart.drawing.json_for_script
     assert '"low":[null]' in text

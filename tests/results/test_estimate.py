@@ -12,7 +12,7 @@ from keyhole.results.estimate import (
     format_p_value,
     mean_estimate,
     share_estimate,
-    t_half_width,
+    t_factor,
 )
 
 
@@ -100,5 +100,5 @@ def test_a_p_value_of_nothing_is_a_small_one():
 
 
 def test_the_reach_of_student_is_near_the_normal_one_for_many():
-    assert t_half_width(10**6) == pytest.approx(1.96, abs=1e-3)
+    assert t_factor(10**6) == pytest.approx(1.96, abs=1e-3)
     assert Estimate(1.0, 0.1, 5).half_width == pytest.approx(0.27764, abs=1e-5)

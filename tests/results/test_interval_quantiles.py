@@ -8,7 +8,7 @@ from scipy.special import betaincinv, stdtrit
 
 from keyhole import Curves
 from keyhole.metric import Metric
-from keyhole.results.estimate import beta_quantile, exact_interval, student_t_quantile, t_half_width
+from keyhole.results.estimate import beta_quantile, exact_interval, student_t_quantile, t_factor
 
 CLOSE = {"rel": 1e-9, "abs": 0.0}
 
@@ -37,10 +37,10 @@ def test_quantiles_of_the_beta_distribution(runs):
 
 def test_intervals_do_not_depend_on_scipy(without_scipy):
     counts = [(0, 1), (1, 1), (0, 20), (7, 20), (20, 20), (199, 200)]
-    half, exact = t_half_width(20), [exact_interval(*one) for one in counts]
+    half, exact = t_factor(20), [exact_interval(*one) for one in counts]
     without_scipy()
-    assert t_half_width(20) == pytest.approx(half, **CLOSE)
-    assert t_half_width(1) == np.inf
+    assert t_factor(20) == pytest.approx(half, **CLOSE)
+    assert t_factor(1) == np.inf
     for one, expected in zip(counts, exact, strict=True):
         assert exact_interval(*one) == pytest.approx(expected, **CLOSE)
 

@@ -86,7 +86,7 @@ def bench(
     check_choice("scale", scale, SCALES)
     selected_problems = select_problems(setting_names, problems)
     folder = Path(out)
-    # The folder of simulations is made before any result, so a benchmark has it from the start.
+    # The folder of simulations is made before any result, so every benchmark's folder has it.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
     contests = make_contests(
@@ -100,7 +100,7 @@ def bench(
     with folder_lock(folder):
         specs = {contest.spec.name: contest.spec for contest in contests}
         cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
-        _simulate_missing(specs, cache, threads, progress)
+        _simulate_one_by_one(specs, cache, threads, progress)
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step_name("measuring the time of a round")
@@ -156,13 +156,13 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
         pq.write_table(table, file)
 
 
-def _simulate_missing(
+def _simulate_one_by_one(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
     """Simulate what the cache lacks; show the time left, including that of compilation."""
     work = list_work(specs, cache, threads) if progress else []
-    # The cache could simulate all specs in one call. It simulates one after the other, since the
-    # time left depends on which are done.
+    # One call of the cache could simulate all specs. There is a call for each, since the time left
+    # depends on which are done.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
             cache.fill([spec], None, threads, total.tracker(name))

@@ -64,9 +64,9 @@ class BenchmarkProblem:
 def wrong_choice_loss(problem: Problem) -> float:
     """Return the regret of a wrong choice: in a round, or in `thresholding` at the end.
 
-    It is the mean gap of the arms that are not best; in `threshold` the mean of that over the
-    levels, and in `resource` with each arm at its best limit. In `semibandit` it is the mean loss
-    of an arm that the best allocation funds, and in `thresholding` half of the labels.
+    It is the mean gap of the arms that are not best; in `threshold` the mean of this gap over the
+    levels, and in `resource` this gap with each arm at its best limit. In `semibandit` it is the
+    mean loss of an arm that the best allocation funds, and in `thresholding` half of the labels.
     """
     return _LOSSES[problem.setting.name](problem)
 
@@ -88,7 +88,7 @@ _LOSSES: Final[dict[str, Callable[[AnyProblem], float]]] = {
 
 _PARETO_QUANTILES: Final = 2000
 _GEOMETRIC_QUANTILES: Final = 100
-_LARGEST_DENOMINATOR: Final = 1000  # of the means of arms with recorded rewards and delays
+_LARGEST_DENOMINATOR: Final = 1000  # of the means of arms, written as fractions
 
 
 def expand_short_forms(value: Any) -> Any:

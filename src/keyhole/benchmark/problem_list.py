@@ -26,7 +26,7 @@ from keyhole.validate import check_choice
 class Entrant:
     """A policy of the benchmark: its label, and its other entries in a spec.
 
-    In a contest, they include what the problem tells the policy.
+    In a contest, these entries include what the problem tells the policy.
     """
 
     label: str
@@ -170,7 +170,7 @@ class UnplayableError(ValueError):
 def _playable_entry(
     entrant: Entrant, problem: BenchmarkProblem, instance: Any, horizon: int
 ) -> dict[str, Any]:
-    """Return the spec entry of a policy with what the problem tells it.
+    """Return the spec entry of a policy, with the parameters that the problem tells it.
 
     Raise an UnplayableError if it cannot play the problem, for instance since it needs other
     feedback than the problem gives.
@@ -179,7 +179,7 @@ def _playable_entry(
     entry = dict(entrant.entry)
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
-        raise UnplayableError(f"{problem.name!r} has another `order` than it is made for")
+        raise UnplayableError(f"it is made for another `order` than that of {problem.name!r}")
     for parameter in fields(policy_class):
         if parameter.name in entry:
             continue

@@ -33,8 +33,8 @@ _MOST_NAMED: Final = 4
 _LARGEST_DRAWN: Final = 100.0  # larger ratios are drawn at the border
 
 _PROFILE_CAPTION: Final = (
-    "Share of the problems on which the mean regret of a policy is at most so many times that of "
-    "the best: higher and further left is better."
+    "Share of the problems on which the mean regret of a policy is at most x times that of the "
+    "best policy: higher and further left is better."
 )
 
 
@@ -45,7 +45,7 @@ def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
 
 def _make_page(content: BenchmarkFile) -> Page:
     summaries = summarize(content)
-    ranked = [summary for summary in summaries if summary.ranked]
+    ranked_summaries = [summary for summary in summaries if summary.ranked]
     situations = {(summary.setting, summary.situation) for summary in summaries}
     how_to_read = render_template(
         "benchmark/templates/how_to_read.txt.j2", linear=LINEAR_SHARE, floor=FLOOR_SHARE
@@ -60,7 +60,7 @@ def _make_page(content: BenchmarkFile) -> Page:
                 f"{f', {content.date}' if content.date else ''}.",
             )
         ],
-        figures=[_best_policy_tiles(ranked)],
+        figures=[_best_policy_tiles(ranked_summaries)],
         sections=[
             Section("reading", "How to read the tables", [Text(how_to_read)]),
             *(_setting_section(content, name, summaries) for name in content.settings),

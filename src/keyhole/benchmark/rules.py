@@ -23,9 +23,9 @@ class Scale:
     """The size of the simulations."""
 
     replications: int
-    divisor: int = 1  # of the horizons
+    divisor: int = 1  # horizons are divided by it
     fewest_rounds: int = 1000  # no horizon is cut below this
-    timed_seconds: float = 0.02  # how long about a policy is simulated to time its rounds
+    timed_seconds: float = 0.02  # about how long a policy is simulated to time its rounds
 
     def horizon(self, rounds: int) -> int:
         """Return the horizon of a problem that has this number of rounds at paper scale."""
@@ -43,6 +43,6 @@ SITUATIONS: Final[dict[str, dict[str, str]]] = _LISTS["situations"]
 YARDSTICKS: Final[list[str]] = _LISTS["yardsticks"]
 """Policies that know what is unknown in practice: shown, but neither ranked nor recommended."""
 VARIANTS: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = _LISTS["variants"]
-"""By setting and policy: the parameters that it plays with, set by set; none if it is left out."""
+"""The parameters of each variant of a policy, by setting and policy; [] leaves the policy out."""
 ORDERS: Final[dict[str, str]] = _LISTS["orders"]
 """Policies of `threshold` that are made for one sequence of thresholds, and play no other."""

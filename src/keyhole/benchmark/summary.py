@@ -109,17 +109,16 @@ class SituationSummary:
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next larger ratio after `best`; its regret over `best`'s."""
+        """The ranked policy with the next ratio after `best`; its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.ratio >= best.ratio:
-                interval = ratio_interval(self.problems, standing.policy, best.policy)
-                return standing.policy, interval
+                return standing.policy, ratio_interval(self.problems, standing.policy, best.policy)
         return None
 
     @property
     def runner_up(self) -> str:
-        """The text of `rival`: its name, and how many times the regret of the best it has."""
+        """The name of `rival`, and how many times the regret of `best` its regret is, as text."""
         if self.rival is None:
             return ""
         policy, interval = self.rival
@@ -181,9 +180,9 @@ class RatioInterval:
 def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
     """Return the geometric mean over problems of a policy's regret over a reference's regret.
 
-    The interval is by bootstrap: problems are drawn with replacement, and the mean regret of each
-    policy on each of them from a normal distribution with its standard error. It is wider than one
-    that would use the common random numbers of the policies.
+    The interval is by bootstrap. Problems are drawn with replacement; for each drawn problem, the
+    mean regret of each policy is drawn from a normal distribution with its standard error. An
+    interval that used the common random numbers of the policies would be narrower.
     """
     count = len(problems)
     rng = np.random.default_rng(SEED)
@@ -239,15 +238,15 @@ def _is_ranked(standing: Standing, problems: Sequence[ProblemRecord]) -> bool:
 
 
 def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRecord]]) -> Standing:
-    counted = [(problem, result) for problem, result in results if can_be_learnt(problem)]
+    counted_results = [(problem, result) for problem, result in results if can_be_learnt(problem)]
     return Standing(
         policy=policy,
         is_yardstick=results[0][1].yardstick,
         ratios=tuple(ratio_to_best(problem, result.mean) for problem, result in results),
         worst_ratios=tuple(ratio_to_best(problem, result.worst) for problem, result in results),
         ranks=tuple(1 + len(result.better) for _, result in results),
-        linear=sum(result.linear for _, result in counted),
-        runs=sum(problem.replications for problem, _ in counted),
+        linear=sum(result.linear for _, result in counted_results),
+        runs=sum(problem.replications for problem, _ in counted_results),
         nanoseconds=math.fsum(result.nanoseconds for _, result in results) / len(results),
     )
 

@@ -69,18 +69,18 @@ class Scenario:
     def solved_shares(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver completes within a fraction of the cut-off.
 
-        Runs that were stopped earlier are left out; NaN where no run is left.
+        Runs with a smaller limit of their own are left out; NaN where no run is left.
         """
-        done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
+        is_solved = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
-            return np.asarray(done.mean(axis=0))
+            return np.asarray(is_solved.mean(axis=0))
         # A run that was stopped earlier does not say whether it would have completed within this
-        # limit. To count it as unsolved would make solvers look worse that were often stopped
-        # early.
-        observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
+        # limit. Counting it as unsolved would make solvers that were often stopped early look
+        # worse.
+        is_observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
         # A solver without any such run has the share 0 / 0: NaN, but no warning.
         with np.errstate(invalid="ignore"):
-            return np.asarray((done & observed).sum(axis=0) / observed.sum(axis=0))
+            return np.asarray((is_solved & is_observed).sum(axis=0) / is_observed.sum(axis=0))
 
     @property
     def virtual_best(self) -> float:
@@ -98,7 +98,7 @@ class Scenario:
         """Make a problem: choose a solver and a limit.
 
         A pull draws one of the instances uniformly, so that the gains are exact means over them.
-        Where runs have limits of their own, it draws one of those that were not stopped before the
+        If runs have limits of their own, it draws one of the runs whose own limit is at least the
         largest limit here: see `keyhole.data.MeasuredRuns.problem`.
 
         Parameters
@@ -201,14 +201,14 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     if not runs_by_instance:
         raise ValueError(f"{path}: at least one run must be given, got none")
     solvers = check_names("solvers", sorted(set().union(*runs_by_instance.values())))
-    # Where a file has limits, a tune chose the runs, and need not have made all of them. Where it
-    # has none, a gap is a fault of the file.
+    # If a file has limits, a tune chose the runs, and may have left some out. If it has none, a
+    # missing run is a fault of the file.
     rows = runs_by_instance.values()
     has_limits = any(run.limit < math.inf for row in rows for run in row.values())
     for pair, row in runs_by_instance.items():
-        missing = [solver for solver in solvers if solver not in row]
-        if missing and not has_limits:
-            raise ValueError(f"{path}: the run of {missing[0]} on {', '.join(pair)} must be given")
+        gaps = [solver for solver in solvers if solver not in row]
+        if gaps and not has_limits:
+            raise ValueError(f"{path}: the run of {gaps[0]} on {', '.join(pair)} must be given")
     # A limit of 0 marks a run that was not made.
     missing_run = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
     table = np.array([[row.get(name, missing_run)[2:] for name in solvers] for row in rows])

@@ -89,8 +89,7 @@ def patrols(
 
     An arm is a place, and a round is a day. A place's loss is 1 if it had an event on the day and
     its allocation is below its threshold; otherwise the loss is 0. The arms are those of
-    `load_crimes`, in its order.
-    The thresholds are assumptions, since data do not contain them.
+    `load_crimes`, in its order. The thresholds are assumptions, since data do not contain them.
 
     Parameters
     ----------
@@ -117,8 +116,8 @@ def patrols(
     >>> events = load_crimes("cities")
     >>> learner = CSBST(epsilon=0.04).learner(arms=9, resource=1.5)
     >>> for day in events.losses:
-    ...     given = learner.ask()
-    ...     learner.tell(np.where(given >= 0.5, 0, day))
+    ...     allocation = learner.ask()
+    ...     learner.tell(np.where(allocation >= 0.5, 0, day))
     >>> float(learner.recommend()[0])  # the estimated threshold
     0.5
     """
@@ -167,7 +166,7 @@ def read_events_csv(
 
     Unless both `since` and `until` are given, each day between the first and the last must have a
     row, so that a file with a mistyped year, or with totals of weeks or months, is refused. Give
-    both where days have no row because nothing happened.
+    both if days have no row because nothing happened on them.
 
     Parameters
     ----------

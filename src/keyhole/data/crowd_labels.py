@@ -205,10 +205,10 @@ def read_labels_csv(
     lines, and spaces around a value are ignored. Items keep the order of their first appearance. An
     error names up to five bad rows.
 
-    Where a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``)
-    says whose the labels are, a warning counts rows with the item and the worker of an earlier row,
-    and names the line of the first such row. Each of them counts as a label. Without such a column
-    equal rows are usual, and there is no warning.
+    If a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``) says
+    who gave the labels, a warning counts rows with the item and the worker of an earlier row, and
+    names the line of the first such row. Each of these rows counts as a label. Without such a
+    column equal rows are usual, and there is no warning.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def read_labels_csv(
     """
     names = check_column_names(item=item, label=label, gold=gold)
     required = 2 if names[-1] == _GOLD else 3
-    tally: dict[str, list[int]] = {}  # by item: labels 1, labels, gold label
+    tally: dict[str, list[int]] = {}  # by item: numbers of labels 1 and of labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
         label_bit = _parse_label_bit(names[1], label, "0 or 1")

@@ -23,7 +23,7 @@ from keyhole.text_formatting import count_text, join_words
 _LONGEST: Final = 500  # characters of a message that stands alone
 _LONGEST_OF_SEVERAL: Final = 180  # characters of each message where several are joined
 _MOST_NAMED: Final = 5  # bad rows that an error names
-# After so many bad rows a file is not read on, because their messages take time.
+# After this many bad rows, the rest of a file is not read, because messages take time.
 _MOST_READ: Final = 1_000
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # Texts, in lower case, that programs write where there is no value.
@@ -42,7 +42,7 @@ Reader = Any
 
 
 def shorten_message(message: str, length: int = _LONGEST) -> str:
-    """Return a message, or its first characters, by default 500, and its length.
+    """Return a message; of a longer one its first characters, by default 500, and its length.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def check_column_names(**names: str) -> tuple[str, ...]:
 
 
 def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
-    """Return a hint if a header seems to have another delimiter; else an empty text.
+    """Return a hint if a header seems to have an unexpected delimiter; else an empty text.
 
     `is_delimiter_free` says whether the user can choose the delimiter.
 
@@ -96,12 +96,12 @@ def _empty_field_hint(text: str) -> str:
     return _LEAVE_EMPTY * is_nothing
 
 
-def is_filled(name: str, text: str) -> bool:
+def check_filled(name: str, text: str) -> bool:
     """Return whether a field is not empty; refuse texts for nothing, such as NULL or 1970-01-01.
 
     Examples
     --------
-    >>> is_filled("bought_at", "2024-05-31"), is_filled("bought_at", "")
+    >>> check_filled("bought_at", "2024-05-31"), check_filled("bought_at", "")
     (True, False)
     """
     if hint := _empty_field_hint(text):
@@ -119,7 +119,7 @@ def parse_number(
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    In an error `reason` says why there must be a number, and `if_nothing` what to do where there is
+    In an error, `reason` says why there must be a number, and `if_nothing` what to do if there is
     none.
 
     Examples
@@ -229,7 +229,7 @@ def _guess_epoch_format(text: str) -> str | None:
 def identify_moment(*texts: str) -> tuple[str, ...] | None:
     """Return the texts of a row if one of them is a time to the second; else None.
 
-    Rows seldom share such a time, so that rows with the same texts are probably repeats.
+    Rows seldom share such a time, so rows with the same texts are probably repeats.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
 def parse_time_and_delay(
     parse_time: Callable[[str, str], float], columns: Sequence[str], start_text: str, end_text: str
 ) -> tuple[float, float]:
-    """Return the start time, and the delay until the end; it is infinite if `end_text` is empty.
+    """Return the start time and the delay until the end, infinite if `end_text` is empty.
 
     Examples
     --------
@@ -254,13 +254,13 @@ def parse_time_and_delay(
     [(5.0, 2.0), (5.0, inf)]
     """
     start = parse_time(columns[0], start_text)
-    if not is_filled(columns[1], end_text):
+    if not check_filled(columns[1], end_text):
         return start, math.inf
     delay = parse_time(columns[1], end_text) - start
     if delay < 0:
         error = f"{columns[1]} must not be before {columns[0]}, {start_text}; got {end_text}"
         if ":" in start_text:
-            error += "; a date alone is its midnight, and times need an offset where clocks change"
+            error += "; a date alone means midnight, and times need offsets where clocks change"
         raise ValueError(error)
     return start, delay
 
@@ -301,10 +301,9 @@ def for_each_row(
 ) -> None:
     """Call `add` with each row after the header that is not blank.
 
-    A row is bad if it does not have the number `fields` of fields, or if `add` raises a ValueError.
-    All rows are read before a ValueError names the first five bad ones by their lines, and says how
-    many more there are. After 1,000 bad rows, and after text that is not CSV, the file is not read
-    on.
+    A row is bad if it does not have `fields` fields, or if `add` raises a ValueError. After all
+    rows are read, a ValueError names the first five bad ones by their lines, and says how many more
+    there are. Reading ends early after 1,000 bad rows, and at text that is not CSV.
     """
     errors: list[tuple[int, str]] = []
     has_rows = False
@@ -355,14 +354,14 @@ def read_rows(
     The header may name columns in any order and case. It must have each of `columns` once; those of
     `optional` may be missing. Other columns and blank lines are ignored. `add` is called for each
     row with the texts of these columns; the text of a missing column is empty. Fields of the
-    columns `filled` must not be empty. Errors about the header and about rows, also those that
+    columns in `filled` must not be empty. Errors about the header and about rows, also those that
     `add` raises, name the file and the line; `for_each_row` says how bad rows are reported. `hint`
     ends an error about the header.
 
     `identify` is called with the same texts, and returns a value that should differ by row;
-    messages call the value `identity`. A false value says that equal rows are usual, as where days
-    are without anybody's name. Rows that repeat a value count all the same, and a warning says how
-    many they are, and the line of the first. With `is_key` they are refused.
+    messages call the value `identity`. It returns a false value for a row that may well equal
+    others, such as a day without anybody's name. Rows that repeat a value are accepted, and a
+    warning says how many they are, and the line of the first. With `is_key` they are refused.
 
     Examples
     --------
@@ -415,7 +414,7 @@ def read_rows(
 
 
 def check_column(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of a list of numbers; refuse an empty list, and other values."""
+    """Return a read-only copy of a list of numbers; refuse an empty list, and anything else."""
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
         got = shorten_message(repr(values))

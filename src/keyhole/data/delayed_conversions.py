@@ -1,4 +1,4 @@
-"""Logs of advertisements, as the problem of choosing one while purchases arrive late."""
+"""Logs of advertisements, as the problem of choosing an advertisement whose sales come late."""
 
 import math
 import warnings
@@ -85,22 +85,22 @@ class Conversions:
     def delay(self, within: int | None = None) -> Empirical:
         """Return the distribution of the delays of at most `within` rounds.
 
-        Only impressions that were followed for longer than that count, as in `problem`.
+        Only impressions that were followed for longer than `within` rounds count, as in `problem`.
         """
         limit, delays = self._delays_within(within)
-        finite = np.concatenate(delays)
-        finite = finite[finite <= limit]
-        if len(finite) == 0:
+        finite_delays = np.concatenate(delays)
+        finite_delays = finite_delays[finite_delays <= limit]
+        if len(finite_delays) == 0:
             raise ValueError(f"within must leave a conversion of {self.name}, got {limit:g} rounds")
-        return Empirical(finite)
+        return Empirical(finite_delays)
 
     def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
         """Make a problem that replays recorded pairs of reward and delay.
 
-        A pull draws one of the arm's impressions uniformly. The reward is 1 if it converted within
-        the window, and arrives with its delay; otherwise it is 0, and with named feedback arrives
-        at the end of the window. Delays may depend on the arm, unlike those for which the published
-        policies are designed.
+        A pull draws one of the arm's impressions uniformly. If the impression converted within the
+        window, the reward is 1, and arrives with the delay of the conversion. Otherwise the reward
+        is 0; with named feedback it arrives at the end of the window. Delays may depend on the arm,
+        whereas the published policies are designed for delays that do not.
 
         An impression whose window was not over at the end of the log may still convert. Such
         impressions are left out, whether they have converted or not, and a warning counts them.
@@ -123,8 +123,8 @@ class Conversions:
     def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
         """Return the window in rounds, and the delays of impressions followed for longer."""
         if within is None:
-            finite = [delays[np.isfinite(delays)] for delays in self.delays]
-            limit = max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
+            columns = [delays[np.isfinite(delays)] for delays in self.delays]
+            limit = max((float(delays.max()) for delays in columns if len(delays)), default=0.0)
         else:
             limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
         if self.followed is None:
@@ -135,8 +135,8 @@ class Conversions:
             limit = max(min(limit, longest_end - 1), 0.0)
         if limit >= longest_end:
             raise ValueError(
-                f"within must be below {longest_end:g} rounds, for which an impression of {arm!r} "
-                f"was followed at most; got {limit:g}"
+                f"within must be below {longest_end:g} rounds, the longest follow-up of an "
+                f"impression of {arm!r}; got {limit:g}"
             )
         pairs = zip(self.delays, self.followed, strict=True)
         followed_delays = [delays[ends > limit] for delays, ends in pairs]
@@ -213,8 +213,8 @@ def read_conversions_csv(
     difference in rounds, rounded down. Arms keep the order of their first appearance.
 
     The log is taken to hold all conversions up to `until`. If all times are whole rounds, it is
-    taken to hold those of the round of `until` too. Later impressions are left out, and later
-    conversions count as not known yet.
+    taken to hold the conversions in the round of `until` too. Later impressions are left out, and
+    later conversions count as not known yet.
 
     Times without an offset are taken as UTC: where clocks change, write offsets (2024-05-31
     18:30+02:00). A default for "not yet", such as 1970-01-01 or 9999-12-31, is refused. Where times

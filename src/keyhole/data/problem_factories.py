@@ -79,7 +79,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             "flights out of New York in 2013: a destination, such as DCA", flights
         ),
         "deliveries": ProblemFactory(
-            "deliveries of a restaurant: day, hour or distance, whichever makes the arms",
+            "deliveries of a restaurant: what an arm is, a day, an hour or a distance",
             deliveries,
         ),
     },

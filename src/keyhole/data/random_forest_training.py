@@ -70,14 +70,14 @@ def load_houses() -> None:
 def draw_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     """Draw a task: train-test splits of a subset of the houses.
 
-    A task has 150 to 450 of the `houses` houses. Four tasks in five have one split, as in the
-    paper, and the fifth has ten. Three tenths of the houses are held out in each split.
+    A task has 150 to 450 of the `houses` houses. Most tasks have one split, as in the paper; one in
+    five, at random, has ten. Three tenths of the task's houses are held out in each split.
     """
     rng = np.random.default_rng(seed)
-    chosen = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
+    task_houses = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
     splits = _SPLITS if rng.random() < _THOROUGH else 1
-    test_count = round(_TEST * len(chosen))
-    orders = (rng.permutation(chosen) for _ in range(splits))
+    test_count = round(_TEST * len(task_houses))
+    orders = (rng.permutation(task_houses) for _ in range(splits))
     return [(order[test_count:], order[:test_count]) for order in orders]
 
 
@@ -120,7 +120,7 @@ class ForestTrainer:
     Parameters
     ----------
     seed : int, default 0
-        Seed of the tasks and the forests; those of the n-th run do not depend on earlier decisions.
+        Seed of the tasks and the forests; the n-th run has the same, whatever was decided earlier.
         Times are measured, and differ from run to run.
 
     Examples
@@ -169,8 +169,8 @@ class ForestTrainer:
 def load_forest_runs() -> MeasuredRuns:
     """Return runs of all configurations that were measured on one machine.
 
-    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks, with rewards as of
-    `train_and_score` and seconds of CPU time.
+    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks for all. Rewards are those
+    that `train_and_score` returns, and consumptions are seconds of CPU time.
 
     Examples
     --------
@@ -190,10 +190,10 @@ def forests(
     are evenly spaced between the lower and the upper quartile of the configurations' median times,
     in units of the upper quartile.
 
-    In the paper the reward of a completed run is minus its error, and that of a stopped run is 0.
-    Gains here are those of the paper plus 1, so that a penalty of :math:`\tau` here is the paper's
-    :math:`\lambda(\tau) = 1 + \tau`: a run without a forest costs as much as predicting the mean
-    price, plus its time.
+    In the paper, a completed run gains minus its error, less its cost, and a stopped run gains
+    :math:`-\lambda(\tau) = -(1 + \tau)`: a run without a forest costs as much as predicting the
+    mean price, plus its time. All gains are raised by 1 here: a completed run gains 1 minus its
+    error, less its cost, and a stopped run gains :math:`-\tau`.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def forests(
         Number of limits, from 2 to 1,000.
     cost, penalty : Function or callable, optional
         Functions of times in units of the largest limit. By default the cost is a tenth of the
-        time, and the penalty is the limit. This is the PAR10 score, which counts ten times the
-        limit for a stopped run, divided by ten.
+        time, and the penalty is the limit. Together they are a tenth of the PAR10 score, in which a
+        stopped run counts as ten times the limit.
 
     References
     ----------

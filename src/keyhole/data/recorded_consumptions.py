@@ -30,12 +30,12 @@ class MeasuredRuns:
     arms : tuple of str, shape (arms,)
         Names of the arms, each once; at least one.
     rewards, consumptions : sequence of sequence of float, shape (arms,)
-        Rewards and consumptions of the runs of each arm, which has at least one run. Rewards lie in
-        [0, 1], consumptions are at least 0. A censored run, which was ended at its limit, has the
+        Rewards and consumptions of the runs of each arm, at least one run. Rewards lie in [0, 1],
+        consumptions are at least 0. A censored run, which was ended at its limit, has the
         reward 0 and an infinite consumption.
     limits : sequence of sequence of float, shape (arms,), optional
-        Limits of the runs of each arm, above 0; infinite for a run without a limit. They are
-        required for censored runs, of which nothing else is known.
+        Limits of the runs of each arm, above 0; infinite for a run without a limit. A
+        censored run must have a limit, since nothing else is known of it.
 
     Examples
     --------
@@ -124,9 +124,11 @@ class MeasuredRuns:
         .. math:: \hat\nu_{i,\tau} = \frac1{N_{i,\tau}} \sum_{s : \tau_s \ge \tau}
             (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\}
 
-        with :math:`N_{i,\tau}` the number of the arm's runs with a limit of at least :math:`\tau`
-        (Bengs and Huellermeier 2022, equations 8 and 9). Return the estimates, NaN where
-        :math:`N_{i,\tau} = 0`, and :math:`N`, both of shape (arms, limits).
+        Run s of the arm has the reward :math:`R_s`, the consumption :math:`C_s` and the limit
+        :math:`\tau_s`; c is the cost, and :math:`\lambda` the penalty. :math:`N_{i,\tau}` is the
+        number of the arm's runs with a limit of at least :math:`\tau` (Bengs and Huellermeier 2022,
+        equations 8 and 9). Return the estimates, NaN where :math:`N_{i,\tau} = 0`, and :math:`N`,
+        both of shape (arms, limits).
 
         Parameters
         ----------
@@ -196,8 +198,8 @@ class MeasuredRuns:
                 )
             consumptions = self.consumptions[arm][is_informative]
             # Any consumption above the largest limit has the same effect on the problem.
-            finite = np.where(np.isfinite(consumptions), consumptions, 2.0 * largest)
-            arms.append(Replay(self.rewards[arm][is_informative], finite))
+            finite_consumptions = np.where(np.isfinite(consumptions), consumptions, 2.0 * largest)
+            arms.append(Replay(self.rewards[arm][is_informative], finite_consumptions))
         return Problem(arms, limits, cost, penalty)
 
 
@@ -260,15 +262,16 @@ def read_measured_csv(
                 "reward and consumption must both be given, or both be empty for a run that was "
                 f"ended at its limit; got {given_column} alone"
             )
-        earned = _parse_number("reward", reward, decimal, validate.Range(ge=0, le=1))
-        used = _parse_number("consumption", consumption, decimal, validate.Range(ge=0))
-        if used > run_limit:
-            raise ValueError(f"consumption must be at most the limit, {run_limit:g}, got {used:g}")
-        runs_by_arm.setdefault(arm, []).append((earned, used, run_limit))
+        run_reward = _parse_number("reward", reward, decimal, validate.Range(ge=0, le=1))
+        run_consumption = _parse_number("consumption", consumption, decimal, validate.Range(ge=0))
+        if run_consumption > run_limit:
+            text = f"consumption must be at most the limit, {run_limit:g}, got {run_consumption:g}"
+            raise ValueError(text)
+        runs_by_arm.setdefault(arm, []).append((run_reward, run_consumption, run_limit))
 
     read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
     runs = [np.array(values).T for values in runs_by_arm.values()]
-    # Runs without a reward that took exactly their limit were probably censored, but not so marked.
+    # Runs without a reward that took exactly their limit were probably censored, but not marked so.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
         validate.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "

@@ -123,8 +123,7 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
     The path is relative to the folder of `keyhole.data`. The first row of the table, which has the
     names of the columns, is among the rows only with `header`.
     """
-    file = resources.files("keyhole.data").joinpath(*path)
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = resources.files("keyhole.data").joinpath(*path).read_text("utf-8").splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
     rows = list(csv.reader(line for line in lines if not line.startswith("# ")))
     return notes, rows if header else rows[1:]
@@ -246,15 +245,15 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
     carriers = {
         carrier: np.concatenate(arrays) for carrier, arrays in sorted(times_by_carrier.items())
     }
-    kept = {name: times for name, times in carriers.items() if len(times) >= fewest_flights}
+    arms = {name: times for name, times in carriers.items() if len(times) >= fewest_flights}
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
-    if len(kept) < 2:
+    if len(arms) < 2:
         sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())
         raise ValueError(
             f"min_flights must leave at least two carriers, got {fewest_flights} where {name} are "
             f"{sizes or 'none'}"
         )
-    return Times(name, tuple(kept), tuple(kept.values()), notes["source"], notes["licence"])
+    return Times(name, tuple(arms), tuple(arms.values()), notes["source"], notes["licence"])
 
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -341,8 +340,8 @@ def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...]
     """Return the names of the bands, and the band of each value."""
     cuts = check_increasing("bands", validate.check_vector("bands", bands))
     cut_texts = [f"{cut:g}" for cut in cuts]
-    inner = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
-    names = (f"below {cut_texts[0]}", *inner, f"from {cut_texts[-1]}")
+    inner_names = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
+    names = (f"below {cut_texts[0]}", *inner_names, f"from {cut_texts[-1]}")
     # From the right: an order on a boundary belongs to the upper band.
     band_of_row = np.searchsorted(cuts, values, side="right")
     for arm, name in enumerate(names):

@@ -24,7 +24,7 @@ class TileTable:
     Parameters
     ----------
     rows, columns : sequence of str
-        The headings of the rows and of the columns; a single one may be empty.
+        The headings of the rows and of the columns; a heading may be empty if it is the only one.
     cells : mapping
         The tiles by row and column; a cell without a tile is empty.
     caption : str

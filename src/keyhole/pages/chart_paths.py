@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from keyhole.pages.chart_plot import Floats
+from keyhole.pages.chart_scales import Floats
 
 Indices = npt.NDArray[np.intp]
 
@@ -39,7 +39,7 @@ def thin_line(x: Floats, y: Floats, point_count: int) -> Indices:
 def thin_band(
     x: Floats, low: Floats, high: Floats, point_count: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return a band of at most about `point_count` points that covers the whole band."""
+    """Return a band of at most about `point_count` points that covers the given band."""
     if len(x) <= point_count:
         return x, low, high
     column_starts = np.flatnonzero(np.diff(_column_numbers(x, point_count), prepend=-1))

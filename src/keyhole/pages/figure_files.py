@@ -31,7 +31,7 @@ FIGURE_KINDS: Final = tuple(_METADATA)
 def blank_figure(width: float = 8.2, height: float = 4.6) -> Figure:
     """Return an empty figure of this size in inches, without a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    # Not a figure of pyplot, which would keep it in memory until it is closed.
+    # Pyplot is not used, since it would keep the figure in memory until it is closed.
     FigureCanvasAgg(figure)
     return figure
 

@@ -65,9 +65,9 @@ class IntervalStrip:
             return 0.0 if number < 0 else float(_WIDTH)
         # The strip spans all finite numbers, so that value, interval and limits are visible.
         numbers = (self.value, self.low, self.high, self.at_least, self.at_most)
-        finite = [end for end in numbers if math.isfinite(end)]
-        low = min(finite)
-        high = max(finite)
+        finite_numbers = [end for end in numbers if math.isfinite(end)]
+        low = min(finite_numbers)
+        high = max(finite_numbers)
         if low == high:
             return _WIDTH / 2
         return round(float(np.interp(number, [low, high], [_MARGIN, _WIDTH - _MARGIN])), 1)

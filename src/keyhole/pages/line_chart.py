@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
-    from keyhole.pages.chart_plot import ScaleName
-    from keyhole.pages.line_chart_layout import Drawing, DrawnLine
+    from keyhole.pages.chart_scales import ScaleName
+    from keyhole.pages.line_chart_drawing import Drawing, DrawnLine
 
 _PANEL_HEIGHT: Final = 170
 _MOST_CHARACTERS: Final = 22  # of a name at the end of a curve; its tooltip has the whole name
@@ -75,7 +75,7 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class LineChart:
-    """A chart of curves that shows the values of the point touched, and whose curves can be hidden.
+    """A chart of curves; readers can hide curves, and touch a point to see its values.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class LineChart:
     @cached_property
     def drawing(self) -> "Drawing":
         """The chart as shapes and texts."""
-        from keyhole.pages.line_chart_layout import draw_chart  # Matplotlib's ticks import slowly
+        from keyhole.pages.line_chart_drawing import draw_chart  # Matplotlib's ticks import slowly
 
         return draw_chart(self)
 
@@ -159,7 +159,7 @@ class ChartGrid:
     _: KW_ONLY
     files: Sequence[str] = ()  # of the figure with all panels
     height: int = _PANEL_HEIGHT
-    columns: int = 4  # at most, in its figure
+    columns: int = 4  # the most columns of its figure
     template: ClassVar[str] = "pages/templates/chart_grid.html.j2"
 
     @property
@@ -170,13 +170,13 @@ class ChartGrid:
     @cached_property
     def drawings(self) -> "list[Drawing]":
         """The charts as shapes and texts."""
-        from keyhole.pages.line_chart_layout import draw_chart
+        from keyhole.pages.line_chart_drawing import draw_chart
 
         return [draw_chart(chart, among=self.labels, height=self.height) for chart in self.charts]
 
     @cached_property
     def legend(self) -> "list[DrawnLine]":
-        """A line of each label, for the legend; a coloured one if there is one."""
+        """A line of each label, for the legend; a coloured one if a chart has it in colour."""
         lines: dict[str, DrawnLine] = {}
         for line in (line for drawing in self.drawings for line in drawing.lines):
             earlier = lines.get(line.curve.label)

@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_plot import Plot, Scale, ScaleName
+from keyhole.pages.chart_scales import PlotArea, Scale, ScaleName
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
-from keyhole.pages.line_chart_layout import draw_references
+from keyhole.pages.line_chart_drawing import place_references
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_axis_label
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _RING: Final[Any] = {"color": "black", "marker": "o", "markersize": 12.0, "fills
 _PANEL: Final[Any] = {"markersize": 3.0, "linewidth": 1.1}
 _OPACITY: Final = 0.15  # of bands
 _MARGIN: Final = 0.05  # of an axis, at an end with points, so that their markers are not cut
-_NEAR_END: Final = 0.02  # of an axis: a point so near to an end is at that end
+_NEAR_END: Final = 0.02  # of an axis: a point that is nearer to an end counts as at that end
 # The most ticks of an axis, and the most letters of the labels of the horizontal axis together.
 _TICKS: Final = 7, 48
 _PANEL_TICKS: Final = 6, 26
@@ -97,7 +97,7 @@ def _draw_chart(
 
     A chart is a panel of a grid if it has `among`, the labels of all curves of the grid.
     """
-    plot = Plot.of(chart, height=chart.height, is_panel=bool(among))
+    plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(among))
     styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)
     # Axes on which the user has drawn before keep what they show.
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
@@ -120,7 +120,7 @@ def _draw_chart(
     return lines
 
 
-def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -> Line2D:
+def _draw_curve(curve: Curve, axes: Axes, plot: PlotArea, number: int, style: Any) -> Line2D:
     """Draw a curve with its band, and an interval as a bar where a point has no neighbours.
 
     `number` is the number of the curve in its chart.
@@ -128,15 +128,15 @@ def _draw_curve(curve: Curve, axes: Axes, plot: Plot, number: int, style: Any) -
     x = np.asarray(curve.x, np.float64)
     y = np.asarray(curve.y, np.float64)
     if curve.label in plot.shifts:
-        x = plot.x.values(plot.points(curve)[0])
-    is_drawn = ~np.isnan(plot.y.fractions(y))
+        x = plot.x.to_values(plot.point_fractions(curve)[0])
+    is_drawn = ~np.isnan(plot.y.to_fractions(y))
     is_isolated = is_drawn & ~np.append(False, is_drawn[:-1]) & ~np.append(is_drawn[1:], False)
     (line,) = axes.plot(
         x, np.where(is_drawn, y, np.nan), label=curve.label,
         drawstyle="steps-post" if curve.steps else "default",
         markevery=_marker_points(number, is_isolated), **style,
     )  # fmt: skip
-    low, high = plot.interval(curve)
+    low, high = plot.interval_ends(curve)
     if not np.isnan(low + high).all():
         step: Any = "post" if curve.steps else None
         colour = style["color"]
@@ -157,19 +157,19 @@ def _marker_points(number: int, is_isolated: npt.NDArray[np.bool_]) -> list[int]
     return sorted({*range(number % step, point_count, step), *np.flatnonzero(is_isolated).tolist()})
 
 
-def _draw_marks(chart: LineChart, axes: Axes, plot: Plot) -> None:
+def _draw_marks(chart: LineChart, axes: Axes, plot: PlotArea) -> None:
     """Draw reference lines and rings, with their names."""
     background = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.0}
     text: Any = {"fontsize": _SMALL_TEXT, "parse_math": False, "bbox": background}
     for line in chart.references:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
-    for reference in draw_references(chart.references, plot, chart.y.unit):
+    for reference in place_references(chart.references, plot, chart.y.unit):
         position = (0.01, 1 - reference.name.place / 100)
         axes.annotate(reference.name.text, position, xycoords="axes fraction", va="center", **text)
     for ring in chart.rings:
         axes.plot([ring.x], [ring.y], **_RING)
-        direction = -1 if plot.x.fractions([ring.x])[0] > _RIGHT_HALF else 1
+        direction = -1 if plot.x.to_fractions([ring.x])[0] > _RIGHT_HALF else 1
         axes.annotate(
             ring.label, (ring.x, ring.y), xytext=(9 * direction, 6), textcoords="offset points",
             ha="left" if direction > 0 else "right", **text,
@@ -215,15 +215,15 @@ class _PageFormatter(Formatter):
         return self._scale.tick_texts([*map(float, values)])
 
 
-def _scale_with_margin(plot: Plot, chart: LineChart, axis_index: int) -> Scale:
+def _scale_with_margin(plot: PlotArea, chart: LineChart, axis_index: int) -> Scale:
     """Return the scale of `x` (0) or `y` (1), with a margin at each end where there are points."""
     scale = (plot.x, plot.y)[axis_index]
     positions = np.concatenate(
-        [np.empty(0), *(plot.points(curve)[axis_index] for curve in chart.curves)]
+        [np.empty(0), *(plot.point_fractions(curve)[axis_index] for curve in chart.curves)]
     )
     first = -_MARGIN if np.nanmin(positions, initial=0.5) < _NEAR_END else 0.0
     last = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _NEAR_END else 1.0
-    low, high = scale.values([first, last]).tolist()
+    low, high = scale.to_values([first, last]).tolist()
     return Scale(low, high, scale.name)
 
 
@@ -270,8 +270,8 @@ def _grid_figure(grid: ChartGrid) -> Figure:
         for axes in same_axes:
             axes.set_ylim(min(ends), max(ends))
     # The panels share one label of their vertical axes: a long label of a panel would run into that
-    # of the next row. It is centred on the panels, which lie between the legend and the label of
-    # the horizontal axes.
+    # of the next row. The shared label is centred on the panels, which lie between the legend
+    # and the label of the horizontal axes.
     middle = (height * rows + _LEGEND_LINE) / (height * rows + legend_height) / 2
     text_style: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
     heading = _wrap_text(shared_heading, int(_LETTERS_AN_INCH * height * rows))

@@ -24,10 +24,11 @@ Readers with any colour vision can distinguish them.
 """
 
 # Two constants of a hash, found by a search. With them, built-in policies of a setting have
-# different colours if there are at most seven; of up to fourteen, at most two have the same. Labels
-# of a figure in the documentation, which names policies as papers do, have different colours, too.
-# A test fails if a new policy breaks this: choose a colour for it here, so that others keep theirs.
-# In this order of the colours `Uniform`, to which others are compared, is black.
+# different colours if there are at most seven; of up to fourteen, at most two share a colour. The
+# labels of a figure in the documentation, which names policies as papers do, have different
+# colours, too. A test fails if a new policy breaks this: choose a colour for it here, so that
+# others keep theirs. In this order of the colours `Uniform`, to which others are compared, is
+# black.
 _START: Final = 7356
 _MULTIPLIER: Final = 3_871_776_092
 _CHOSEN: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6}
@@ -71,7 +72,7 @@ def policy_colour(label: str) -> str:
 def _colour_number(identifier: str) -> int:
     if identifier in _CHOSEN:
         return _CHOSEN[identifier]
-    # Not `hash`, which differs between processes.
+    # `hash` would differ between processes.
     mixed = zlib.crc32(identifier.encode(), _START) * _MULTIPLIER & _MASK
     return mixed * len(COLOURS) >> _MASK.bit_length()
 

@@ -1,4 +1,4 @@
-"""Reproductions of published experiments, whose statements are judged by simulations made anew.
+"""Reproductions of published experiments: new simulations judge their statements.
 
 An *entry* is a file with one experiment. Its *claims* are the statements that the experiment should
 confirm. The *verdict* on a claim is that it holds, does not hold, or is undecided.

@@ -155,7 +155,7 @@ class PublishedValues(TableModel):
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
         """Return the table of these means beside ours, given titles and results by problem."""
         all_means = [means for table in self.values.values() for means in table.values()]
-        # As papers print a column: all its numbers have the decimals of the one with the most.
+        # As in a printed column, all numbers have as many decimals as the one with the most.
         decimals = max(len(f"{x:g}".partition(".")[2]) for means in all_means for x in means)
         rows = []
         for problem, means in self.values.items():
@@ -180,7 +180,7 @@ class EntryProblem(TableModel):
     title: str  # the problem's name in figures and reports
     note: str = ""  # a sentence that describes the problem
     horizon: int
-    checkpoints: list[int] | None = None  # by default evenly spread, as many as its scale says
+    checkpoints: list[int] | None = None  # by default evenly spread, as many as the scale says
     problem: TomlTable  # as in a spec's table ``[problem]``
     duration: TomlTable | None = None  # as in a spec
     # the labels of the policies to run, in the order in which they are shown; by default all
@@ -219,7 +219,7 @@ class Entry(TableModel):
     about: str = ""  # a description for the report
     seed: int = 1  # of all its runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # a policy, relative to whose mean the report also shows means
+    ratio_to: str | None = None  # a policy; the report also shows means divided by its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
@@ -289,15 +289,14 @@ class Entry(TableModel):
     def _read_unchecked(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
         """Return an entry, and each of its claims with its position; names are not checked yet.
 
-        The check makes all problems, which takes seconds; tests check the shipped entries.
+        A check of names makes all problems, which takes seconds; tests check the shipped entries.
         """
         table = entry_files.read_tables(path)
         tables = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
             placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
-            claims = [claim for _, claim in placed_claims]
-            entry = entry.model_copy(update={"claims": claims})
+            entry = entry.model_copy(update={"claims": [claim for _, claim in placed_claims]})
             entry._file_metrics = entry.metric_names
             return entry, placed_claims
         except ValidationError as error:
@@ -307,7 +306,7 @@ class Entry(TableModel):
 
     def _check_names(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
-        # A problem may take seconds to make (data, knapsacks), and many claims are about the same.
+        # A problem may take seconds to make (data, knapsacks); many claims are about one problem.
         plans_of = cache(self._plans_by_scale)
         for problem in self.problems:
             plans_of(problem)
@@ -367,7 +366,7 @@ class Entry(TableModel):
         return Spec.from_table(table, folder=folder)
 
     def _names_detail(self, instance: EntryProblem) -> bool:
-        """Return whether the entry names a metric that the problem records on request alone."""
+        """Return whether the entry names a metric that the problem records only on request."""
         setting = instance.problem.get("setting")
         if setting not in setting_registry.setting_names():
             return False  # the spec refuses the setting with its own message
@@ -376,11 +375,11 @@ class Entry(TableModel):
         return any(metrics[name].detail for name in names & metrics.keys())
 
     def _policies_of(self, problem: str) -> list[TomlTable]:
-        """Return the policies to run on a problem, with their parameters there."""
+        """Return the policies to run on a problem, with their parameters on this problem."""
         instance = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)
         where = f"problems.{problem}"
-        policies = entry_files.select_keys(f"{where}.policies", by_label, instance.policies)
+        policies = entry_files.subtable(f"{where}.policies", by_label, instance.policies)
         for label, parameters in instance.parameters.items():
             check_choice(f"{where}.parameters", label, policies)
             policies[label] = policies[label] | parameters

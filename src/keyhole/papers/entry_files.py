@@ -15,7 +15,7 @@ FILES: Final = {
     for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems)
 }
-"""The file in `FOLDER` of every shipped entry by its name, in the order of listings."""
+"""The file of every shipped entry, relative to `FOLDER`, by name; in the order of listings."""
 
 TomlTable = dict[str, Any]
 """A table of an entry's file, not checked yet."""
@@ -28,8 +28,8 @@ def entry_path(name: str) -> Path:
     """Return the path of a shipped entry's file."""
     if name in PAPERS:
         raise ValueError(
-            f"entry must be one of the paper {name} (see keyhole reproduce --list), got the paper "
-            f"itself; run all of its entries with --paper {name}"
+            f"entry must name an entry of the paper {name} (see keyhole reproduce --list), got the "
+            f"paper itself; run all of its entries with --paper {name}"
         )
     return FOLDER / FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
 
@@ -40,25 +40,25 @@ def read_tables(path: Path) -> TomlTable:
     problems: TomlTable = {}
     policies: list[TomlTable] = []
     for include in check_sequence("include", table.pop("include", []), "a list of files"):
-        shared = read_toml(path.parent / include)
-        problems |= shared.get("problems", {})
-        policies += shared.get("policies", [])
+        shared_table = read_toml(path.parent / include)
+        problems |= shared_table.get("problems", {})
+        policies += shared_table.get("policies", [])
     # The entry's own tables come last, so that they replace included tables of the same name.
     problems |= table.pop("problems", {})
     policies += table.pop("policies", [])
     use = table.pop("use", {})
     try:
-        table["problems"] = select_keys("use.problems", problems, use.get("problems"))
-        labelled = select_keys("use.policies", policies_by_label(policies), use.get("policies"))
+        table["problems"] = subtable("use.problems", problems, use.get("problems"))
+        labelled = subtable("use.policies", policies_by_label(policies), use.get("policies"))
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
     return table | {"policies": list(labelled.values())}
 
 
-def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
-    """Return the given keys of a table with their values; all if `keys` is None.
+def subtable(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
+    """Return the part of a table that has the given keys; the whole table if `keys` is None.
 
-    `name` is the name of the list of keys in error messages.
+    An unknown key is refused; `name` is the name of the list of keys in the message.
     """
     if keys is None:
         return dict(table)

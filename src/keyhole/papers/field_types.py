@@ -48,7 +48,8 @@ class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
-# Validation gives a name the class of what it names, by which `_find_names` recognises it.
+# Validation turns a name into an instance of one of these classes, by which `_find_names`
+# recognises what it names.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]
@@ -64,8 +65,8 @@ def refuse_unknown_names(
     """Refuse a table that names an unknown problem, policy, metric or checkpoint.
 
     A name that belongs to a problem, such as the policy of a cell, must exist on that problem; any
-    other name, on each problem of the table. `problems` are the keys of the entry's problems, and
-    `where` begins error messages.
+    other name must exist on each problem of the table. `problems` are the keys of the entry's
+    problems, and `where` begins error messages.
     """
     names = list(_find_names(model, where, None))
     # Problems come first, since all other names are looked up in the plans of a problem.
@@ -131,7 +132,7 @@ def _text_validator(limit: int, ending: str = "") -> AfterValidator:
     def check(text: str) -> str:
         if not text:
             return text
-        # Without a name: messages of Pydantic begin with the path of the field.
+        # The name is empty, since messages of Pydantic begin with the path of the field.
         check_line("", text)
         if text != text.strip():
             raise ValueError(f" must not begin or end with a space, got {short_repr(text)}")

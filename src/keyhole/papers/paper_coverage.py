@@ -21,7 +21,7 @@ class PaperItem(TableModel):
     entries: list[EntryName] = Field(default_factory=list)  # the entries that reproduce it
     # import path of the function that computes it; tests compare its values with the paper's
     function: str = ""
-    why: str = ""  # the reason why no entry covers it, or all of it
+    why: str = ""  # the reason why entries do not cover it, or not all of it
 
     @model_validator(mode="after")
     def _check_reason(self) -> Self:

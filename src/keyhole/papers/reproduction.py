@@ -155,7 +155,7 @@ def _judge_folder(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
 
 
 def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
-    """Return by name the entries whose runs in ``folder/NAME`` are all finished, with verdicts."""
+    """Return, by name and with verdicts, the entries whose runs in ``folder/NAME`` are finished."""
     finished = {}
     for entry in entries:
         with suppress(FileNotFoundError, ValueError):
@@ -238,7 +238,7 @@ def _run_entries(
 def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
     """Write the report.
 
-    In a batch, it shows the verdicts of other finished entries on the same statements.
+    In a batch, the report also shows verdicts of other finished entries on the same statements.
     """
     beside = dict[str, JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.
@@ -273,8 +273,7 @@ def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str)
 
 def _entry_marker(entry: Entry, scale: str) -> Marker:
     """Return the marker of the reproduction of one entry."""
-    title = f"{entry.title} ({scale} scale)"
-    return _make_marker(title, [entry], scale, entry.command(scale))
+    return _make_marker(f"{entry.title} ({scale} scale)", [entry], scale, entry.command(scale))
 
 
 def _check_marker(folder: Path, marker: Marker) -> None:
@@ -300,8 +299,8 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     marker = _load_marker(folder / MARKER, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    # The file of a user's entry may have been moved. That its content is the same is checked later,
-    # by the digest of each run.
+    # The file of a user's entry may have been moved. The digest of each run shows later whether its
+    # content is the same.
     identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
         check_line("title", marker["title"])
@@ -423,8 +422,8 @@ def reproduce_all(
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
         in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
-        # The index is written after every entry, so that an interrupted call leaves one of all that
-        # is done.
+        # The index is written after every entry, so that an interrupted call leaves an index of all
+        # finished entries.
         index, claims = write_index(folder, scale, entries, in_order)
     return ReproducedEntries(index, claims, in_order)
 

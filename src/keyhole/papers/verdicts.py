@@ -10,8 +10,8 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's; the paper's, which gives only the conclusion of an experiment;
-the paper's, read from a bound; or ours."""
+"""Whose claim it is: the paper's; the paper's, if it gives only the conclusion of an experiment;
+the paper's, if the claim is read from a bound; or ours."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
 """Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
@@ -38,8 +38,8 @@ class Number:
     value: float
     low: float = -math.inf
     high: float = math.inf
-    # two-sided: of the test that two policies are equal, or that the number is in its claimed
-    # range; not adjusted for other numbers, as verdicts are (Holm)
+    # two-sided, of the test that two policies are equal, or that the number is in its claimed
+    # range; not adjusted for other numbers, although verdicts are (Holm)
     p_value: float | None = None
     at_least: float = -math.inf
     at_most: float = math.inf
@@ -51,7 +51,7 @@ class Number:
 
     @property
     def half_width(self) -> float:
-        """Half of the interval's width; of an interval with one open end, the other half."""
+        """Half of the interval's width; if one end is open, the distance to the other end."""
         half_width = (self.high - self.low) / 2
         if math.isfinite(half_width):
             return half_width
@@ -65,7 +65,7 @@ class Number:
             return 0.0
         if self.half_width > 0:
             return distance / self.half_width
-        # The distance of a number without error is relative to its larger end, and to 1 at least.
+        # Without an error, the distance is relative to the larger end of the range, at least to 1.
         ends = [abs(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
         return distance / max(1.0, *ends)
 
@@ -84,7 +84,7 @@ class Verdict:
     """A claim with its status, and the explanation and numbers behind it."""
 
     text: str  # the claim
-    short: str = ""  # the same in few words; empty where the text has few words
+    short: str = ""  # the claim in few words; empty if the text itself has few words
     source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # whose claim it is
     setup: Setup = "ours"  # whose set-up it is judged on
@@ -103,7 +103,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The claim in few words if there are such, else its text; without problems and policy."""
+        """The short words of the claim if there are any, else its text; no problems or policy."""
         return self.short or self.text
 
     @property
@@ -119,10 +119,10 @@ class Verdict:
     @property
     def citation(self) -> str:
         """The origin, set-up, source and reading of the claim."""
-        cited = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
+        text = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
         if self.reading:
-            cited += f" Read as: {self.reading}"
-        return cited
+            text += f" Read as: {self.reading}"
+        return text
 
 
 VERBS: Final[dict[Status, tuple[str, str]]] = {
@@ -166,7 +166,7 @@ def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> V
     verdict : Verdict
         A verdict on the statement.
     all_verdicts : mapping of str to Verdict
-        Verdicts by id, which may have others on the statement.
+        Verdicts by id; some of them may be on the same statement.
     """
     others = [all_verdicts[claim_id] for claim_id in verdict.same_as if claim_id in all_verdicts]
     # Of equally many replications the least id decides, whichever verdict is asked about.
@@ -174,12 +174,12 @@ def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> V
 
 
 def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
-    """Return for the id of each verdict the one among all verdicts that decides its statement."""
+    """Return, by the id of each verdict, the verdict that decides its statement."""
     by_id = {verdict.id: verdict for verdict in verdicts}
     return {verdict.id: deciding_verdict(verdict, by_id) for verdict in verdicts}
 
 
 def keep_one_per_statement(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdict that decides each statement."""
+    """Return only the verdicts that decide their statements."""
     deciding = deciding_verdicts(verdicts)
     return [verdict for verdict in verdicts if deciding[verdict.id].id == verdict.id]

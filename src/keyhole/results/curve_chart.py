@@ -114,17 +114,17 @@ def _curve(
 
 
 def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]]) -> Curve:
-    """Return the curve through points of `x` and an estimate; it is broken where that is None."""
+    """Return the curve through pairs of `x` and an estimate; it is broken where this is None."""
     no_estimate = Estimate(math.nan, math.nan, 0)
     pairs = [(float(x), estimate or no_estimate) for x, estimate in points]
     # The infinite interval of a single replication is not drawn.
-    finite = [mean if math.isfinite(mean.half_width) else no_estimate for _, mean in pairs]
+    shown_means = [mean if math.isfinite(mean.half_width) else no_estimate for _, mean in pairs]
     return Curve(
         label=label,
         x=[x for x, _ in pairs],
         y=[mean.value for _, mean in pairs],
-        low=[mean.low for mean in finite],
-        high=[mean.high for mean in finite],
+        low=[mean.low for mean in shown_means],
+        high=[mean.high for mean in shown_means],
     )
 
 

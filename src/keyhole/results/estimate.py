@@ -15,7 +15,7 @@ from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
 from keyhole.extras import has_extra, require_extra
 from keyhole.pages.page import Table
 
-_MOST_STEPS: Final = 200  # of hundreds of quantiles none took more than 70
+_MOST_STEPS: Final = 200  # hundreds of quantiles were tried, and none took more than 70
 _EPSILON: Final = 2.0**-52
 
 
@@ -23,7 +23,8 @@ _EPSILON: Final = 2.0**-52
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """Return the quantile of a beta distribution, with `probability` in [1e-6, 0.999].
 
-    Newton's method on `beta_cdf`; a step that would leave the interval of the quantile halves it.
+    The method is Newton's on `beta_cdf`. It keeps an interval that holds the quantile; where a step
+    would leave the interval, it takes the middle of the interval instead.
 
     Examples
     --------
@@ -80,8 +81,8 @@ class Estimate:
     value: float
     error: float  # its standard error; infinite for one replication
     replications: int
-    # Of a share, the number of replications in which the metric is 1. The interval of a share is
-    # that of Clopper and Pearson, any other is Student's t.
+    # For a share, the number of replications in which the metric is 1; else None. A share has the
+    # interval of Clopper and Pearson, any other estimate Student's t.
     count: int | None = None
 
     @property
@@ -104,7 +105,7 @@ class Estimate:
         return self._t_half_width() if self.count is None else (self.high - self.low) / 2
 
     def _t_half_width(self) -> float:
-        return t_half_width(self.replications) * self.error if self.error else 0.0
+        return t_factor(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
         """Return the two-sided p-value against the nearer end of a range; 1 within the range."""
@@ -139,7 +140,7 @@ class Estimate:
         return _format_interval(self.value, self.low, self.high, self.half_width)
 
     def plus_minus(self) -> str:
-        """Return the estimate for a table: ± half its interval, or the whole one of a share."""
+        """Return the estimate for a table: ± half its interval; of a share, the whole interval."""
         if self.count is not None or self.half_width == 0.0:
             return str(self)
         if not math.isfinite(self.half_width):
@@ -173,7 +174,7 @@ class PairedDifference:
 
     @property
     def equal(self) -> bool:
-        """Whether both metrics are equal in every replication."""
+        """Whether both policies are equal in every replication."""
         return self.low == self.high == 0.0
 
     def _repr_html_(self) -> str:
@@ -207,7 +208,7 @@ class Tail:
 
 
 def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
-    """Return the 90 % quantile of some replications, from the best to the worst, and the worst.
+    """Return the 90 % quantile of some replications, ordered from the best, and the worst.
 
     Examples
     --------
@@ -218,17 +219,17 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     """
     # The quantile is the value of a run, not one between two runs, so that readers find that run.
     sign = 1.0 if lower_is_better else -1.0
-    ordered = np.sort(sign * values)
-    rank = min(len(ordered) - 1, math.floor(_TAIL_QUANTILE * len(ordered)))
-    return Tail(sign * float(ordered[rank]), sign * float(ordered[-1]))
+    ascending = np.sort(sign * values)
+    rank = min(len(ascending) - 1, math.floor(_TAIL_QUANTILE * len(ascending)))
+    return Tail(sign * float(ascending[rank]), sign * float(ascending[-1]))
 
 
 def _format_four_digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WHOLE_NUMBERS_FROM else f"{value + 0.0:.4g}"
 
 
-def t_half_width(replications: int) -> float:
-    """Return half of the 95 % interval of a mean in standard errors (Student's t)."""
+def t_factor(replications: int) -> float:
+    """Return the number of standard errors in half of a mean's 95 % interval (Student's t)."""
     if replications <= 1:
         return math.inf
     if not has_extra("scipy"):  # with SciPy, results keep the last digits of earlier versions
@@ -241,7 +242,7 @@ def t_half_width(replications: int) -> float:
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
     """Return the 95 % interval of Clopper and Pearson (1934) for a binomial proportion."""
     quantile: Callable[[float, float, float], float] = beta_quantile
-    if has_extra("scipy"):  # as in `t_half_width`
+    if has_extra("scipy"):  # as in `t_factor`
         from scipy.special import betaincinv
 
         def quantile(probability: float, a: float, b: float) -> float:

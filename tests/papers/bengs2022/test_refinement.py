@@ -27,11 +27,11 @@ def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
 
 def test_stages_count_what_each_round_extends():
     first, *later = problem_numbers.play_stages(three_models("strict"), rounds=200)
-    assert (first.round, first.extended) == (0, 0)
+    assert (first.round, first.extended_points) == (0, 0)
     before = first
     for stage in later:
         grown = [len(a) - len(b) for a, b in zip(stage.grids, before.grids, strict=True)]
-        assert sum(grown) == stage.extended == max(grown)  # of the arm played alone
+        assert sum(grown) == stage.extended_points == max(grown)  # of the arm played alone
         for grid, old in zip(stage.grids, before.grids, strict=True):
             assert set(old) <= set(grid)
             assert (np.diff(grid) > 0).all()

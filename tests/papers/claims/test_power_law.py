@@ -33,7 +33,7 @@ def test_the_exponent_is_that_of_the_growth_whatever_came_before(exponent):
     assert judge(power(at_most=exponent - 0.1), found)[0] == "does not hold"
     assert judge(power(at_least=exponent + 0.1), found)[0] == "does not hold"
     assert judge(power(at_most=exponent), found)[0] == "undecided"
-    assert f"exponent of what is gained {exponent:.2f} [" in judge(power(at_most=2), found)[1]
+    assert f"exponent of the increase {exponent:.2f} [" in judge(power(at_most=2), found)[1]
 
 
 def test_ln_squared_is_distinguished_from_ln():

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import Curves
 from keyhole.papers.claims import BOUNDS, KINDS, Result
-from keyhole.papers.claims.statistics import exact_number, factor_of, number_of
+from keyhole.papers.claims.statistics import exact_number, number_from_log, number_of
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
 from tests.papers.agreement import agree
@@ -212,7 +212,7 @@ def test_an_exponent_beyond_what_is_tried_is_infinite():
     values[:] = np.array([1.0, 1.001, 50.0])[:, None]
     table = ONE | {"rounds": [10, 11, 12], "at_least": 1.0}
     finding = judged("power", table, {"a": steep})
-    assert "exponent of what is gained above 8 [above 8, above 8]" in finding.detail
+    assert "exponent of the increase above 8 [above 8, above 8]" in finding.detail
     assert finding.numbers[-1].value == math.inf
 
 
@@ -230,7 +230,7 @@ def test_without_an_interval_the_ends_are_infinite():
     one = number_of("mean", mean_estimate(np.array([3.0])), at_least=4.0)
     assert (one.value, one.low, one.high, one.p_value) == (3.0, -math.inf, math.inf, 1.0)
     log = Estimate(0.0, math.inf, 1)
-    assert str(factor_of("times", log)) == "1.0 [0.0, inf]"
+    assert str(number_from_log("times", log)) == "1.0 [0.0, inf]"
 
 
 def test_a_count_is_its_own_interval_and_needs_no_test():
@@ -240,7 +240,7 @@ def test_a_count_is_its_own_interval_and_needs_no_test():
 
 def test_a_factor_is_tested_as_its_logarithm():
     log = Estimate(math.log(2.0), 0.1, 50)
-    factor = factor_of("times", log, at_most=1.5)
+    factor = number_from_log("times", log, at_most=1.5)
     assert factor.value == pytest.approx(2.0)
     assert factor.high == pytest.approx(math.exp(log.high))
     assert factor.p_value == log.p_value(-math.inf, math.log(1.5))

@@ -55,8 +55,8 @@ def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> Flo
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
     It holds for any horizon, and is the only bound of the paper without an unknown constant: the
-    lemma has O(T delta), but its proof 2 T delta. `pulls` are the pulls of each run, as for
-    `potential`.
+    lemma states O(T delta), but its proof shows 2 T delta. `pulls` are the pulls of each run, as
+    for `potential`.
 
     Examples
     --------
@@ -82,11 +82,11 @@ def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
     >>> round(regret_bound(HoeffdingUCB(), [0.1, 0.3], horizon=1000), 1)
     798.6
     """
-    needed = [
+    pulls = [
         policy.sufficient_pulls(gap, horizon=horizon)
         for gap in check_vector("gaps", gaps, Range(gt=0, le=1))
     ]
-    return float(potential(policy, needed, horizon=horizon))
+    return float(potential(policy, pulls, horizon=horizon))
 
 
 def potential_lemma(
@@ -97,16 +97,16 @@ def potential_lemma(
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
     of :math:`\Phi` is at most `regret_bound`, in which the lemma's unknown constant is left out.
-    The potential :math:`\Phi` is that of the pulls of each arm where it is not the best, which
-    `metrics` name: eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim
+    `metrics` name the pulls of each arm where it is not the best, and :math:`\Phi` is the potential
+    of these pulls: eq. (2) in the classical bandit, eq. (7) in the threshold bandit. The claim
     holds if the 95 % interval of the mean lies below its limit, and does not hold if it lies above.
     """
     result = results[problem]
-    measure = HoeffdingUCB()
+    ucb_policy = HoeffdingUCB()
     horizon = result.curves.checkpoints[-1]
     pulls = np.stack([result.values(policy, name) for name in metrics], axis=1)
     if lemma == 1:
-        bounds = potential_bound(measure, pulls, horizon=horizon)
+        bounds = potential_bound(ucb_policy, pulls, horizon=horizon)
         values = result.values(policy, "regret")
         regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
         return Finding(
@@ -119,8 +119,8 @@ def potential_lemma(
         )
     gaps = np.asarray(cast(Any, result.problem).gaps)
     # The best arm, whose gap is 0, is left out.
-    limit = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
-    mean = mean_estimate(potential(measure, pulls, horizon=horizon))
+    limit = regret_bound(ucb_policy, gaps[gaps > 0], horizon=horizon)
+    mean = mean_estimate(potential(ucb_policy, pulls, horizon=horizon))
     return Finding(
         statistics.judge_ranges([(mean, -np.inf, limit)]),
         f"potential {mean}, bound {format_estimate(limit, limit / 100)}",

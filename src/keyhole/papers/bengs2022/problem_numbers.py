@@ -32,13 +32,13 @@ class GridStage:
     """Grids of z-RCUCB after a round."""
 
     round: int  # 0 before the first round
-    extended: int  # number of points at which a grid was extended in that round
+    extended_points: int  # number of points at which a grid was extended in that round
     grids: tuple[FloatArray, ...]  # the points of each arm's grid, increasing
 
 
 @lru_cache(maxsize=4)  # several claims and a figure need the stages of one problem
 def play_stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[GridStage, ...]:
-    """Play z-RCUCB, with alpha = 0.02 and L = 2; return its first grids, and those after changes.
+    """Play z-RCUCB, with alpha = 0.02 and L = 2; return its first grids, and those of each change.
 
     References
     ----------
@@ -76,7 +76,7 @@ def play_stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[GridStage, 
 
 def joint_extensions(problem: Problem) -> int:
     """Return how many of 1,000 rounds extend a grid at more than one point."""
-    return sum(stage.extended > 1 for stage in play_stages(problem))
+    return sum(stage.extended_points > 1 for stage in play_stages(problem))
 
 
 def grid_sizes(problem: Problem) -> FloatArray:
@@ -190,7 +190,7 @@ def half_limit_exceedance(problem: Problem) -> FloatArray:
 
 
 def _without_costs(problem: Problem, limits: Sequence[float] | FloatArray) -> Problem:
-    """Return the problem with these limits, without cost and penalty: gains are mean rewards."""
+    """Return the problem with these limits, but without cost and penalty: gains are rewards."""
     return Problem(problem.distributions, limits, Power(), Power())
 
 

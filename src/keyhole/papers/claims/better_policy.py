@@ -11,7 +11,7 @@ from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 
 
-def ordering(
+def judge_ordering(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     others: list[PolicyName], rounds: list[Checkpoint] | None = None,
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
@@ -34,7 +34,7 @@ def ordering(
     needed = statistics.least_count(at_least, len(cases))
     status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
     if len(cases) == 1:
-        return Finding(status, str(cases[0]), (cases[0].number(is_policy_better=True),))
+        return Finding(status, str(cases[0]), (cases[0].number(claims_better=True),))
     least_favourable = sorted(cases, key=lambda case: case.evidence)[:MOST_SHOWN]
     detail = (
         f"significantly better in {wins} of {len(cases)} pairs of rival and T "
@@ -44,12 +44,12 @@ def ordering(
     numbers = (
         statistics.exact_number("significantly better in", wins, at_least=needed),
         statistics.exact_number("worse or equal in", losses, at_most=len(cases) - needed),
-        *_list_numbers(cases, least_favourable, is_policy_better=True),
+        *_list_numbers(cases, least_favourable, claims_better=True),
     )
     return Finding(status, detail, numbers)
 
 
-def not_better(
+def judge_not_better(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     others: list[PolicyName], rounds: list[Checkpoint], runs: int,
 ) -> Finding:  # fmt: skip
@@ -83,7 +83,7 @@ def not_worse(
 
 
 def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> Finding:
-    """Judge whether the first policy is better in no case.
+    """Judge whether there is no case whose first policy is significantly better.
 
     The claim needs at least `runs` replications to hold; `played` replications were played.
     """
@@ -96,7 +96,7 @@ def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> F
     if played < runs and not wins:
         detail += f" (at least {runs:,} are needed to show that no policy is better)"
     numbers = (
-        *_list_numbers(cases, most_favourable, is_policy_better=False),
+        *_list_numbers(cases, most_favourable, claims_better=False),
         statistics.exact_number("runs", played, at_least=runs),
     )
     status = statistics.decide(supported=played >= runs and not wins, contradicted=wins > 0)
@@ -104,9 +104,9 @@ def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> F
 
 
 def _list_numbers(
-    cases: Sequence[Comparison], shown: Sequence[Comparison], *, is_policy_better: bool
+    cases: Sequence[Comparison], shown: Sequence[Comparison], *, claims_better: bool
 ) -> tuple[Number, ...]:
-    """Return the numbers of all cases; if these are too many, only the cases in the text."""
-    numbers = [case.number(is_policy_better=is_policy_better) for case in cases]
-    shown_numbers = [case.number(is_policy_better=is_policy_better) for case in shown]
+    """Return the numbers of all cases, or, if these are too many, of the cases in the text."""
+    numbers = [case.number(claims_better=claims_better) for case in cases]
+    shown_numbers = [case.number(claims_better=claims_better) for case in shown]
     return statistics.trim_numbers(numbers, shown_numbers)

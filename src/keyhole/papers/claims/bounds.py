@@ -106,7 +106,7 @@ def result_bound(name: str, policy: str, result: Result, round: int) -> float:
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 
 
-def below_bound(
+def judge_below_bound(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
     bound: BoundName, rounds: Rounds | None = None,
 ) -> Finding:  # fmt: skip
@@ -120,21 +120,21 @@ def below_bound(
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
     ranges = {t: (-math.inf, result_bound(bound, claimed_policy, result, t)) for t in rounds}
-    return _compare_with_bound(result, metric, policy, ranges)
+    return _judge_bound(result, metric, policy, ranges)
 
 
-def above_bound(
+def judge_above_bound(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
     bound: BoundName, rounds: Rounds | None = None,
 ) -> Finding:  # fmt: skip
     """Judge whether the mean of a metric of a policy stays at or above a bound of the setting.
 
-    It is judged as in `below_bound`.
+    It is judged as in `judge_below_bound`.
     """
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
     ranges = {t: (result_bound(bound, claimed_policy, result, t), math.inf) for t in rounds}
-    return _compare_with_bound(result, metric, policy, ranges)
+    return _judge_bound(result, metric, policy, ranges)
 
 
 def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
@@ -146,17 +146,17 @@ def check_below_bound(claim: AnyClaim, plan: Plan) -> None:
 check_above_bound: Final = check_below_bound
 
 
-def _compare_with_bound(
+def _judge_bound(
     result: Result, metric: str, policy: str, ranges: Mapping[int, tuple[float, float]]
 ) -> Finding:
-    """Compare the mean at each round with its range, whose finite end is the bound."""
+    """Judge whether the mean at each round lies in its range, whose finite end is the bound."""
     tests = {t: (result.estimate(policy, metric, t), *ends) for t, ends in ranges.items()}
     numbers = {
         t: statistics.number_of(f"mean {statistics.format_round(t)}", *args)
         for t, args in tests.items()
     }
-    # Margins are counted in half intervals, of which an exact mean has none: within its range it
-    # comes last, whatever its distance.
+    # Margins are counted in half-widths of intervals. An exact mean has no interval: if it lies
+    # within its range, it comes last, whatever its distance from the bound.
     exact = {t for t, number in numbers.items() if number.low == number.high}
     t = min(numbers, key=lambda t: (t in exact and numbers[t].margin >= 0, numbers[t].margin))
     bound = min(ranges[t], key=abs)

@@ -32,13 +32,13 @@ _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metr
 class Claim(TableModel):
     """A statement that results can support or contradict.
 
-    `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided
-    for lack of replications: a difference whose 95 % interval, over common random numbers, contains
-    zero neither supports nor contradicts it.
+    `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided.
+    It is undecided, for example, if it is about the sign of a difference, and too few replications
+    were played: the 95 % interval of the difference (over common random numbers) contains zero.
     """
 
     text: str  # the claim; a quoted claim in the words of its source
-    # the claim in few plain words, for first screens; empty where the text has few words
+    # the claim in few plain words, for first screens; empty if the text itself has few words
     short: ShortText = ""
     source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # whose claim it is
@@ -86,9 +86,9 @@ class Claim(TableModel):
         return finding
 
     def check(self, plan: Plan) -> None:
-        """Refuse a claim that the experiment cannot decide, by a ValueError that names a field.
+        """Raise a ValueError, which names a field, if the experiment cannot decide the claim.
 
-        That its problems, policies, metrics and rounds exist is checked by `refuse_unknown_names`.
+        `refuse_unknown_names` checks that its problems, policies, metrics and rounds exist.
         """
         type(self).refuse(self, plan)
 
@@ -146,14 +146,14 @@ class Claim(TableModel):
 class ControlledClaim(Claim):
     """A claim about one policy, which may have a negative control: a bad policy that breaks it.
 
-    A bound that every policy keeps is no evidence for one of them. So with a negative control the
-    claim holds only if, by the same numbers, it does not hold of the control; otherwise it is
-    undecided.
+    A bound that every policy keeps is no evidence for one of them. So a claim with a negative
+    control holds only if the policy keeps it and the control, judged by the same numbers, breaks
+    it. If the policy keeps it and the control does not break it, the claim is undecided.
     """
 
     # the label of a bad policy that plays the same problems
     negative_control: PolicyName | None = None
-    no_negative_control: str = ""  # the reason why there is none, where the claim needs one
+    no_negative_control: str = ""  # the reason why there is none, if the claim needs one
 
     @model_validator(mode="after")
     def _check_negative_control(self) -> Self:
@@ -166,7 +166,7 @@ class ControlledClaim(Claim):
         return self
 
     def check(self, plan: Plan) -> None:
-        """Refuse a claim that the experiment cannot decide, or a bound without a control."""
+        """Refuse a claim that the experiment cannot decide, or a paper's bound without control."""
         super().check(plan)
         if self.origin == "paper, as a bound":
             require_negative_control(self)
@@ -185,7 +185,7 @@ class ControlledClaim(Claim):
         if control.status == "does not hold":
             detail += f". {self.negative_control} breaks it: {control.detail}"
             return Finding(status, detail, numbers)
-        # Results that contradict the claim do so also if the control keeps it.
+        # A claim that the policy breaks does not hold, whether or not the control keeps it.
         if status == "holds":
             status = "undecided"
         keeps = "keeps" if control.status == "holds" else "may keep"
@@ -211,14 +211,13 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     judgement : function
         It returns a `Finding`. Its parameter `results` gets the results by problem; a parameter
         `metric` gets the metric of the claim, and `claimed_policy` the policy of the claim even
-        where `policy` is its negative control. All other parameters become fields of the claim. A
-        function ``check_NAME(claim, plan)`` of its module, if there is one, refuses by a ValueError
-        what the function NAME could not judge.
+        where `policy` is its negative control. All other parameters become fields of the claim. If
+        its module has a function ``check_NAME(claim, plan)``, this refuses, by a ValueError, claims
+        that the function NAME could not judge; of a kind, ``judge_NAME``.
     **names : str
         The fields by which a file names the kind: `kind`, and `of` or `by`.
     """
     fields: dict[str, Any] = {name: (Literal[text], ...) for name, text in names.items()}
-    none = inspect.Parameter.empty
     parameters = inspect.signature(judgement, eval_str=True).parameters
     if "results" not in parameters:
         raise ValueError("it must have the parameter 'results'")
@@ -231,21 +230,24 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
             raise ValueError(
                 f"its parameter {name!r} must be renamed: every claim has such a field"
             )
-        hint = Any if parameter.annotation is none else parameter.annotation
-        fields[name] = hint, ... if parameter.default is none else parameter.default
+        hint = Any if parameter.annotation is parameter.empty else parameter.annotation
+        fields[name] = hint, ... if parameter.default is parameter.empty else parameter.default
     # A claim that compares a policy with `others` needs no negative control.
     is_controlled = "policy" in fields and "others" not in fields
     if any(_has_cells(hint) for hint, _ in fields.values()):
         fields["problem"] = ProblemName | None, None
         fields["policy"] = PolicyName | None, None
     base_class = ControlledClaim if is_controlled else Claim
-    cls: type[Claim] = create_model(judgement.__name__, __base__=base_class, **fields)
+    judged_name = judgement.__name__
+    if "by" not in names:  # the function of a kind, such as `judge_mean`
+        judged_name = judged_name.removeprefix("judge_")
+    cls: type[Claim] = create_model(judged_name, __base__=base_class, **fields)
     cls.judgement = staticmethod(judgement)
-    refuse = judgement.__globals__.get(f"check_{judgement.__name__}", lambda claim, plan: None)
+    refuse = judgement.__globals__.get(f"check_{judged_name}", lambda claim, plan: None)
     cls.refuse = staticmethod(refuse)
     label = names.get("of") or names.get("by", "")
     if label.startswith("keyhole."):
-        label = judgement.__name__  # Keyhole's own functions are named without their module
+        label = judged_name  # Keyhole's own functions are named without their module
     cls.judged_by = ": ".join(filter(None, [names["kind"], label]))
     return cls
 
@@ -280,8 +282,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
 
     A number is unclear if its interval contains an end of the claimed range. If the half-width of
     the interval is h and the number is at a distance d from that end, it would be clear with
-    :math:`n (h / d)^2` replications in place of n, if its value does not change. For a claim to
-    hold, all its numbers must be clear; for it not to hold, one beyond its range is enough.
+    :math:`n (h / d)^2` replications in place of n, if its value does not change. A claim holds
+    only if all its numbers are clear. It does not hold as soon as one is clearly beyond its range.
     Comparisons that are adjusted together need more replications than this.
 
     Returns
@@ -294,7 +296,7 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     beyond = list[float]()
     needs_some = False
     for number in numbers:
-        # A claimed count of comparisons: only so many of them need be clear.
+        # The number is a claimed count of comparisons: only that many of these need to be clear.
         needs_some |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]
@@ -302,13 +304,14 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
             continue
         distance = min(abs(number.value - end) for end in unclear_ends)
         # Intervals of shares and ratios are not symmetric: the wider half counts.
-        reach = max(number.high - number.value, number.value - number.low)
-        needed = replications * (reach / distance) ** 2 if distance > 0 else math.inf
+        wider_half = max(number.high - number.value, number.value - number.low)
+        needed = replications * (wider_half / distance) ** 2 if distance > 0 else math.inf
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
     if not (inside or beyond) or (needs_some and len(inside + beyond) > 1):
         return None
-    # One number that is clearly beyond its range decides the claim; inside, all must be clear.
+    # One number that is clearly beyond its range decides the claim; if all are inside, all must be
+    # clear.
     needed_runs = min(beyond) if beyond else max(inside)
     if not replications < needed_runs <= _MOST_RUNS:
         return None

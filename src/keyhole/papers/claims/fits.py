@@ -20,7 +20,7 @@ from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
 _ROUNDING: Final = 1e-12  # relative rounding error of a mean
-_LINE_ROUNDING: Final = 1e-11  # of a point on a line; slope and intercept are sums
+_LINE_ROUNDING: Final = 1e-11  # the same of a point on a line, whose slope and intercept are sums
 
 
 def _require_three_x(x: dict[str, float]) -> dict[str, float]:
@@ -42,10 +42,12 @@ def linear_fit(
     weights are taken as known; the interval of R squared is a jackknife interval.
 
     The claim holds if the 95 % interval of the slope lies above 0 and the interval of R squared
-    does not lie below `r_squared`. Without `r_squared` the slope alone counts, for a metric that
-    varies too much to show a shape. The claim does not hold if the slope is significantly below 0.
-    It also does not hold if the interval of R squared lies below `r_squared` and noise does not
-    explain this, because some mean lies significantly off the line (adjusted by Holm).
+    lies at or above `r_squared`. Without `r_squared` only the slope counts: this is for a metric
+    that varies too much to show a shape.
+
+    The claim does not hold if the slope is significantly below 0. It also does not hold if the
+    interval of R squared lies below `r_squared` and noise does not explain this, because some mean
+    lies significantly off the line (adjusted by Holm).
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit_line(np.array(list(x.values())), values)
@@ -55,24 +57,24 @@ def linear_fit(
         status = statistics.decide(supported=False, contradicted=line.slope.error == 0.0)
         return Finding(status, f"{detail}; the mean is the same everywhere", (slope,))
     p_values = holm([gap.p_value for gap in line.gaps])
-    claimed = "a rising slope alone"
+    claim_text = "a rising slope alone"
     if r_squared is not None:
-        claimed = f"at least {r_squared:g}"
-    least_share, _ = statistics.fill_open_ends(r_squared, None)
-    is_bent = line.r_squared.high < least_share and min(p_values) < LEVEL
-    share = statistics.number_of("R squared", line.r_squared, least_share)
-    share = replace(share, high=min(1.0, share.high))
+        claim_text = f"at least {r_squared:g}"
+    least_r_squared, _ = statistics.fill_open_ends(r_squared, None)
+    is_bent = line.r_squared.high < least_r_squared and min(p_values) < LEVEL
+    r_squared_number = statistics.number_of("R squared", line.r_squared, least_r_squared)
+    r_squared_number = replace(r_squared_number, high=min(1.0, r_squared_number.high))
     names = [f"{results[key].title} off the line by" for key in x]
     off_line = statistics.numbers_of(names, line.gaps)
     furthest = int(np.argmin(p_values))
     return Finding(
         statistics.decide(
-            supported=line.slope.low > 0 and line.r_squared.low >= least_share,
+            supported=line.slope.low > 0 and line.r_squared.low >= least_r_squared,
             contradicted=line.slope.high < 0 or is_bent,
         ),
-        f"{detail}; R squared {share} (claimed: {claimed}); most clearly: {names[furthest]} "
-        f"{off_line[furthest]}",
-        (slope, share, *statistics.trim_numbers(off_line, [off_line[furthest]])),
+        f"{detail}; R squared {r_squared_number} (claimed: {claim_text}); most clearly: "
+        f"{names[furthest]} {off_line[furthest]}",
+        (slope, r_squared_number, *statistics.trim_numbers(off_line, [off_line[furthest]])),
     )
 
 
@@ -87,13 +89,17 @@ class FittedLine:
 
 
 def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
-    r"""Fit a straight line to the means of rows of `values`, one at each x, by least squares.
+    r"""Fit a straight line by least squares to the means of `values`, which has a row for each x.
 
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
         R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
+
+    X has a column of ones and the column x. W is diagonal with the weights w_j, which are
+    proportional to 1 / standard error squared (equal if an error is 0 or infinite). The fitted
+    values are :math:`\hat y = X \hat\beta`, and :math:`\bar y_w` is the weighted mean.
     """
     errors = np.array([mean_estimate(row).error for row in values])
-    # Weights need a positive finite error everywhere; without it all means weigh the same.
+    # Weights need a positive finite error at every x; otherwise all means weigh the same.
     is_weighted = bool(((errors > 0) & np.isfinite(errors)).all())
     weights = np.ones(len(x))
     if is_weighted:
@@ -114,7 +120,7 @@ def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
 
 
 def _gap_to_line(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> PairedDifference:
-    """Compare values with those on a line; differences within rounding error count as 0."""
+    """Return the difference of values from a line; differences by rounding errors count as 0."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
     # Slope and intercept are sums over replications, which lose digits. A value on the line must
@@ -129,7 +135,8 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
     means = values.mean(axis=1)
     deviations = values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
-    # Inverse sums of squares are proportional to the weights of `fit`; their scale has no effect.
+    # Inverse sums of squares are proportional to the weights in `fit_line`, whose scale has no
+    # effect.
     r_squared = _r_squared(x, means, _mean_weights(squares, is_weighted=is_weighted))
     if not np.isfinite(r_squared):
         return None
@@ -156,23 +163,23 @@ def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatAr
 
     It is not finite where the means do not vary.
     """
-    share = weights / weights.sum(axis=0)
+    shares = weights / weights.sum(axis=0)
     positions = x.reshape(-1, *[1] * (means.ndim - 1))
-    off_x = positions - (share * positions).sum(axis=0)
-    off_y = means - (share * means).sum(axis=0)
+    off_x = positions - (shares * positions).sum(axis=0)
+    off_y = means - (shares * means).sum(axis=0)
     off_y = np.where(np.abs(off_y) <= _ROUNDING * np.abs(means), 0.0, off_y)
-    slope = (share * off_x * off_y).sum(axis=0) / (share * off_x**2).sum(axis=0)
-    residual = (share * (off_y - slope * off_x) ** 2).sum(axis=0)
+    slope = (shares * off_x * off_y).sum(axis=0) / (shares * off_x**2).sum(axis=0)
+    residual = (shares * (off_y - slope * off_x) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1.0 - residual / (share * off_y**2).sum(axis=0))
+        return np.asarray(1.0 - residual / (shares * off_y**2).sum(axis=0))
 
 
 _Exponent = Annotated[float, Field(ge=-8, le=8)]
 _EXPONENTS: Final = (-8.0, 8.0)  # the range in which an exponent is searched
-_HALVINGS: Final = 40  # of this range, to a width of 1.5e-11
+_HALVINGS: Final = 40  # bisections of this range, down to a width of 1.5e-11
 
 
-def power(
+def judge_power(
     results: Results, metric: str, policy: PolicyName,
     at_least: _Exponent | None = None, at_most: _Exponent | None = None,
     problem: ProblemName | None = None, rounds: list[Checkpoint] | None = None,
@@ -190,16 +197,17 @@ def power(
 
     the exponent of the curve :math:`y = b + c\,x^a` through the three points. An exponent of 0
     stands for ln x, and 1 for a straight line. The constant b, such as the cost of a search, has no
-    effect on it. For a given a, the difference of the two sides, multiplied out, is a mean over
-    replications. Its t-test tells whether the exponent is below a, and the interval consists of the
-    exponents that the test does not reject. The claim holds if the 95 % interval lies in the range,
-    and does not hold if it lies outside. It is undecided where the metric may not rise from the
-    first point to the second.
+    effect on it. For a given a, multiply the equation by the denominator on the left: the
+    difference of the two sides is then a linear combination of the means. A t-test of it tells
+    whether the exponent is below a, and the interval consists of the exponents that such tests do
+    not reject. The claim holds if the 95 % interval lies in the range, and does not hold if it lies
+    outside. It is undecided if the 95 % interval of the rise from the first point to the second
+    contains 0 or lies below it.
 
-    Where several problems have the same x, the worst one counts: the problem with the largest mean,
-    or with the smallest where higher is better. It may differ from x to x, as gaps that are hard
-    for a short horizon are easy for a long one. That it is chosen by its mean is not counted as a
-    source of error.
+    If several problems have the same x, only the worst counts: the problem with the largest mean,
+    or with the smallest if higher is better. The worst problem may differ from x to x, as gaps that
+    are hard for a short horizon are easy for a long one. The interval does not allow for the choice
+    of a problem by its mean.
     """
     points = _distinct_x(rounds, x)
     if problem is not None:
@@ -210,7 +218,7 @@ def power(
     rise = mean_estimate(y[1] - y[0])
     if not rise.low > 0.0:
         where = f"from {points[0]:,g} to {points[1]:,g}"
-        detail = f"{where} the mean may not rise: {rise}"
+        detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
     low, high = statistics.fill_open_ends(at_least, at_most)
     # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
@@ -221,19 +229,19 @@ def power(
         if math.isfinite(end)
     ]
     exponent, lowest, highest = (
-        _solve_exponent(points, y, end) for end in ("value", "low", "high")
+        _solve_exponent(points, y, field) for field in ("value", "low", "high")
     )
     exponents = [_format_exponent(number) for number in (exponent, lowest, highest)]
     means = [mean_estimate(row) for row in y]
     positions = [f"{point:,g}" for point in points]
     p_value = min(excess.p_value(floor, ceiling) for excess, floor, ceiling in tests)
     ends = (("at least", at_least), ("at most", at_most))
-    claimed = [f"{text} {end:g}" for text, end in ends if end is not None]
+    claimed_ends = [f"{text} {end:g}" for text, end in ends if end is not None]
     return Finding(
         statistics.judge_ranges(tests),
         f"means {', '.join(map(str, means))} at {', '.join(positions)}; "
-        f"exponent of what is gained {exponents[0]} [{exponents[1]}, {exponents[2]}]"
-        f" (claimed: {' and '.join(claimed)})",
+        f"exponent of the increase {exponents[0]} [{exponents[1]}, {exponents[2]}]"
+        f" (claimed: {' and '.join(claimed_ends)})",
         (
             *statistics.numbers_of([f"mean at {position}" for position in positions], means),
             Number("exponent", exponent, lowest, highest, p_value, low, high),
@@ -264,13 +272,13 @@ def _values_of_worst_problem(
     for key, number in sorted(x.items(), key=lambda item: item[1]):
         rows.setdefault(number, []).append(results[key].values(policy, metric, round))
     choose = max if results[key].curves.metric(metric).better == "lower" else min
-    return np.array([choose(alike, key=np.mean) for alike in rows.values()])
+    return np.array([choose(candidates, key=np.mean) for candidates in rows.values()])
 
 
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return by how much y's second step exceeds that of a power of x with the same first step.
+    """Return y's second step, less the second step of a power of x that has the same first step.
 
-    A step is the rise from one x to the next.
+    A step is the rise from one x to the next. The power is scaled to have this first step.
     """
     first = math.log(x[1] / x[0])
     second = math.log(x[2] / x[1])
@@ -282,21 +290,20 @@ def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate
     return mean_estimate(y[2] - y[1] - expected * (y[1] - y[0]))
 
 
-def _solve_exponent(x: Sequence[float], y: FloatArray, end: str) -> float:
-    """Return the exponent at which the excess gain, or an end of its interval, is 0.
+def _solve_exponent(x: Sequence[float], y: FloatArray, field: str) -> float:
+    """Return the exponent at which a field of `_step_excess`, "value", "low" or "high", is 0.
 
-    `end` is "value", "low" or "high". The exponent is found by bisection, and infinite if it lies
-    beyond the range of the search.
+    The exponent is found by bisection. It is infinite if it lies beyond the range of the search.
     """
     low, high = _EXPONENTS
-    if getattr(_step_excess(x, y, low), end) < 0.0:
+    if getattr(_step_excess(x, y, low), field) < 0.0:
         return -math.inf
-    if getattr(_step_excess(x, y, high), end) > 0.0:
+    if getattr(_step_excess(x, y, high), field) > 0.0:
         return math.inf
-    # The excess falls as the exponent rises, so that bisection finds where it is 0.
+    # The excess falls as the exponent rises, so bisection finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if getattr(_step_excess(x, y, middle), end) > 0.0:
+        if getattr(_step_excess(x, y, middle), field) > 0.0:
             low = middle
         else:
             high = middle

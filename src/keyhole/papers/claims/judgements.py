@@ -32,16 +32,17 @@ class ProblemRound(TableModel):
         return f"{results[self.problem].title} at T = {self.round:,}"
 
 
-def trend(
+def judge_trend(
     results: Results, metric: str, cells: Cells,
     factors: _Factor | list[_Factor] = 1.0, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
     """Judge whether a metric rises significantly from each of some cells to the next.
 
-    With `factors`, one for all steps or one for each, a cell must exceed the factor times the cell
-    before it. The claim holds if it significantly does in every step. It does not hold if in some
-    step the cell is significantly below that, or equal to it in every replication and not always 0.
-    The steps are adjusted together (Holm).
+    In each step, the later cell must exceed a factor times the earlier one; `factors` is one factor
+    for all steps, or a list of one for each. The claim holds if the later cell exceeds this product
+    significantly in every step. It does not hold if in some step it is significantly below the
+    product, or equal to it in every replication, unless both are always 0. The steps are adjusted
+    together (Holm).
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
@@ -90,9 +91,9 @@ def equivalence(
     """Judge whether a metric is equivalent in some cells, within a tolerance.
 
     The claim is that no mean exceeds (1 + tolerance) times another. It holds if this is significant
-    at 5 % for every two cells in both orders: two one-sided tests for each pair, which need no
-    adjustment, since all must succeed. It does not hold if some mean significantly exceeds (1 +
-    tolerance) times another (two-sided, all adjusted together: Holm). A difference that is not
+    at 5 % for every two cells in both orders. These are two one-sided tests for each pair, which
+    need no adjustment, since all must succeed. It does not hold if some mean significantly exceeds
+    (1 + tolerance) times another (two-sided, all adjusted together: Holm). A difference that is not
     significant is no evidence of equality: few replications leave the claim undecided.
     """
     values = [cell.values(results, metric, round) for cell in cells]
@@ -113,7 +114,7 @@ def equivalence(
 
 
 def _is_negative(gap: PairedDifference) -> bool:
-    """Return whether a difference is below zero, by a one-sided test at 5 %."""
+    """Return whether a difference is significantly below 0, by a one-sided test at 5 %."""
     return gap.high <= 0.0 or (gap.difference < 0.0 and gap.p_value / 2.0 < LEVEL)
 
 
@@ -159,9 +160,9 @@ def policy_spread(
             return Finding("undecided", f"a mean of {', '.join(group)} is 0 at the horizon")
         spreads.append(statistics.log_quotient(ordered[-1], ordered[0]))
         name = f"largest mean / smallest mean among {', '.join(group)}"
-        factors.append(statistics.factor_of(name, mean_estimate(spreads[-1])))
+        factors.append(statistics.number_from_log(name, mean_estimate(spreads[-1])))
     gap = mean_estimate(spreads[1] - spreads[0])
-    factors.append(statistics.factor_of("ratio of the two", gap, at_least=1.0))
+    factors.append(statistics.number_from_log("ratio of the two", gap, at_least=1.0))
     return Finding(
         statistics.decide(supported=gap.low > 0, contradicted=gap.high < 0),
         statistics.format_numbers(factors),
@@ -172,11 +173,11 @@ def policy_spread(
 def different_best(
     results: Results, metric: str, policies: _Two, here: ProblemRound, there: ProblemRound
 ) -> Finding:
-    """Judge whether the best of some policies on one problem, or early, is not the best on another.
+    """Judge whether the best of some policies differs between two problems, or rounds of one.
 
     It holds if the policies with the best mean `here` and `there` differ, and each is significantly
     better than the other where it is best. It does not hold if one policy is significantly better
-    than all others in both places. All comparisons are adjusted together (Holm).
+    than all others both `here` and `there`. All comparisons are adjusted together (Holm).
     """
     moments = (here, there)
     unadjusted = []
@@ -190,9 +191,9 @@ def different_best(
     case_moments = [moment for moment in moments for _ in pairs]
     for moment, case in zip(case_moments, cases, strict=True):
         if case.is_better:
-            wins.add((moment, case.policy, case.other))
+            wins.add((moment, case.policy, case.rival))
         if case.is_worse:
-            wins.add((moment, case.other, case.policy))
+            wins.add((moment, case.rival, case.policy))
         name = case.name(results[moment.problem].title)
         differences.append(statistics.number_of(name, case.gap))
     best_here = results[here.problem].best_of(policies, metric, here.round)
@@ -226,15 +227,15 @@ def growing_lead(
     Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems in
     the order in which the ratios should rise. A step is the change of the ratio for one of the
     others from one problem to the next:
-    :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)`, with means :math:`\bar a` of the
-    other policy and :math:`\bar b` of this one.
+    :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)`, with the means :math:`\bar a` in
+    the numerator and :math:`\bar b` in the denominator of the ratio.
 
     The interval of a step comes from the delta method on replications, which are paired over
     policies and problems. The claim holds if at least the share `at_least` of the steps rise
-    significantly. It does not hold if so many fall significantly that the others are fewer than
-    this share (all adjusted together, Holm). Where a mean may be 0, the claim is undecided.
+    significantly. It does not hold if so many steps fall significantly that the remaining ones are
+    fewer than this share (all adjusted together, Holm). It is undecided if the 95 % interval of a
+    mean reaches down to 0.
     """
-    time = statistics.format_round(round)
     steps = []
     factors = []
     ratios = list[Number]()
@@ -248,13 +249,13 @@ def growing_lead(
             if any(mean_estimate(array).low <= 0.0 for array in values):
                 return Finding("undecided", f"a mean on {results[key].title} may be 0")
             logs.append(statistics.log_quotient(*values))
-            name = f"{' / '.join(labels)} on {results[key].title} {time}"
-            ratios.append(statistics.factor_of(name, mean_estimate(logs[-1])))
+            name = f"{' / '.join(labels)} on {results[key].title} {statistics.format_round(round)}"
+            ratios.append(statistics.number_from_log(name, mean_estimate(logs[-1])))
         for (early, late), (before, after) in zip(pairwise(x), pairwise(logs), strict=True):
             # The ratio of two ratios is a difference of logarithms, which replications pair.
             steps.append(mean_estimate(after - before))
             name = f"{' / '.join(labels)} from {results[early].title} to {results[late].title}"
-            factors.append(statistics.factor_of(f"{name}, times", steps[-1], at_least=1.0))
+            factors.append(statistics.number_from_log(f"{name}, times", steps[-1], at_least=1.0))
     signs = statistics.significant_signs([(step.value, step.p_value(0.0, 0.0)) for step in steps])
     rises = signs.count(1)
     falls = signs.count(-1)

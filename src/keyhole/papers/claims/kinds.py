@@ -12,11 +12,11 @@ from pydantic.errors import PydanticSchemaGenerationError
 from keyhole.experiment.spec_factories import import_user_file
 from keyhole.files import read_toml
 from keyhole.interrupts import replaced_errors
-from keyhole.papers.claims.better_policy import not_better, ordering
-from keyhole.papers.claims.bounds import above_bound, below_bound
+from keyhole.papers.claims.better_policy import judge_not_better, judge_ordering
+from keyhole.papers.claims.bounds import judge_above_bound, judge_below_bound
 from keyhole.papers.claims.claim import Claim, Judgement, make_claim_class
-from keyhole.papers.claims.fits import power
-from keyhole.papers.claims.judgements import trend
+from keyhole.papers.claims.fits import judge_power
+from keyhole.papers.claims.judgements import judge_trend
 from keyhole.papers.claims.quantity_in_range import QUANTITIES
 from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
 from keyhole.papers.field_types import PlansOf, refuse_unknown_names
@@ -27,9 +27,12 @@ _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
 """What to write in place of kinds and quantities of version 0.2.0."""
 
 _JUDGEMENTS: Final[dict[str, Judgement]] = {
-    judgement.__name__.replace("_", "-"): judgement
-    for judgement in (above_bound, below_bound, not_better, ordering, power, trend)
-}
+    judgement.__name__.removeprefix("judge_").replace("_", "-"): judgement
+    for judgement in (
+        judge_above_bound, judge_below_bound, judge_not_better, judge_ordering, judge_power,
+        judge_trend,
+    )
+}  # fmt: skip
 KINDS: Final[dict[str, type[Claim]]] = {
     **{name: make_claim_class(judgement, kind=name) for name, judgement in _JUDGEMENTS.items()},
     **{
@@ -56,7 +59,7 @@ def find_claim_class(where: str, table: TomlTable, folder: Path | None) -> type[
 
 
 def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim]:
-    """Return the class of the claims that the function `by` judges; refuse an unsuitable one."""
+    """Return the class of the claims that the function `by` judges; refuse an unfit function."""
     source, _, name = str(by).rpartition(":")
     if not (source and name.isidentifier()):
         raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
@@ -78,11 +81,11 @@ def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
-    """Parse the tables of an entry's claims; return each claim with its position, for errors.
+    """Parse the tables of an entry's claims; return each claim with its position, for messages.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
     defaults of claims that do not give their own. `entry` is the entry's name, and `folder` has the
-    files of functions.
+    files of functions that judge claims.
     """
     claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):

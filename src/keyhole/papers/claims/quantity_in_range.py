@@ -1,4 +1,4 @@
-"""Judgements of estimates: a mean, a ratio or the like lies between `low` and `high`."""
+"""Judgements of claims that an estimate, such as a mean or a ratio, lies in a range."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ def _end_validator(allowed: Range) -> AfterValidator:
     """Return a validator that refuses an end outside a range."""
 
     def check(end: End) -> End:
-        # Without a name: messages of Pydantic begin with the path of the field.
+        # The name is empty, since messages of Pydantic begin with the path of the field.
         for number in statistics.repeat_value(end, 1):
             if number is not None:
                 check_number("", number, allowed)
@@ -58,8 +58,8 @@ def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
     return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
-def _with_range(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeClaim:
-    """Return the test of an estimate on its own scale; `text` says what was found."""
+def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeClaim:
+    """Return an estimate with its claimed range, both on its own scale, and `text` with both."""
     text += statistics.bracket_range(low, high)
     return _RangeClaim(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
@@ -70,7 +70,7 @@ def _judge_by_round(
 ) -> Finding:  # fmt: skip
     """Judge the estimates at the rounds of `ranges`.
 
-    The claim is undecided where `estimate_at` returns None for a round; `undefined` says why.
+    The claim is undecided if `estimate_at` returns None for a round; `undefined` says why.
     """
     tests = []
     for t, floor, ceiling in ranges:
@@ -78,11 +78,11 @@ def _judge_by_round(
         estimate = estimate_at(t)
         if estimate is None:
             return Finding("undecided", f"{undefined} {time}")
-        tests.append(_with_range(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
+        tests.append(_range_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
     return _judge_estimates(f"{head} ", tests)
 
 
-def mean(
+def judge_mean(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
@@ -99,15 +99,15 @@ def check_mean(claim: AnyClaim, plan: Plan) -> None:
         require_negative_control(claim)
 
 
-def proportion(
+def judge_proportion(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName,
     rounds: Rounds | None = None, low: _Share = None, high: _Share = None,
     metric_low: float | None = None, metric_high: float | None = None,
 ) -> Finding:  # fmt: skip
     """Judge the share of replications whose metric lies between `metric_low` and `metric_high`.
 
-    The interval is exact (Clopper and Pearson, 1934). Even if the metric lies there in all n
-    replications, the true share may be as low as 0.025 to the power 1/n.
+    The interval is exact (Clopper and Pearson, 1934). Even if the metric lies between the two in
+    all n replications, the lower end of the interval is only 0.025 to the power 1/n.
     """
     result = results[problem]
     tests = []
@@ -117,7 +117,7 @@ def proportion(
         time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
-        tests.append(_with_range(f"share of replications {time}", share, floor, ceiling, text))
+        tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
     return _judge_estimates(f"{result.curves.metric(metric).title} in the range in ", tests)
 
 
@@ -127,24 +127,24 @@ def check_proportion(claim: AnyClaim, plan: Plan) -> None:
         require_negative_control(claim)
 
 
-def growth(
+def judge_growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean, or its ratio to `ratio_to`'s mean, at `late` over its value at `early`.
+    """Judge by what factor the mean, or its ratio to `ratio_to`'s, changes from `early` to `late`.
 
-    The interval comes from the delta method. The claim is undecided where a denominator may be 0.
+    The interval comes from the delta method. The claim is undecided if the 95 % interval of the
+    mean at `early` contains 0; with `ratio_to`, if that of any of the four means reaches down to 0.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
     times = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
-        values = [result.values(policy, metric, t) for t in (late, early)]
-        quotient = statistics.ratio_of(*values)
+        quotient = statistics.ratio_of(*(result.values(policy, metric, t) for t in (late, early)))
         if quotient is None:
             return Finding("undecided", f"the mean may be 0 {times[1]}")
         name = f"mean {times[0]} / mean {times[1]}"
-        test = _with_range(name, quotient, floor, ceiling, f"{name}: {quotient}")
+        test = _range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")
         return _judge_estimates("", [test])
     # Two ratios of means are compared on the scale of logarithms.
     name = f"{policy} / {ratio_to}"
@@ -156,10 +156,10 @@ def growth(
         if any(mean_estimate(array).low <= 0.0 for array in pair):
             return Finding("undecided", f"a mean may be 0 {time}")
         logs.append(statistics.log_quotient(*pair))
-        numbers.append(statistics.factor_of(f"{name} {time}", mean_estimate(logs[-1])))
+        numbers.append(statistics.number_from_log(f"{name} {time}", mean_estimate(logs[-1])))
     # The logarithm of the quotient of two ratios is a difference, which is paired by replication.
     step = mean_estimate(logs[0] - logs[1])
-    factor = statistics.factor_of("from the early to the late, times", step, floor, ceiling)
+    factor = statistics.number_from_log("from the early to the late, times", step, floor, ceiling)
     text = (
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
         f"from the early to the late times {factor}{statistics.bracket_range(floor, ceiling)}"
@@ -174,15 +174,15 @@ def check_growth(claim: AnyClaim, plan: Plan) -> None:
         raise ValueError(f"ratio_to must be another policy, got {claim.ratio_to!r}")
 
 
-def gain(
+def judge_gain(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
     bound: BoundName | None = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean at `late` less that at `early`.
 
-    What came before `early`, such as a search, does not change this gain. With a `bound`, the range
-    is in multiples of the gain of the bound.
+    What came before `early`, such as a search, does not change this gain. With a `bound`, the ends
+    of the range are multiples of the gain of the bound from `early` to `late`.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
@@ -190,7 +190,7 @@ def gain(
     # Paired: each replication has its own gain.
     estimate = mean_estimate(after - before)
     name = f"gain from T = {early:,} to {late:,}"
-    claimed = statistics.bracket_range(floor, ceiling)
+    claim_text = statistics.bracket_range(floor, ceiling)
     bound_numbers = list[Number]()
     if bound is not None:
         # A negative control, too, is compared with the bound of the claimed policy.
@@ -199,11 +199,11 @@ def gain(
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
         multiples = statistics.describe_range(floor, ceiling)
-        claimed = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
+        claim_text = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
         floor, ceiling = floor * rise, ceiling * rise
         bound_numbers = [statistics.exact_number("that of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
-    text = f"{name}: {estimate}{claimed}"
+    text = f"{name}: {estimate}{claim_text}"
     return _judge_estimates("", [_RangeClaim(estimate, floor, ceiling, text, numbers)])
 
 
@@ -213,15 +213,15 @@ def check_gain(claim: AnyClaim, plan: Plan) -> None:
         check_bound(claim.bound, claim.policy, plan, (claim.early, claim.late))
 
 
-def level(
+def judge_level(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, rounds: Rounds,
     levels: list[float], std_errors: float, level_errors: float | list[float] = 0.0,
 ) -> Finding:  # fmt: skip
-    """Judge the level of ln(mean / arms) against `levels` at `rounds`.
+    """Judge whether the logarithm ln(mean / arms) is near `levels` at `rounds`.
 
-    The claim holds if the distance is at most `std_errors` standard errors at every round. The
-    standard error is that of the difference between the measured value and the level, whose own
-    error is in `level_errors`: one for all levels, or one for each.
+    The claim holds if at every round the distance between the two is at most `std_errors` standard
+    errors of their difference; else it does not hold. `level_errors` are the standard errors of the
+    levels themselves: one for all of them, or one for each.
     """
     errors = statistics.repeat_value(level_errors, len(rounds))
     texts = []
@@ -230,7 +230,6 @@ def level(
     for t, expected, error in zip(rounds, levels, errors, strict=True):
         estimate = mean_estimate(results[problem].values(policy, metric, t))
         time = f"T = {t:,}"
-        name = f"ln(mean / arms) at {time}"
         if not (estimate.value > 0.0 and 0.0 < math.hypot(estimate.error, error) < math.inf):
             detail = f"the mean at {time} is 0, or has no standard error: {estimate}"
             number = statistics.number_of(f"mean at {time}", estimate)
@@ -244,7 +243,7 @@ def level(
         furthest = max(furthest, distance)
         texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            statistics.number_of(name, estimate),
+            statistics.number_of(f"ln(mean / arms) at {time}", estimate),
             statistics.exact_number(
                 f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors
             ),
@@ -264,14 +263,15 @@ def check_level(claim: AnyClaim, plan: Plan) -> None:
         raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
 
 
-def ratio(
+def judge_ratio(
     results: Results, metric: str, cell: Cell, over: Cell,
     rounds: Rounds | None = None, since: Checkpoint | None = None,
     low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the ratio of two cells' means, `cell` over `over`, or of their gains `since` a round.
 
-    The interval comes from the delta method. The claim is undecided where the denominator may be 0.
+    The interval comes from the delta method. The claim is undecided if the 95 % interval of the
+    denominator contains 0.
     """
     ranges = statistics.ranges_at(rounds, low, high)
     return _judge_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
@@ -283,7 +283,7 @@ def check_ratio(claim: AnyClaim, plan: Plan) -> None:
         raise ValueError(f"since must be before each round, got {claim.since}")
 
 
-def difference(
+def judge_difference(
     results: Results, metric: str, cell: Cell, over: Cell,
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
@@ -319,15 +319,15 @@ def _judge_cells(
     return _judge_by_round(name, ranges, compare_at, head=name, undefined=undefined)
 
 
-def deviation_ratio(
+def judge_deviation_ratio(
     results: Results, metric: str, cell: Cell, over: Cell,
     rounds: Rounds | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
     """Judge the ratio of two cells' standard deviations: `cell` over `over`.
 
     The interval comes from the jackknife of the ratio's logarithm (Miller 1968, "Jackknifing
-    variances"), which needs no normal distribution. The claim is undecided where a deviation may be
-    0.
+    variances"), which needs no normal distribution. The claim is undecided if there are fewer than
+    three replications, or if a cell would be constant without one of them.
     """
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
@@ -338,18 +338,17 @@ def deviation_ratio(
         log = statistics.log_deviation_ratio(*values)
         if log is None:
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
-        quotient = statistics.factor_of(f"{name} {time}", log, floor, ceiling)
+        quotient = statistics.number_from_log(f"{name} {time}", log, floor, ceiling)
         text = f"{time}: {quotient}{statistics.bracket_range(floor, ceiling)}"
-        ends = statistics.log_range(floor, ceiling)
-        tests.append(_RangeClaim(log, *ends, text, [quotient]))
+        tests.append(_RangeClaim(log, *statistics.log_range(floor, ceiling), text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 
 
-def value(
+def judge_value(
     results: Results, metric: str, problem: ProblemName, value: float,
     policy: PolicyName | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge whether the metric is `value` in all replications, of all policies or one `policy`."""
+    """Judge whether the metric is `value` in all replications, for one `policy` or for all."""
     curves = results[problem].curves
     exceptions = [
         statistics.exact_number(
@@ -363,9 +362,10 @@ def value(
 
 
 QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
-    judgement.__name__.replace("_", "-"): judgement
+    judgement.__name__.removeprefix("judge_").replace("_", "-"): judgement
     for judgement in (
-        mean, proportion, growth, gain, level, ratio, difference, deviation_ratio, value,
+        judge_mean, judge_proportion, judge_growth, judge_gain, judge_level, judge_ratio,
+        judge_difference, judge_deviation_ratio, judge_value,
     )
 }  # fmt: skip
-"""The judgement of each quantity that may be the `of` of an estimate."""
+"""The judgement of each quantity that the field `of` of an estimate may name."""

@@ -58,7 +58,7 @@ class Result:
         return checkpoints.index(checkpoints[-1] if round is None else round)
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
-        """Return the policy with the best mean of a metric; of several, the first."""
+        """Return the policy with the best mean of a metric; if several have it, the first."""
         means = {policy: self.estimate(policy, metric, round).value for policy in policies}
         return self.curves.metric(metric).rank(means)[0]
 
@@ -70,8 +70,8 @@ Results = Mapping[str, Result]
 class Cell(TableModel):
     """One policy on one problem."""
 
-    problem: ProblemName  # the problem's key; where a file leaves it out, the claim's
-    policy: PolicyName  # the policy's label; where a file leaves it out, the claim's
+    problem: ProblemName  # the problem's key; in a file by default the claim's
+    policy: PolicyName  # the policy's label; in a file by default the claim's
 
     def values(self, results: Results, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric's value in every replication at a checkpoint, by default the last."""
@@ -89,13 +89,13 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
 
 
 def least_count(share: float, count: int) -> int:
-    """Return the smallest number that is at least a share of `count`."""
+    """Return the smallest integer that is at least `share` times `count`."""
     # In floating point 0.07 x 100 is 7.000000000000001, which must not be rounded up to 8.
     return math.ceil(share * count - 1e-9)
 
 
 def format_round(round: int | None) -> str:
-    """Return the words for a checkpoint, None for the last, in verdicts and names of numbers."""
+    """Return the words for a checkpoint (None is the last) in verdicts and names of numbers."""
     return "at the end" if round is None else f"at T = {round:,}"
 
 
@@ -122,15 +122,15 @@ def format_numbers(numbers: Sequence[Number]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One policy against another at one checkpoint."""
+    """The comparison of one policy with another at one checkpoint."""
 
     policy: str
-    other: str
+    rival: str
     round: int
-    gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
-    p_value: float  # two-sided, adjusted for all comparisons that are made together
+    gap: PairedDifference  # mean of `policy` minus mean of `rival`, over common random numbers
+    p_value: float  # two-sided; `adjust_p_values` adjusts it for comparisons that are made together
     is_higher_better: bool = False  # as the metric declares
-    is_same: bool = False  # whether both are equal in every replication, and not all are 0
+    is_same: bool = False  # whether both are equal in every replication, and not 0 in all of them
 
     @property
     def lead(self) -> float:
@@ -163,17 +163,17 @@ class Comparison:
 
     def name(self, title: str = "") -> str:
         """Return the policies, the problem's title if it is given, and the round."""
-        name = f"{self.policy} minus {self.other}"
+        name = f"{self.policy} minus {self.rival}"
         if title:
             name += f" on {title}"
         return f"{name} at T = {self.round:,}"
 
-    def number(self, *, is_policy_better: bool) -> Number:
-        """Return the `Number` of the difference, in the range that is claimed of it.
+    def number(self, *, claims_better: bool) -> Number:
+        """Return the `Number` of the difference, with the range that is claimed of it.
 
-        `is_policy_better` says whether the claim is that `policy` is better, or that it is not.
+        `claims_better` says whether the claim is that `policy` is better, or that it is not.
         """
-        if is_policy_better == self.is_higher_better:
+        if claims_better == self.is_higher_better:
             return number_of(self.name(), self.gap, at_least=0.0)
         return number_of(self.name(), self.gap, at_most=0.0)
 
@@ -181,12 +181,12 @@ class Comparison:
 def compare_pairs(
     curves: Curves, metric: str, pairs: Sequence[tuple[str, str, int]], *, adjust: bool = True
 ) -> list[Comparison]:
-    """Compare pairs of policies at rounds; `adjust` the p-values for the number of pairs."""
+    """Compare pairs of policies at rounds; with `adjust`, adjust the p-values for their number."""
     is_higher_better = curves.metric(metric).better == "higher"
     unadjusted = []
     for policy, rival, round in pairs:
         gap = curves.paired(policy, rival, metric=metric, round=round)
-        # Where both are 0 in all replications, more replications may show a rare event: no tie.
+        # Two policies that are always 0 are not tied: more replications may show a rare event.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
         is_same = gap.equal and bool(values.any())
         unadjusted.append(
@@ -215,40 +215,40 @@ _FEWEST_REPLICATIONS: Final = 3  # the jackknife leaves one out; a variance need
 _ROUNDING_SHARE: Final = 1e-24  # a smaller share of the sum of squares may be rounding alone
 
 
-def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
+def ratio_of(numerators: FloatArray, denominators: FloatArray) -> Estimate | None:
     r"""Estimate the ratio of two means from paired replications, by the delta method.
 
     .. math:: \hat r = \bar a / \bar b, \qquad
         \widehat{\mathrm{se}}(\hat r) = \mathrm{sd}(a_i - \hat r\, b_i) / (\bar b \sqrt n)
 
-    It is None where the 95 % interval of the denominator contains zero, since the ratio could then
-    be any number.
+    The result is None if the 95 % interval of the mean of the denominators contains zero, since the
+    ratio could then be any number.
 
     Examples
     --------
     >>> print(ratio_of(np.array([3.0, 4.0, 5.0]), np.array([1.9, 2.0, 2.1])))
     2.00 [1.01, 2.99]
     """
-    denominator = mean_estimate(below)
+    denominator = mean_estimate(denominators)
     if denominator.low <= 0.0 <= denominator.high:
         return None
-    ratio = mean_estimate(above).value / denominator.value
+    ratio = mean_estimate(numerators).value / denominator.value
     # Linearised, the ratio varies as the mean of a - r b, divided by the mean of b.
-    residuals = above - ratio * below
+    residuals = numerators - ratio * denominators
     # Where all replications have the same ratio, the residuals are rounding errors.
-    residuals = np.where(np.abs(residuals) <= 1e-12 * np.abs(above), 0.0, residuals)
-    return Estimate(ratio, mean_estimate(residuals).error / abs(denominator.value), len(above))
+    residuals = np.where(np.abs(residuals) <= 1e-12 * np.abs(numerators), 0.0, residuals)
+    return Estimate(ratio, mean_estimate(residuals).error / abs(denominator.value), len(numerators))
 
 
-def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
-    r"""Return one number for each replication, whose mean is ln of the quotient of two means.
+def log_quotient(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
+    r"""Return one number for each replication; their mean is ln of the quotient of two means.
 
     By the delta method, the standard error of this mean is that of the logarithm.
 
     .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
     """
-    a, b = float(above.mean()), float(below.mean())
-    return math.log(a / b) + (above - a) / a - (below - b) / b
+    a, b = float(numerators.mean()), float(denominators.mean())
+    return math.log(a / b) + (numerators - a) / a - (denominators - b) / b
 
 
 def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
@@ -257,8 +257,8 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     .. math:: \hat\ell = \ln(s_a / s_b), \qquad
         \widehat{\mathrm{se}}(\hat\ell)^2 = \frac{n-1}{n} \sum_i (\ell_{-i} - \bar\ell)^2
 
-    where :math:`\ell_{-i}` is the estimate without replication i. It is None where one of the
-    samples is constant, or would be constant without some replication.
+    where :math:`\ell_{-i}` is the estimate without replication i. The result is None if there are
+    fewer than three replications, or if a sample would be constant without one of them.
     """
     n = len(a)
     # The jackknife leaves out one pair at a time, so it keeps the correlation of the two samples.
@@ -270,7 +270,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     squares_b, squares_b_without_each = _squared_deviations(b)
     if 0.0 in squares_a_without_each or 0.0 in squares_b_without_each:
         return None
-    # The distribution of logarithms is closest to a symmetric one.
+    # The distribution of a ratio is skewed; that of its logarithm is nearly symmetric.
     log_ratios = np.log(squares_a_without_each / squares_b_without_each) / 2
     error = math.sqrt(float(((log_ratios - log_ratios.mean()) ** 2).sum()) * (n - 1) / n)
     return Estimate(math.log(squares_a / squares_b) / 2, error, n)
@@ -279,7 +279,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
 def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
     """Return the sum of squared deviations of all replications, and the sums without each one.
 
-    A sum without one replication is 0 if it may be made of rounding errors.
+    A sum without one replication is 0 if it may consist of rounding errors alone.
     """
     n = len(values)
     deviations = (values - values.mean()) ** 2
@@ -318,7 +318,9 @@ def numbers_of(
     return tuple(number_of(*pair) for pair in zip(names, estimates, strict=True))
 
 
-def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
+def number_from_log(
+    name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf
+) -> Number:
     """Return the `Number` of a quantity, such as a ratio, given the estimate of its logarithm."""
     p_value = _p_value(log, *log_range(at_least, at_most))
     value, low, high = (_exp_or_infinity(x) for x in (log.value, log.low, log.high))
@@ -373,9 +375,9 @@ def _exp_or_infinity(x: float) -> float:
 
 
 End = float | list[float] | None
-"""An end of a range: one number for all rounds, one for each, or None for an open end."""
+"""An end of a range: a number for all rounds, a list of one for each, or None if it is open."""
 Ranges = list[tuple[int | None, float, float]]
-"""Each round, None for the last, with both ends of its range; an open end is infinite."""
+"""Each round (None is the last) with both ends of its range; an open end is infinite."""
 
 
 def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
@@ -430,10 +432,11 @@ def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Return the status of the claim that estimates lie in their ranges, which may be open.
 
     It holds if every 95 % interval lies in its range. It does not hold if some estimate is
-    significantly outside (adjusted by Holm); of a single estimate, if its interval lies outside.
+    significantly outside (adjusted by Holm); a single estimate is, if its interval lies outside.
     """
-    # All intervals must be inside (an intersection-union test), which needs no adjustment. One
-    # outside is enough to contradict the claim, so p-values are adjusted for the number of tests.
+    # For the claim to hold, all intervals must be inside (an intersection-union test), which needs
+    # no adjustment. One estimate outside contradicts it, so these p-values are adjusted for the
+    # number of tests.
     p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(
         supported=all(low <= mean.low and mean.high <= high for mean, low, high in tests),

@@ -15,7 +15,8 @@ _RUNS: Final = "runs"  # name of the number of replications that a claim asks fo
 def deciding_number(verdict: Verdict) -> Number | None:
     """Return the number of a verdict that is nearest to its limit, or furthest beyond it.
 
-    Only if no number has an interval, counts of comparisons are considered.
+    In an ordering, counts of comparisons come first. Otherwise they are considered only if no
+    number has an interval.
     """
     ranged = [number for number in verdict.numbers if number.is_ranged and number.name != _RUNS]
     candidates = [number for number in ranged if number.low < number.high]
@@ -119,7 +120,10 @@ class ClaimRow:
 def claim_rows_block(
     heading: str, rows: Sequence[ClaimRow], most: int
 ) -> judged_entry.TemplateBlock:
-    """Return a heading and rows; of more than `most`, the worst come first, the last are folded."""
+    """Return a heading and rows.
+
+    If there are more than `most` rows, the worst come first, and the last are folded.
+    """
     if len(rows) > most:
         rows = sorted(rows, key=lambda row: _WORST_FIRST.index(row.status))
     return judged_entry.TemplateBlock(

@@ -22,7 +22,7 @@ from keyhole.results.curves import Curves
 _MOST_NAMED: Final = 5
 """How many curves have their names beside them: as many as are read in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
-_FAR_ABOVE: Final = 4.0  # a bound above so many times the highest mean would flatten all curves
+_FAR_ABOVE: Final = 4.0  # a bound above this times the highest mean would flatten all curves
 
 
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
@@ -31,8 +31,8 @@ def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> Line
     `id` begins the identifiers of its elements.
     """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The page shows the number of replications above the chart, and what all panels share once,
-    # below them.
+    # The page shows the number of replications above the chart. What all panels share is shown
+    # once, below them.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
@@ -201,8 +201,7 @@ def entry_figures(
     for problem, curves in outcome.curves.items():
         for metric in outcome.metrics_of(problem):
             title = f"{outcome.entry.problems[problem].title}: {curves.metric(metric).title}"
-            draw = partial(problem_chart, outcome, problem, metric)
-            yield f"{problem}-{metric}", title, draw
+            yield f"{problem}-{metric}", title, partial(problem_chart, outcome, problem, metric)
             if (denominator := outcome.entry.ratio_to) is not None:
                 draw = partial(ratio_chart, curves, problem, metric, denominator)
                 yield f"{problem}-{metric}-ratio", f"{title} relative to {denominator}", draw
@@ -212,7 +211,7 @@ def write_entry_figures(folder: Path, outcome: JudgedEntry) -> None:
     """Write the files of all figures of an entry."""
     for stem, title, draw in entry_figures(outcome):
         if isinstance(draw, ProblemFigure):
-            _write_drawing(outcome, draw, folder / stem)
+            _write_problem_figure(outcome, draw, folder / stem)
         else:
             write_chart(draw(), folder / stem, title=title)
 
@@ -223,7 +222,7 @@ def drawing_title(outcome: JudgedEntry, declared: ProblemFigure) -> str:
     return f"{declared.title}: {titles}"
 
 
-def _write_drawing(outcome: JudgedEntry, declared: ProblemFigure, path: Path) -> None:
+def _write_problem_figure(outcome: JudgedEntry, declared: ProblemFigure, path: Path) -> None:
     """Write the files of a figure of problems."""
     problems = {
         outcome.entry.problems[key].title: outcome.entry.spec(key, outcome.scale).plan.problem

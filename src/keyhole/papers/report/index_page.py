@@ -149,7 +149,10 @@ class _Index:
         return [Answer(sentence), line]
 
     def _verdict_bars(self, verdicts: Sequence[Verdict]) -> Bars:
-        """Return a bar for each paper, and for entries about none; of one paper, for each entry."""
+        """Return a bar for each paper, and one for the entries about no paper.
+
+        If there is only one paper, return a bar for each entry.
+        """
         if len(self.citations) == 1:
             headings = {outcome.entry.name: outcome.entry.heading for outcome in self.outcomes}
             return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_name)]

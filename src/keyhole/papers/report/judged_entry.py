@@ -204,7 +204,7 @@ def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -
 
 
 def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict]) -> _Mark:
-    """Return the mark of an entry, given its verdicts on the paper's set-up, and all of them.
+    """Return the mark of an entry, given its verdicts on the paper's set-up, and all verdicts.
 
     Claims on set-ups of ours may weaken the mark. They raise it to no more than "In part.".
     """
@@ -216,7 +216,7 @@ def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdi
 
 
 def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
-    """Return whether an entry that has not been run judges a claim of the paper in more runs."""
+    """Return whether an entry that has not been run would judge a paper's claim in more runs."""
     return any(
         shared.status is None and shared.replications > verdict.replications
         for verdict in outcome.papers_verdicts

@@ -46,10 +46,10 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
     """Return the stages to draw, by their titles."""
     titled_stages = {"at the start": all_stages[0]}
-    first_single = [stage for stage in all_stages if stage.extended == 1][:1]
-    first_joint = [stage for stage in all_stages if stage.extended > 1][:1]
+    first_single = [stage for stage in all_stages if stage.extended_points == 1][:1]
+    first_joint = [stage for stage in all_stages if stage.extended_points > 1][:1]
     for stage in first_single + first_joint:
-        points = count_text(stage.extended, "point")
+        points = count_text(stage.extended_points, "point")
         titled_stages[f"after round {stage.round:,}, which extends a grid at {points}"] = stage
     return titled_stages | {"at the end": all_stages[-1]}
 

@@ -58,7 +58,7 @@ def write_reproduction_page(
         answer=first.answer(),
         figures=first.figures(),
         beside=first.claims(),
-        sections=[*sections, _settings_section(outcomes)],
+        sections=[*sections, _specs_section(outcomes)],
     )
     return write_page(folder / "report.html", page)
 
@@ -198,7 +198,7 @@ class _EntryView:
         return Section(problem, entry.problems[problem].title, notes, sections)
 
 
-def _settings_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
+def _specs_section(outcomes: Sequence[judged_entry.JudgedEntry]) -> Section:
     """Return the section with texts about the entries, their sources, specs and versions."""
     blocks: list[PageBlock] = []
     for outcome in outcomes:

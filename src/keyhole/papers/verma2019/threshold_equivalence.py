@@ -49,7 +49,7 @@ def allocation_equivalent(
 
     .. math:: \min_a \sum_i \mu_i 1\{a_i < \theta_i\} = \min_a \sum_i \mu_i 1\{a_i < \hat\theta_i\}
 
-    If they have, and no estimate is too low, the allocation that is optimal for the estimates is
+    If so, and if no estimate is too low, the allocation that is optimal for the estimates is
     optimal for the thresholds. A common threshold is repeated for each arm.
 
     Parameters
@@ -104,8 +104,8 @@ def best_allocation(
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
     et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for the estimates of
-    all arms. The claim holds if the 95 % interval of the share lies above `at_least`, and does not
-    hold if it lies below.
+    all arms. The claim holds if the 95 % interval of the share lies at or above `at_least`, and
+    does not hold if it lies below.
     """
     result = results[problem]
     table = [result.values(policy, f"estimates[{arm}]", round) for arm in range(result.arms)]

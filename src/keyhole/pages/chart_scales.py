@@ -1,4 +1,4 @@
-"""The plot of a chart: its scales, its ticks and their numbers, and where points lie."""
+"""The scales of the axes of charts, their ticks, and the area in which curves are drawn."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,12 @@ Floats = npt.NDArray[np.float64]
 # Between these sizes, numbers are written out; others are written as powers of ten, such as 2e12.
 _PLAIN_FROM: Final = 1e-5
 _PLAIN_BELOW: Final = 1e12
-_LARGEST: Final = 1e150  # of the numbers on an axis: with larger ones, ticks would overflow
+_LARGEST: Final = 1e150  # the largest number on an axis: with larger ones, ticks would overflow
 _EQUAL: Final = 1e-12  # relative difference of ends that count as equal
-_MARGIN: Final = 0.04  # of the range, at either end
-_SHOWN_INTERVALS: Final = 0.95  # of all: the widest, of the first rounds, would squeeze the curves
+_MARGIN: Final = 0.04  # at either end of an axis, as a share of the range
+# The share of intervals that an axis shows whole. The widest, of the first rounds, would squeeze
+# the curves.
+_SHOWN_INTERVALS: Final = 0.95
 _TICK_STEPS: Final = (1, 2, 2.5, 5, 10)
 _FEWEST_LOG_TICKS: Final = 3
 _MOST_LOG_TICKS: Final = 7
@@ -42,7 +44,7 @@ class Scale:
     high: float
     name: ScaleName = "linear"
 
-    def fractions(self, values: Sequence[float] | Floats) -> Floats:
+    def to_fractions(self, values: Sequence[float] | Floats) -> Floats:
         """Return where values lie: 0 at `low`, 1 at `high`; NaN where they cannot be drawn."""
         numbers = np.array(values, np.float64)
         numbers[~_is_drawable(numbers, self.name == "log")] = np.nan
@@ -54,9 +56,9 @@ class Scale:
 
     def percent(self, value: float) -> float:
         """Return where a value lies, in per cent of the axis; NaN if it cannot be drawn."""
-        return round(float(self.fractions([value])[0]) * 100, 2)
+        return round(float(self.to_fractions([value])[0]) * 100, 2)
 
-    def values(self, fractions: Sequence[float] | Floats) -> Floats:
+    def to_values(self, fractions: Sequence[float] | Floats) -> Floats:
         """Return the values that lie at these fractions of the axis."""
         positions = np.asarray(fractions, np.float64)
         if self.name == "linear":
@@ -71,7 +73,7 @@ class Scale:
 
     def tick_texts(self, values: Sequence[float]) -> list[str]:
         """Return the labels of ticks at these values."""
-        return tick_texts(values) if self.name == "linear" else list(map(format_number, values))
+        return format_ticks(values) if self.name == "linear" else list(map(format_number, values))
 
     def tick_values(self, tick_count: int = 6, *, whole: bool = False) -> list[float]:
         """Return the values of the ticks: see `ticks`."""
@@ -80,7 +82,7 @@ class Scale:
             locator = MaxNLocator(tick_count - 1, steps=_TICK_STEPS, integer=whole)
             values = locator.tick_values(self.low, self.high)
         slack = 1e-9
-        return [float(v) for v in values if -slack <= self.fractions([v])[0] <= 1 + slack]
+        return [float(v) for v in values if -slack <= self.to_fractions([v])[0] <= 1 + slack]
 
     def _log_ticks(self) -> Sequence[float] | None:
         """Return the powers of ten on the axis, and if they are few also 2 and 5 times these.
@@ -91,18 +93,18 @@ class Scale:
             tick_values = LogLocator(subs=factors, numticks=_MOST_LOG_TICKS).tick_values(
                 self.low, self.high
             )
-            inside = [float(v) for v in tick_values if self.low <= v <= self.high]
-            if len(inside) >= _FEWEST_LOG_TICKS:
-                return inside
+            values_on_axis = [float(v) for v in tick_values if self.low <= v <= self.high]
+            if len(values_on_axis) >= _FEWEST_LOG_TICKS:
+                return values_on_axis
         return None
 
 
-def tick_texts(values: Sequence[float]) -> list[str]:
+def format_ticks(values: Sequence[float]) -> list[str]:
     """Return labels of equally spaced ticks, all with the same number of decimals.
 
     Examples
     --------
-    >>> tick_texts([-2.5, 0.0, 2.5]), tick_texts([0.0, 500.0, 1000.0])
+    >>> format_ticks([-2.5, 0.0, 2.5]), format_ticks([0.0, 500.0, 1000.0])
     (['-2.5', '0', '2.5'], ['0', '500', '1,000'])
     """
     if len(values) < 2:
@@ -155,20 +157,21 @@ def fit_scale(
     """Return the scale that shows all values, and all intervals but the widest few.
 
     If neither values nor intervals are negative, a linear scale does not begin below 0. Intervals
-    extend a logarithmic scale to half of the smallest value at the lowest. `low` and `high` are
-    its ends where they are given. Without anything to show, a linear scale goes from 0 to 1, a
-    logarithmic one from 1 to 10.
+    extend a logarithmic scale downwards at most to half of the smallest value. `low` and `high` are
+    the ends of the scale, if they are given. If these and the values are missing, a linear scale
+    goes from 0 to 1, a logarithmic one from 1 to 10. With `margin`, ends that are not
+    given move outwards.
     """
     is_log = name == "log"
     smallest, largest = _value_range(values, is_log)
     if not smallest <= largest:
         # Nothing can be drawn: the ends that are given determine the scale; else it is arbitrary.
         arbitrary = [1, 10] if is_log else [0, 1]
-        fixed = [end for end in (low, high) if end is not None] or arbitrary
-        smallest = min(fixed)
-        largest = max(fixed)
+        known_ends = [end for end in (low, high) if end is not None] or arbitrary
+        smallest = min(known_ends)
+        largest = max(known_ends)
     lowest, highest = _interval_range(intervals, is_log)
-    floor = -math.inf  # intervals reach no lower, nor does the margin of a linear scale
+    floor = -math.inf  # neither intervals nor the margin of a linear scale reach below this
     if is_log:
         floor = smallest / 2
     elif min(smallest, lowest) >= 0:
@@ -179,7 +182,7 @@ def fit_scale(
     end = transform(max(largest, highest))
     size = max(abs(start), abs(end))
     extension = end * _MARGIN - start * _MARGIN if margin else 0.0
-    if end - start <= max(size * _EQUAL, 1 / _LARGEST):  # no ticks lie between
+    if end - start <= max(size * _EQUAL, 1 / _LARGEST):  # no ticks fit in between
         extension = 1.0 if is_log or size <= 1 / _LARGEST else size / 2
     start -= extension
     end += extension
@@ -214,7 +217,7 @@ def _interval_range(
 
 
 def _lowest_shown(ends: Iterable[Floats]) -> float:
-    """Return the smallest of each curve's last end, and of all ends without the lowest 5 %."""
+    """Return the smallest of the last ends of all curves, and of all ends but the lowest 5 %."""
     ends_by_curve = [curve_ends for curve_ends in ends if curve_ends.size]
     if not ends_by_curve:
         return math.inf
@@ -242,12 +245,12 @@ LABEL: Final = 17
 """Height of a label in pixels."""
 
 _UNITS_A_PIXEL: Final = 2
-_FAR: Final = 1.0  # times the range: a reference line further outside does not extend the axis
-_WIDEST_SHIFT: Final = 0.08  # of the width
+_FAR: Final = 1.0  # in ranges: a reference line further outside does not extend the axis
+_WIDEST_SHIFT: Final = 0.08  # as a share of the width
 
 
 @dataclass(frozen=True)
-class Plot:
+class PlotArea:
     """The rectangle in which curves are drawn.
 
     Attributes
@@ -259,7 +262,7 @@ class Plot:
     is_panel : bool
         Whether it is one of the small plots of a grid.
     shifts : mapping of str to float
-        By label, how far beside its place a curve is drawn, as a fraction of the width.
+        How far a curve is drawn beside its place, by its label, as a fraction of the width.
     places : ndarray
         The distinct values of `x` of all points, ascending.
     """
@@ -272,8 +275,8 @@ class Plot:
     places: Floats
 
     @classmethod
-    def of(cls, chart: LineChart, *, height: int, is_panel: bool) -> "Plot":
-        """Return the plot of a chart."""
+    def from_chart(cls, chart: LineChart, *, height: int, is_panel: bool) -> "PlotArea":
+        """Return the area of a chart."""
         xs = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
         positions = np.unique(xs[np.isfinite(xs)])
         count = len(chart.curves)
@@ -288,28 +291,29 @@ class Plot:
         return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shifts, positions)
 
     @cached_property
-    def units(self) -> int:
+    def height_units(self) -> int:
         """The height in the units of the drawing."""
         return self.height * _UNITS_A_PIXEL
 
-    def points(self, curve: Curve) -> tuple[Floats, Floats]:
+    def point_fractions(self, curve: Curve) -> tuple[Floats, Floats]:
         """Return where the points of a curve lie, as fractions; NaN where they are not drawn."""
-        across = self.x.fractions(curve.x) + self.shifts.get(curve.label, 0.0)
-        return across, self.y.fractions(curve.y)
+        across = self.x.to_fractions(curve.x) + self.shifts.get(curve.label, 0.0)
+        return across, self.y.to_fractions(curve.y)
 
-    def interval(self, curve: Curve) -> tuple[Floats, Floats]:
+    def interval_ends(self, curve: Curve) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of a curve; NaN where it has no interval or no point.
 
-        A lower end at minus infinity, or on a logarithmic axis at 0 or below, is the axis's end.
+        A lower end at minus infinity, or on a logarithmic axis at 0 or below, becomes the lower end
+        of the axis.
         """
         if curve.low is None or curve.high is None:
-            missing = np.full(len(curve.x), np.nan)
-            return missing, missing
+            no_interval = np.full(len(curve.x), np.nan)
+            return no_interval, no_interval
         low = np.array(curve.low, np.float64)
         high = np.array(curve.high, np.float64)
-        beyond = np.isneginf(low) | ((low <= 0) & (self.y.name == "log"))
-        low = np.where(beyond, self.y.low, low)
-        is_drawn = ~np.isnan(self.y.fractions(curve.y))
+        is_below = np.isneginf(low) | ((low <= 0) & (self.y.name == "log"))
+        low = np.where(is_below, self.y.low, low)
+        is_drawn = ~np.isnan(self.y.to_fractions(curve.y))
         return np.where(is_drawn, low, np.nan), np.where(is_drawn, high, np.nan)
 
     @property
@@ -317,7 +321,7 @@ class Plot:
         """Whether all points are at whole numbers."""
         return self.places.size > 0 and bool((self.places == np.rint(self.places)).all())
 
-    def percent(self, pixels: float) -> float:
+    def height_percent(self, pixels: float) -> float:
         """Return a vertical distance in pixels as per cent of the plot's height."""
         return round(pixels / self.height * 100, 2)
 
@@ -345,5 +349,5 @@ def _y_scale(chart: LineChart) -> Scale:
     ]
     fit = partial(fit_scale, axis.scale, low=axis.low, high=axis.high, intervals=intervals)
     references = np.array([line.value for line in chart.references], np.float64)
-    positions = fit(values).fractions(references)
+    positions = fit(values).to_fractions(references)
     return fit([*values, references[(positions >= -_FAR) & (positions <= 1 + _FAR)]])

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.pages import chart_paths
 from keyhole.pages.chart_paths import UNITS, Indices
-from keyhole.pages.chart_plot import LABEL, Plot, Scale, Tick, format_number
+from keyhole.pages.chart_scales import LABEL, PlotArea, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
 from keyhole.validate import escape_controls
@@ -53,14 +53,14 @@ def place_labels(
         candidates += [
             neighbour + direction * size for neighbour in occupied for direction in (-1.0, 1.0)
         ]
-        free = [
+        free_positions = [
             position
             for position in candidates
             if size / 2 <= position <= length - size / 2
             and abs(position - centre) <= farthest
             and all(abs(position - neighbour) >= size - _EPSILON for neighbour in occupied)
         ]
-        nearest = min(free, key=lambda position: abs(position - centre), default=None)
+        nearest = min(free_positions, key=lambda position: abs(position - centre), default=None)
         positions.append(nearest)
         if nearest is not None:
             occupied.append(nearest)
@@ -77,8 +77,8 @@ _MOST_POINTS: Final = 120
 _MOST_PANEL_POINTS: Final = 60
 
 _FARTHEST: Final = 2.5 * LABEL  # pixels from a name to the end of its curve
-_MOST_NAMED: Final = 12  # curves, if the chart does not say which ones to name
-_REACHES_EDGE: Final = 0.985  # of the width: a curve that ends here needs no extension
+_MOST_NAMED: Final = 12  # the most curves with names, if the chart does not say which ones to name
+_REACHES_EDGE: Final = 0.985  # share of the width: a curve that ends beyond it needs no extension
 
 # How many patterns of dashes the style sheet has: for lines of one colour, and for print.
 _DASHES: Final = 5
@@ -89,7 +89,7 @@ class PlacedName(NamedTuple):
     """A name in a drawing."""
 
     text: str  # the name, shortened if it is long
-    whole: str
+    full_text: str
     place: float  # in per cent from the top
 
 
@@ -124,14 +124,14 @@ class DrawnLine:
         return f"c{self.style.colour} {dashes}{coloured}{overlaid}"
 
 
-def draw_lines(
-    curves: Sequence[Curve], plot: Plot, styles: Mapping[str, LineStyle], named: Sequence[str]
+def make_lines(
+    curves: Sequence[Curve], plot: PlotArea, styles: Mapping[str, LineStyle], named: Sequence[str]
 ) -> list[DrawnLine]:
     """Return the lines of curves; those in `named`, by default the first 12, are in colour.
 
-    They are also named, except in a panel: it is too small, and the grid around it has a legend.
+    The coloured lines are also named, except in a panel: it is small, and its grid has a legend.
     """
-    lines = [_draw_line(curve, plot, styles[curve.label]) for curve in curves]
+    lines = [_make_line(curve, plot, styles[curve.label]) for curve in curves]
     labels = [line.curve.label for line in lines if line.is_drawn]
     coloured = [label for label in named if label in labels] if named else labels[:_MOST_NAMED]
     if plot.is_panel:
@@ -140,95 +140,95 @@ def draw_lines(
             for line in lines
         ]
     else:
-        lines = _name_lines(lines, plot, coloured)
+        lines = _add_names(lines, plot, coloured)
     return [_add_band(line, plot) for line in _mark_overlaid(lines)]
 
 
-def _draw_line(curve: Curve, plot: Plot, style: LineStyle) -> DrawnLine:
-    across, up = plot.points(curve)
-    kept = chart_paths.thin_line(across, up, _point_count(plot))
-    points = across[kept], up[kept]
-    path = chart_paths.line_path(*points, plot.units, steps=curve.steps)
-    return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.units))
+def _make_line(curve: Curve, plot: PlotArea, style: LineStyle) -> DrawnLine:
+    across, up = plot.point_fractions(curve)
+    indices = chart_paths.thin_line(across, up, _point_count(plot))
+    points = across[indices], up[indices]
+    path = chart_paths.line_path(*points, plot.height_units, steps=curve.steps)
+    return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.height_units))
 
 
-def _name_lines(lines: Sequence[DrawnLine], plot: Plot, labels: Sequence[str]) -> list[DrawnLine]:
-    """Return the lines; those with these labels are coloured and named while there is space.
+def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str]) -> list[DrawnLine]:
+    """Return the lines; those with the labels `named` are coloured and named, if there is space.
 
-    `labels` begins with the most important one.
+    The most important label comes first.
     """
     by_label = {line.curve.label: line for line in lines}
-    ends = [_last_point(by_label[label].curve, plot) for label in labels]
+    ends = [_last_point(by_label[label].curve, plot) for label in named]
     # A curve that ends outside the plot is named at the nearer border.
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), end, position in zip(labels, ends, centres, positions, strict=True):
+    for label, (across, _), end, position in zip(named, ends, centres, positions, strict=True):
         if position is None:
             continue
-        percent = plot.percent(position)
-        down = round(end / plot.height * plot.units)
+        percent = plot.height_percent(position)
+        down = round(end / plot.height * plot.height_units)
         by_label[label] = replace(
             by_label[label],
             is_coloured=True,
             rank=rank,
             name=PlacedName(shorten_label(label), label, percent),
-            leader=f"M0 {plot.percent(end)}L10 {percent}",
+            leader=f"M0 {plot.height_percent(end)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )
         rank += 1
     return list(by_label.values())
 
 
-def _last_point(curve: Curve, plot: Plot) -> tuple[float, float]:
+def _last_point(curve: Curve, plot: PlotArea) -> tuple[float, float]:
     """Return where the last drawn point of a curve lies, as fractions of the plot."""
-    across, up = plot.points(curve)
+    across, up = plot.point_fractions(curve)
     last = int(np.flatnonzero(~np.isnan(across + up))[-1])
     return float(across[last]), float(up[last])
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of the coloured lines with one path, all but the lowest are overlaid.
+    """Return the lines; of the coloured lines with one path, mark all but the first as overlaid.
 
-    Overlaid lines are drawn with gaps, through which the lowest one shows.
+    The first is drawn first, below the others. These are drawn with gaps, through which it shows.
     """
     by_rank = sorted(lines, key=lambda line: line.rank)
-    lowest = {line.path: line for line in by_rank if line.is_coloured and line.path}
+    drawn_first = {line.path: line for line in by_rank if line.is_coloured and line.path}
     return [
-        replace(line, is_overlaid=line.is_coloured and lowest.get(line.path, line) is not line)
+        replace(line, is_overlaid=line.is_coloured and drawn_first.get(line.path, line) is not line)
         for line in lines
     ]
 
 
-def _add_band(line: DrawnLine, plot: Plot) -> DrawnLine:
+def _add_band(line: DrawnLine, plot: PlotArea) -> DrawnLine:
     """Return a line with the band and the whiskers of its interval, if it is coloured."""
     # The script draws the band of a grey curve when the reader touches the curve.
     if not line.is_coloured:
         return line
-    across, _ = plot.points(line.curve)
-    low, high = map(plot.y.fractions, plot.interval(line.curve))
+    across, _ = plot.point_fractions(line.curve)
+    low, high = map(plot.y.to_fractions, plot.interval_ends(line.curve))
     points = chart_paths.thin_band(across, low, high, _point_count(plot))
-    band = chart_paths.band_path(*points, plot.units, steps=line.curve.steps)
-    whiskers = chart_paths.whiskers_path(*points, plot.units)
+    band = chart_paths.band_path(*points, plot.height_units, steps=line.curve.steps)
+    whiskers = chart_paths.whiskers_path(*points, plot.height_units)
     return replace(line, band=band, whiskers=whiskers)
 
 
-class DrawnReference(NamedTuple):
+class PlacedReference(NamedTuple):
     """A horizontal line with its name."""
 
     place: float | None  # in per cent from the top; None if it lies beyond the axis
     name: PlacedName
 
 
-def draw_references(
-    references: Sequence[ReferenceLine], plot: Plot, unit: str
-) -> list[DrawnReference]:
+def place_references(
+    references: Sequence[ReferenceLine], plot: PlotArea, unit: str
+) -> list[PlacedReference]:
     """Return the lines for whose names there is space.
 
     If a line lies beyond the axis, only its name is drawn, at that end, with a value and an arrow.
     """
     # A logarithmic axis has no place for 0 and for negative values: they lie below it.
-    heights = np.nan_to_num(plot.y.fractions([line.value for line in references]), nan=-1.0)
+    heights = np.nan_to_num(plot.y.to_fractions([line.value for line in references]), nan=-1.0)
     texts = []
     for line, up in zip(references, heights, strict=True):
         text = line.label
@@ -240,9 +240,9 @@ def draw_references(
     above = np.clip((1 - heights) * plot.height - LABEL / 2, LABEL / 2, plot.height - LABEL / 2)
     positions = place_labels(above.tolist(), size=LABEL, length=plot.height, farthest=plot.height)
     return [
-        DrawnReference(
+        PlacedReference(
             round((1 - float(up)) * 100, 2) if 0 <= up <= 1 else None,
-            PlacedName(text, text, plot.percent(position)),
+            PlacedName(text, text, plot.height_percent(position)),
         )
         for text, up, position in zip(texts, heights, positions, strict=True)
         if position is not None
@@ -257,7 +257,7 @@ class PlacedRing(NamedTuple):
     top: float
 
 
-def draw_rings(rings: Sequence[Ring], plot: Plot) -> list[PlacedRing]:
+def place_rings(rings: Sequence[Ring], plot: PlotArea) -> list[PlacedRing]:
     """Return the rings that lie within the axes."""
     placed_rings = [
         PlacedRing(ring, plot.x.percent(ring.x), round(100 - plot.y.percent(ring.y), 2))
@@ -271,17 +271,17 @@ _DIGITS_OF_INTERVAL: Final = 2  # of half its width: a mean and its interval are
 _LARGEST_WHOLE: Final = 1e15
 
 
-def chart_json(chart: LineChart, plot: Plot) -> str:
+def chart_json(chart: LineChart, plot: PlotArea) -> str:
     """Return the numbers of the curves as JSON that may stand within HTML.
 
-    Places that several curves share, as they mostly do, are listed once.
+    Curves mostly share their values of x, which are listed once.
     """
     positions: list[list[float | None]] = []
     curves = []
     for curve in chart.curves:
-        # Curves of the same places keep the same points.
-        kept = chart_paths.spread_points(plot.points(curve)[0], _point_count(plot))
-        x = list(map(_round_number, np.asarray(curve.x, np.float64)[kept].tolist()))
+        # Curves with the same x keep the same points.
+        points = chart_paths.spread_points(plot.point_fractions(curve)[0], _point_count(plot))
+        x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
         if x not in positions:
             positions.append(x)
         label, note = map(escape_controls, (curve.label, curve.note))
@@ -290,14 +290,14 @@ def chart_json(chart: LineChart, plot: Plot) -> str:
             entry["steps"] = True
         if shift := plot.shifts.get(curve.label):
             entry["shift"] = round(shift, 4)
-        curves.append(entry | _curve_numbers(curve, kept, plot.y))
+        curves.append(entry | _curve_numbers(curve, points, plot.y))
     axes = {"x": _axis_entry(chart.x, plot.x), "y": _axis_entry(chart.y, plot.y)}
     content = axes | {"places": positions, "curves": curves}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # no "</script>" within
 
 
-def _point_count(plot: Plot) -> int:
+def _point_count(plot: PlotArea) -> int:
     return _MOST_PANEL_POINTS if plot.is_panel else _MOST_POINTS
 
 
@@ -311,14 +311,14 @@ def _axis_entry(axis: Axis, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _curve_numbers(curve: Curve, kept: Indices, scale: Scale) -> dict[str, list[float | None]]:
-    """Return the means of a curve at these points, and the ends of their intervals, if any."""
-    y = np.asarray(curve.y, np.float64)[kept]
+def _curve_numbers(curve: Curve, points: Indices, scale: Scale) -> dict[str, list[float | None]]:
+    """Return the means of a curve at the indices `points`, and the ends of their intervals."""
+    y = np.asarray(curve.y, np.float64)[points]
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
-    means = np.where(np.isnan(scale.fractions(y)), np.nan, y).tolist()
+    means = np.where(np.isnan(scale.to_fractions(y)), np.nan, y).tolist()
     if curve.low is None or curve.high is None:
         return {"y": list(map(_round_number, means))}
-    low, high = (np.asarray(end, np.float64)[kept].tolist() for end in (curve.low, curve.high))
+    low, high = (np.asarray(end, np.float64)[points].tolist() for end in (curve.low, curve.high))
     # Of an interval that is open below, the upper half gives the precision.
     half_widths = [
         above - mean if math.isinf(below) else (above - below) / 2
@@ -355,9 +355,9 @@ class Drawing:
     """A chart as shapes and texts."""
 
     chart: LineChart
-    plot: Plot
+    plot: PlotArea
     lines: Sequence[DrawnLine]
-    references: Sequence[DrawnReference]
+    references: Sequence[PlacedReference]
     rings: Sequence[PlacedRing]
 
     @cached_property
@@ -376,7 +376,7 @@ class Drawing:
     @property
     def view_box(self) -> str:
         """The view box of the drawing."""
-        return f"0 0 {UNITS} {self.plot.units}"
+        return f"0 0 {UNITS} {self.plot.height_units}"
 
     @property
     def lines_bottom_up(self) -> list[DrawnLine]:
@@ -404,8 +404,8 @@ class Drawing:
         if not self.x_ticks:
             return 0.0
         last = self.x_ticks[-1]
-        beyond = (100 - last.place) / 100 * _PHONE_CHARACTERS
-        return round(max(len(last.text) / 2 + 0.5 - beyond, 0.0), 1)
+        space = (100 - last.place) / 100 * _PHONE_CHARACTERS
+        return round(max(len(last.text) / 2 + 0.5 - space, 0.0), 1)
 
     @property
     def is_crowded(self) -> bool:
@@ -418,7 +418,7 @@ class Drawing:
         return max((len(line.name.text) for line in self.lines if line.name), default=0)
 
     @cached_property
-    def data(self) -> str:
+    def json_for_script(self) -> str:
         """The numbers for the script, as JSON that may stand within HTML."""
         return chart_json(self.chart, self.plot)
 
@@ -431,12 +431,12 @@ def draw_chart(
     With `among`, the labels of all curves of a grid, the chart is a panel of that grid: names
     stand in the grid's legend, and not at the ends of curves.
     """
-    plot = Plot.of(chart, height=height or chart.height, is_panel=bool(among))
+    plot = PlotArea.from_chart(chart, height=height or chart.height, is_panel=bool(among))
     styles = line_styles([*(among or chart.among), *chart.labels], chart.by_position)
     return Drawing(
         chart=chart,
         plot=plot,
-        lines=draw_lines(chart.curves, plot, styles, chart.named),
-        references=draw_references(chart.references, plot, chart.y.unit),
-        rings=draw_rings(chart.rings, plot),
+        lines=make_lines(chart.curves, plot, styles, chart.named),
+        references=place_references(chart.references, plot, chart.y.unit),
+        rings=place_rings(chart.rings, plot),
     )
