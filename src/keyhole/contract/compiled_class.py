@@ -14,7 +14,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract import kernel_checks, kernel_signatures, state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS, KernelSignature
 from keyhole.contract.policy import Policy
-from keyhole.contract.problem import Environment, check_metrics
+from keyhole.contract.problem import Environment, checked_metrics
 from keyhole.contract.setting import Setting
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.kernels.fingerprint import (
@@ -255,7 +255,7 @@ def compiled_environment(environment: type[Environment]) -> CompiledClass:
     """Return the layouts and kernels of an environment class."""
     metrics = {
         metric.name: state_arrays.Field("float64", ("arms" if metric.per_arm else 1,))
-        for metric in check_metrics(environment)
+        for metric in checked_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
     owner = environment.__qualname__

@@ -54,7 +54,7 @@ class Environment:
             )
 
 
-def check_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
+def checked_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
     """Return the metrics of an environment, details last.
 
     Raises
@@ -158,7 +158,7 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
         ``pulls[red]``.
     """
     metrics: list[Metric] = []
-    for metric in check_metrics(problem.environment):
+    for metric in checked_metrics(problem.environment):
         if metric.detail and not details:
             continue
         if not metric.per_arm:

@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import Field, FloatArray, declared_attributes
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
 
-OWN_PARAMETER: Final = object()
+SAME_TYPE: Final = object()
 """Says that the argument of `Policy.learner` has the fact's own type."""
 
 
@@ -83,7 +83,7 @@ def fact(
     *,
     doc: str,
     always: bool = True,
-    argument: Any = OWN_PARAMETER,
+    argument: Any = SAME_TYPE,
     default: Any = None,
     unit: str = "",
     **ends: float,
@@ -121,7 +121,7 @@ def fact(
     shape = (length,) if length else ()
     field = Field("int64" if number_type is int else "float64", shape)
     declaration = Fact(doc, field, Range(**ends), always, argument, default, unit)
-    if argument is OWN_PARAMETER:
+    if argument is SAME_TYPE:
         return replace(declaration, argument=declaration.own_type)
     return declaration
 

@@ -194,7 +194,7 @@ class _FunctionVisitor(ast.NodeVisitor):
             self.views[target.id] = self.views.get(target.id, _NOTHING) | views
         elif isinstance(target, ast.Tuple | ast.List):
             for item in target.elts:
-                self._store_views(item, self._entry(views, 1))
+                self._store_views(item, self._entry_views(views, 1))
         elif isinstance(target, ast.Subscript):
             self.tracer.mark_read(views | self.visit(target.slice))
             self.tracer.mark_written(self.visit(target.value))
@@ -224,7 +224,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         self.tracer.mark_written(self.visit(written))
 
     def visit_For(self, node: ast.For) -> None:
-        self._store_views(node.target, self._entry(self.visit(node.iter), 1))
+        self._store_views(node.target, self._entry_views(self.visit(node.iter), 1))
         for line in (*node.body, *node.orelse):
             self.visit(line)
 
@@ -279,9 +279,9 @@ class _FunctionVisitor(ast.NodeVisitor):
     def visit_Subscript(self, node: ast.Subscript) -> _Views:
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
-        return self._entry(self.visit(node.value), axes)
+        return self._entry_views(self.visit(node.value), axes)
 
-    def _entry(self, views: _Views, index_axes: int) -> _Views:
+    def _entry_views(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
 
         `index_axes` is the number of axes that its index takes away. An entry without axes is a
@@ -319,7 +319,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
-            return self.tracer.mark_all([self._entry(views, 1)])  # the entries are put into tuples
+            return self.tracer.mark_all([self._entry_views(views, 1)])  # entries go into tuples
         if _is_read_only(function, len(positional), keywords.keys()):
             self.tracer.mark_read(views)
             return _NOTHING
