@@ -30,7 +30,7 @@ class KernelSignature:
     own: tuple[str, ...]  # the arguments that it may name in every setting
     # the groups of the setting's values that it may name: context, decision, feedback, report
     inputs: tuple[str, ...] = ()
-    # the group that it returns, or fills where one of its values is an array; or "metrics", or
+    # the group that it returns, or fills if a value of the group is an array; or "metrics", or
     # "allowed", or "" for a kernel without results
     outputs: str = ""
     required: bool = False  # whether every class must have one
@@ -110,7 +110,7 @@ IMPUTE: Final = KernelSignature(
     (*_P, "age"),
     inputs=("context", "decision"),
 )
-"""The kernel of policies that is used only where several decisions are pending at a time.
+"""The kernel of policies that is used only when a decision is taken while others are pending.
 
 It may also name ``update``, the policy's own kernel, and call it with all arguments that an
 `update` may name, in the order of the table:
@@ -208,7 +208,7 @@ class RecordLayout:
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
 
-        It does nothing if a kernel has filled them into the buffer.
+        It does nothing if the kernel that makes the values fills the arrays of the buffer itself.
         """
         lines = ""
         if not self.is_filled and self.layout.fields:
@@ -292,13 +292,13 @@ class KernelRecords:
 
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
-"""Whether classes that another process has checked are made anew, and get their content later."""
+"""Whether a class is restored that another process has checked, and that gets its content later."""
 
 
 def check_functions(
     cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
-    """Refuse a class with a function that is never called, or without one that is called."""
+    """Refuse a class that has a function which is never called, or lacks a required kernel."""
     # Of the bases only mixins are checked. Subclasses of `root` were checked when they were
     # defined, and `root` has public functions that are no kernels.
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]

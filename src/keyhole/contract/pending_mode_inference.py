@@ -110,9 +110,9 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
 
 @lru_cache(maxsize=256)
 def explain_refused_decisions(cls: type[Policy]) -> str:
-    """Return why a caller must not take other decisions than the policy's; "" if it may.
+    """Return why a caller must not take other decisions than the policy's; "" if the caller may.
 
-    It may if the class of the policy can learn from decisions of others, and its `select` writes no
+    The caller may if the policy can learn from decisions of others, and its `select` writes no
     state that is read later.
     """
     if not cls.off_policy:
@@ -153,9 +153,9 @@ def infer_pending_modes(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for those that a
     subclass writes anew.
     """
-    # `home` is the class that declares the modes, as a tuple (others have an `InferredModes`); at
-    # last the base of all policies does. They hold for `cls` if all kernels that the declaration
-    # covers are those of `home` or of its bases.
+    # `home` is the nearest class that declares the modes, as a tuple (other classes have an
+    # `InferredModes`). There is one, since the base of all policies declares modes. They hold for
+    # `cls` if all kernels that the declaration covers are those of `home` or of its bases.
     home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
     modes: Modes = vars(home)["pending"]
     if home is cls:
@@ -178,7 +178,8 @@ def infer_pending_modes(cls: Any) -> None:
 
 def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
     """Give a policy that wraps another the modes that both have, in the order of its base."""
-    # Not from `cls.pending`, since to read it would analyse the kernels when the class is defined.
+    # `cls.pending` is not read, since reading it would analyse the kernels of a class at its
+    # definition.
     modes = possible_modes(cls)
     if modes == WAIT:
         return
@@ -211,7 +212,7 @@ def _find_reasons(cls: type[Policy]) -> list[_Reason]:
     """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
     An array made with `scratch_array` counts only if the later kernel does not write it. That
-    kernel then reads what `select` has left there, which is not kept.
+    kernel then reads what `select` has left in the array, which files and copies do not keep.
     """
     # Imported only here, since policies that declare `pending`, as all of Keyhole's do, do not need
     # it.

@@ -33,7 +33,7 @@ class Guarantee:
     metric : {"wrong_settled", "any_wrong_settled", "wrong_of_settled"}
         The metric: see `keyhole.metric.STOP_METRICS`.
     most : float
-        The largest mean that it may have.
+        The largest mean that the metric may have.
     text : str
         The promise in words.
     """
@@ -61,7 +61,7 @@ def check_verdicts(cls: "type[Policy]") -> None:
 
 
 def check_settled(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse a state from a file with verdicts that the policy does not have."""
+    """Refuse a state, read from a file, that holds verdicts which the policy cannot give."""
     if not policy.verdicts:
         return
     count = len(policy.verdicts)
@@ -181,8 +181,8 @@ class Policy:
         It can if `update` counts feedback, and `select` reads the counts. If, besides, `select`
         writes nothing that is read later, users may ask it to leave arms out
         (``ask(exclude=...)``). It then decides on a copy of its state that has the other arms
-        alone. A number of an arm that its state holds may be `p.arms` or more there, so that a
-        kernel must compare it with `p.arms`.
+        alone. If the state holds the number of an arm, that number may be `p.arms` or more on the
+        copy, so a kernel must compare it with `p.arms`.
     requires : str
         A condition on rounds, in words, for a policy that does not work in all rounds. In a round
         that violates it, `select` returns a decision that the setting does not allow (arm -1).
@@ -238,9 +238,9 @@ class Policy:
         cls.abstract = abstract
         for item in parameter_fields(cls):
             _check_parameter(cls, item)
-        if not hasattr(cls, "setting"):  # a base of no setting
+        if not hasattr(cls, "setting"):  # a base class for several settings
             return
-        # Only for the base class of a setting, from which its policies inherit both.
+        # The base class of a setting gets both attributes, and its policies inherit them.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
@@ -255,10 +255,10 @@ class Policy:
             cls.check_kernels()
 
     def learner(self, *unnamed: Any, **facts: Any) -> Any:
-        """Return a learner; each setting makes the arguments from its known quantities."""
+        """Return a learner; the arguments depend on the setting's known quantities."""
         raise TypeError(
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
-            "name its kind as learner_class"
+            "name the class of learners as learner_class"
         )
 
     @classmethod
@@ -398,7 +398,7 @@ class Policy:
 
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts that follow from the arguments of `learner`: by default the same."""
+        """Return the facts that follow from arguments of `learner`; by default the arguments."""
         return dict(arguments)
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
@@ -425,7 +425,7 @@ class Policy:
     def wrong_verdicts(self, problem: Any) -> NDArray[np.bool_]:
         """Return which verdicts break the guarantee on a problem, shape (arms, verdicts).
 
-        Simulations count these. A class with `verdicts` defines it.
+        Simulations count wrong verdicts. A class with `verdicts` defines this method.
         """
         raise TypeError(f"{type(self).__name__} has verdicts and must define wrong_verdicts")
 
@@ -497,8 +497,8 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
 
 def _may_be_policy_type(annotation: object) -> bool:
     """Return whether an annotation may be that of the base of a `WrapperPolicy`."""
-    # Annotations are strings in a module with `from __future__ import annotations`. These are not
-    # looked up here, so that any string is accepted.
+    # Annotations are strings in a module with `from __future__ import annotations`. Strings are not
+    # looked up here, so any string is accepted.
     if isinstance(annotation, type):
         return issubclass(annotation, Policy)
     return isinstance(annotation, str)
@@ -515,9 +515,9 @@ class IndexPolicy(Policy, abstract=True):
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
     pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
-    once, in order. From then on the arm with the largest index is pulled; of equal indices, that
-    of the arm with the lowest number wins. If the smallest index should win, the kernel returns
-    the negative of its formula.
+    once, in order. From then on the arm with the largest index is pulled; if several arms have the
+    largest index, it is the arm with the lowest number. If the smallest index should win, the
+    kernel returns the negative of its formula.
 
     The index may depend on the arm's own pulls and rewards alone. A round then changes one index,
     and its cost grows at most with the logarithm of the number of arms.

@@ -60,7 +60,7 @@ def checked_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
     Raises
     ------
     TypeError
-        If one is not made with `Metric`.
+        If a metric is not made with `Metric`.
     ValueError
         If a name is not an identifier, or is used twice.
     """
@@ -96,7 +96,7 @@ class Problem(ABC):
             def truth(self):
                 return {"arms": 2, "means": [0.2, 0.8]}
 
-    Known quantities (facts) are its attributes, unless `fact` says otherwise.
+    A known quantity (fact) is the attribute of its name, unless the class overrides `fact`.
     """
 
     rounds: int | None = None
@@ -142,7 +142,7 @@ class Problem(ABC):
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return the metrics of a problem, one for each arm where so declared, in the order of storage.
+    """Return the metrics of a problem in the order of storage, those of arms as one for each arm.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Static analysis of which arrays of its state each kernel of a policy reads and writes.
 
-It works on the kernels' syntax trees. For each value it knows the arrays of which the value may be
-a view, through helpers, other names, views and loops. The order of lines is ignored. Arrays that
-cannot be followed, such as those that are put into tuples, count as read and written.
+It works on the kernels' syntax trees. It finds of which arrays each value may be a view, and
+follows values through helpers, other names, views and loops. The order of lines is ignored. Arrays
+that cannot be followed, such as those that are put into tuples, count as read and written.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; give up on all that has no method below."""
+        """Visit the parts of a plain statement; mark all arrays in other nodes without a method."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NOTHING

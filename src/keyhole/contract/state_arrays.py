@@ -1,8 +1,7 @@
 """Declaration of state arrays, and their layout in one buffer.
 
-A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
-functions have one fixed signature of plain vectors, whatever arrays a policy has, and a state is
-saved as one vector.
+A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. Compiled
+functions therefore have one fixed signature of plain vectors, whatever arrays a policy has.
 """
 
 import math
@@ -79,10 +78,11 @@ def float_array(*shape: Dim, added: bool = False) -> FloatArray:
     ----------
     *shape : int or str
         One entry an axis: a length, or the name of an integer that the policy knows, such as the
-        fact "arms" or one of its own integer parameters. Without any, the array has length 1:
+        fact "arms" or one of its own integer parameters. Without an entry, the array has length 1:
         kernels read the number as ``s.name[0]``.
     added : bool
-        Whether learners that were saved before the policy had the array are read, with zeros in it.
+        Whether a learner that was saved before the policy had this array may be loaded, with zeros
+        in the array.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def copy_arm_entries(
 ) -> None:
     """Copy arrays to a state with other arms: from arm ``sources[i]`` to arm ``targets[i]``.
 
-    Scratch arrays are not copied, since one may hold an arm's number, which may have changed.
+    Scratch arrays are not copied, since a scratch array may hold the former number of an arm.
     """
     for name, field in fields.items():
         if not field.kept:

@@ -22,9 +22,9 @@ _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
 class WrapperPolicy(Policy, abstract=True):
-    """Base class of policies with a parameter `base`: a policy of this setting or another.
+    """Base class of policies with a parameter `base`: a policy of the same or of another setting.
 
-    A subclass annotates it with the kind of policy that it takes::
+    A subclass annotates `base` with the class of policies that it takes::
 
         base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
@@ -40,14 +40,14 @@ class WrapperPolicy(Policy, abstract=True):
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
     ``t`` is the round as the base counts it. The policy needs the known quantities that its base
-    needs. While decisions are pending it waits. A subclass may declare other modes in `pending`: it
-    has those of the declared modes that its base has, too.
+    needs. By default it waits while a decision is pending. If a subclass declares other modes in
+    `pending`, a policy has those of the declared modes that its base has, too.
 
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. For each such class there is a subclass, of the same name, to which
-        instances belong, since its kernels are other machine code.
+        The class of the base. A wrapper class has a subclass of its own name for each class of
+        bases, since its kernels are different machine code for each. Instances are of the subclass.
     """
 
     randomness = "that of the base"
