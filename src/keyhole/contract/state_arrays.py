@@ -165,7 +165,7 @@ def declared_state(owner: type) -> dict[str, Field]:
     return declared_fields(state)
 
 
-def _make_borrower(dtype: str, equivalent: str) -> Kernel:
+def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
@@ -176,15 +176,15 @@ def _make_borrower(dtype: str, equivalent: str) -> Kernel:
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give the compiler's function its name and arguments."""
 
-    view = load_intrinsic(name_view, lambda internals: internals.make_borrower(dtype, name_view))
+    view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
         view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
     )
 
 
-borrow_float = _make_borrower("float64", "borrow_float")
-borrow_int = _make_borrower("int64", "borrow_int")
-borrow_word = _make_borrower("uint64", "borrow_word")
+borrow_float = _make_view_function("float64", "borrow_float")
+borrow_int = _make_view_function("int64", "borrow_int")
+borrow_word = _make_view_function("uint64", "borrow_word")
 
 
 class Layout:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from keyhole.kernels import kernel_declaration
 from keyhole.kernels.interpreted_mode import Kernel as Kernel
-from keyhole.kernels.kernel_declaration import is_bounds_checked, is_compiled
+from keyhole.kernels.kernel_declaration import is_bounds_checked, is_kernel
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
 from keyhole.validate import suggestion
 
@@ -60,7 +60,7 @@ _MOST_ARRAY_BYTES: Final = 10**6
 def python_function(function: Kernel) -> FunctionType:
     """Return the Python function behind a compiled one, or the function itself."""
     plain: object = function
-    if is_compiled(function):
+    if is_kernel(function):
         plain = getattr(function, "py_func", None)
     if not isinstance(plain, FunctionType):
         raise TypeError(f"a kernel must be a function written in Python, got {function!r}")
@@ -69,7 +69,7 @@ def python_function(function: Kernel) -> FunctionType:
 
 def is_function(value: object) -> TypeGuard[Kernel]:
     """Return whether a value is a function that can be followed, compiled or not."""
-    return is_compiled(value) or isinstance(value, FunctionType)
+    return is_kernel(value) or isinstance(value, FunctionType)
 
 
 @lru_cache(maxsize=4096)
@@ -456,13 +456,13 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
     """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
     if is_function(value):
         plain = python_function(value)
-        if is_compiled(value) and _module_of(plain).startswith("keyhole."):
+        if is_kernel(value) and _module_of(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
             return copies.get(plain) or _bounds_checked_copy(plain)
         return _find_or_make_copy(plain, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return copy_used_attributes(
+        return make_reduced_module(
             value, chains, lambda name, member, rest: _convert_for_copy(member, copies, rest)
         )
     if isinstance(value, tuple):
@@ -475,7 +475,7 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
     return value
 
 
-def copy_used_attributes(
+def make_reduced_module(
     module: ModuleType,
     chains: Iterable[Chain],
     convert: Convert,

@@ -250,7 +250,7 @@ def _is_numba_object(value: object) -> bool:
     return any(base.__module__.startswith("numba.") for base in type(value).__mro__)
 
 
-def is_compiled(value: object) -> bool:
+def is_kernel(value: object) -> bool:
     """Return whether a value is a function that `kernel` or Numba compiles."""
     if isinstance(value, DeferredKernel):
         return True

@@ -130,7 +130,7 @@ class _Dispatcher:
             self._seconds += seconds
             if job.remaining and not job.is_duration_known:
                 self._measured.append(job)
-            job.record_block(replications, seconds)
+            job.record_duration(replications, seconds)
             # The plan is kept until no task of it is left, because a task whose worker dies is run
             # again, and reads the plan again.
             if not job.remaining:

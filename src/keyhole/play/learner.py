@@ -253,9 +253,9 @@ class Learner:
             code: int = self._step(self._words, operation, number)
         except IndexError as error:
             self.raise_kernel_error(error)
-        return code if code >= 0 else self._handle_error_code(code, operation, number)
+        return code if code >= 0 else self._retry_or_raise(code, operation, number)
 
-    def _handle_error_code(self, code: int, operation: int, number: float) -> int:
+    def _retry_or_raise(self, code: int, operation: int, number: float) -> int:
         """Raise the error of a code; try again if the thread that owns the learner has ended."""
         # A thread that has ended can never tell, so its learner would be lost. `_current_frames`
         # has all running threads, also those that Python did not start.

@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 from keyhole.contract.kernel_signatures import is_restoring
 from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.fingerprint import python_function
-from keyhole.kernels.kernel_declaration import DeferredKernel, is_compiled
+from keyhole.kernels.kernel_declaration import DeferredKernel, is_kernel
 from keyhole.play.simulation_plan import Plan
 
 
@@ -150,7 +150,7 @@ def _make_pickler_class() -> Any:
                 # The content is returned as a state, since it may refer to the module itself.
                 content = {k: v for k, v in vars(value).items() if k not in _MODULE_INTERNALS}
                 return ModuleType, (value.__name__,), content
-            if is_compiled(value) and not isinstance(value, DeferredKernel):
+            if is_kernel(value) and not isinstance(value, DeferredKernel):
                 plain = python_function(value)
                 if isinstance(super().reducer_override(plain), tuple):
                     return _recompile_function, (plain, dict(value.targetoptions))

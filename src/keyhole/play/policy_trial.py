@@ -57,13 +57,13 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
     with redirect_prints():
         for where, plan in plans:
             for label, policy in plan.policies.items():
-                if error := try_policy(plan, label, compiled_policy(type(policy))):
+                if error := find_policy_error(plan, label, compiled_policy(type(policy))):
                     raise _make_refusal_error(label, where, error) from error
 
 
 def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
     """Raise a ValueError if a policy makes an error that compiled code would not notice."""
-    if isinstance(error := try_policy(plan, label, compiled), _UNNOTICED):
+    if isinstance(error := find_policy_error(plan, label, compiled), _UNNOTICED):
         raise _make_refusal_error(label, "in its first rounds", error) from error
 
 
@@ -74,7 +74,7 @@ def _make_refusal_error(label: str, where: str, error: BaseException) -> ValueEr
     return ValueError(f"{label} fails {where}: {type(error).__name__}: {error}{notes}")
 
 
-def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
+def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
     A process tries a class once with the same parameters and the same numbers of arms and rounds.

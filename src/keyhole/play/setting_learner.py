@@ -40,7 +40,7 @@ class ArmLearner(Learner):
         except IndexError as error:
             self.raise_kernel_error(error)
         if arm < 0:
-            arm = self._handle_error_code(arm, ASK, 0.0)
+            arm = self._retry_or_raise(arm, ASK, 0.0)
         return arm if (names := self._names) is None else names[arm]
 
     def tell(self, reward: float, *unnamed: Never) -> None:
@@ -61,7 +61,7 @@ class ArmLearner(Learner):
         except IndexError as error:
             self.raise_kernel_error(error)
         if code < 0:
-            self._handle_error_code(code, TELL_WITH_NUMBER, reward)
+            self._retry_or_raise(code, TELL_WITH_NUMBER, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Replay a log: the same as asking and telling round by round, but much faster.

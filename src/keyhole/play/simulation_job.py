@@ -82,7 +82,7 @@ def json_digest(content: object) -> str:
 
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [digest_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    facts = [digest_texts(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
     key_parts: list[object] = [
         type(policy).__name__,
         digest_texts(policy.parameters()),
@@ -149,7 +149,7 @@ class SimulationJob:
     @cached_property
     def rounds(self) -> int:
         """The rounds of one replication."""
-        return self.plan.rounds(self.plan.policies[self.label])
+        return self.plan.rounds_per_replication(self.plan.policies[self.label])
 
     @property
     def total_rounds(self) -> int:
@@ -215,7 +215,7 @@ class SimulationJob:
         self.remaining = [span for span in (first[count:], *others) if span]
         return replications
 
-    def record_block(self, replications: range, seconds: float) -> None:
+    def record_duration(self, replications: range, seconds: float) -> None:
         """Record how long some replications took."""
         self._seconds += seconds
         self._measured_replications += len(replications)
@@ -247,7 +247,7 @@ def run_locally(
         values = simulate_replications(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
-        job.record_block(replications, monotonic() - began)
+        job.record_duration(replications, monotonic() - began)
         # The values are not encoded. This would take the digest of all sources, which `simulate`
         # does not need.
         store(job, replications, values)

@@ -206,7 +206,7 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     simulators = [
         EngineSimulator(plan, policy, *run, compiled, plan.workers.get(label))
-        for run in plan.runs(policy)
+        for run in plan.list_runs(policy)
     ]
     if not (plan.checked or plan.interpreted):
         refuse_unnoticed_faults(plan, label, compiled[0])
@@ -241,7 +241,7 @@ def simulate_replications(
         partial(simulator.simulate, piece, view, control)
         for (simulator, piece, view), control in zip(pieces, controls, strict=True)
     ]
-    total = plan.rounds(policy) * len(replications)
+    total = plan.rounds_per_replication(policy) * len(replications)
 
     def report_progress() -> None:
         if report is not None:
@@ -397,7 +397,7 @@ def measure_seconds_per_round(
         Returns the time in seconds.
     """
     make_simulators(plan, label)  # compile before the clock starts
-    rounds = plan.rounds(plan.policies[label])
+    rounds = plan.rounds_per_replication(plan.policies[label])
     group = engine.LANES * threads
     count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
     at_once = min(count, group)  # replications of a group advance together, round by round

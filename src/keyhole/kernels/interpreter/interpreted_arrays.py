@@ -164,7 +164,7 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
 _borrowed_by_buffer: Final[dict[int, dict[object, Array]]] = {}
 
 
-def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
+def _view_cache_of(buffer: Array) -> dict[object, Array]:
     """Return the arrays and views that are kept for a buffer, by the arguments that made them."""
     arrays = _borrowed_by_buffer.get(id(buffer))
     if arrays is None:
@@ -173,11 +173,11 @@ def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
     return arrays
 
 
-def _make_borrower(cell_format: str) -> Kernel:
+def _make_view_function(cell_format: str) -> Kernel:
     """Return the function (buffer, start, shape) -> array over the same memory."""
 
     def borrow(buffer: Array, start: int, shape: tuple[int, ...]) -> Array:
-        arrays = _arrays_borrowed_from(buffer)
+        arrays = _view_cache_of(buffer)
         key = (cell_format, start, shape)
         if (array := arrays.get(key)) is not None:
             return array
@@ -194,16 +194,16 @@ def _make_borrower(cell_format: str) -> Kernel:
     return borrow
 
 
-borrow_float: Final = _make_borrower("d")
-borrow_int: Final = _make_borrower("q")
-borrow_word: Final = _make_borrower("Q")
+borrow_float: Final = _make_view_function("d")
+borrow_int: Final = _make_view_function("q")
+borrow_word: Final = _make_view_function("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
     """Return a function (buffer, start, dims) -> views with its results cached by these three."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
-        arrays = _arrays_borrowed_from(buffer)
+        arrays = _view_cache_of(buffer)
         key = (reader, start, dims)
         views = arrays.get(key)
         if views is None:

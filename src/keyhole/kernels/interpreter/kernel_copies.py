@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
-from keyhole.kernels.fingerprint import Chain, bare_copy, copy_used_attributes, link_copy
+from keyhole.kernels.fingerprint import Chain, bare_copy, link_copy, make_reduced_module
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
@@ -120,7 +120,7 @@ def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if isinstance(getattr(value, "py_func", value), FunctionType):
         return interpreted_copy(cast(Kernel, value))
     if isinstance(value, ModuleType):
-        return copy_used_attributes(value, chains, _convert_attribute)
+        return make_reduced_module(value, chains, _convert_attribute)
     if isinstance(value, tuple):
         items = [_convert_value(item) for item in value]
         make: Kernel = type(value)
