@@ -116,7 +116,7 @@ def _load_cached_code(path: Path) -> Kernel | None:
 
 def _error_text(error: Exception) -> str:
     """Return the compiler's error on one line, with the user's file and line if it names them."""
-    # Numba has no structured errors, so that the cause and the line are searched in the text of an
+    # Numba has no structured errors, so the cause and the line are searched in the text of an
     # error. An unknown text is passed on as it is.
     message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
@@ -146,10 +146,10 @@ def _error_text(error: Exception) -> str:
 
 
 def read_cache_keys() -> list[dict[str, str]]:
-    """Return the keys of all code in the cache by their parts, least recently used first."""
+    """Return the parts of each key in the cache, by name, the least recently used key first."""
     keys = []
-    # To read a file marks it as used. The files are read in this order, so that the least recently
-    # used one stays the least recently used.
+    # Reading a file marks it as used. The files are read in the order of their last use, so that
+    # they keep this order.
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
@@ -251,7 +251,7 @@ class _CodeFileFoundError(Exception):
 def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     """Return the file of the code that a function compiles by `compile_cached`; compile nothing.
 
-    None if the code is not kept in a file, or is interpreted.
+    The result is None if the code is not kept in a file, or is interpreted.
     """
     try:
         with set_in_context(_finds_file_only, True):

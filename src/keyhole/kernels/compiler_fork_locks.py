@@ -44,8 +44,8 @@ def import_numba() -> ModuleType:
 def _reset_locks() -> None:
     """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    Locks that the forking thread holds itself stay held, since it releases them; but not the one
-    acquisition of each that the fork made.
+    If the forking thread itself held a lock before the fork, the child holds it as often as before.
+    Only the acquisition by the hook before the fork is dropped.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = 0
@@ -58,8 +58,8 @@ def _reset_locks() -> None:
 
 # These are partial objects of C methods, which run no Python code. If a Ctrl-C came inside a Python
 # function here, or during the fork, a lock would stay held for ever. If another thread holds a lock
-# for longer than a fork waits, its release after the fork fails, and Python prints the error to
-# standard error; that is harmless.
+# for longer than a fork waits, the hook's release after the fork fails, and Python prints the error
+# to standard error; that is harmless.
 _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 

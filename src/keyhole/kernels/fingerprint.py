@@ -1,9 +1,9 @@
 """Fingerprint of a kernel: a digest of its code and of everything it uses.
 
-Numba compiles a function together with the values of its globals, and Numba's disk cache looks at
-one file only, so that machine code may be that of a source which has since changed. Here a kernel
-is followed through everything it uses. The fingerprint of that graph is the cache key, so that
-the graph is compiled again whenever the fingerprint is new.
+Numba compiles a function together with the values of its globals, but Numba's disk cache looks at
+one file only. So its machine code may belong to a source that has changed since. Here a kernel is
+followed through everything it uses. The fingerprint of that graph is the cache key, so the graph is
+compiled again whenever the fingerprint is new.
 """
 
 import builtins
@@ -400,7 +400,7 @@ def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
     if plain in copies:  # in a recursion, this copy is not finished yet
         return copies[plain]
-    # The fingerprint of such a function is its name alone, and cannot be a key of `_copies`.
+    # The fingerprint of a function of these modules is its name alone, and no key of `_copies`.
     if _module_of(plain).startswith(_COVERED):
         return _make_linked_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
@@ -421,7 +421,7 @@ def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
 
 
 def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with this code, with the globals `helpers` until `link_copy`."""
+    """Return a copy of a function with the given code; `link_copy` adds globals to `helpers`."""
     scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)

@@ -1,7 +1,7 @@
 """Interpreted mode: a context in which Python runs kernels, which are otherwise compiled.
 
-Calls of interpreted functions are atomic to other threads, forks and Ctrl-C (`AtomicCall`), since
-one that is interrupted half-way would leave a policy's memory half-updated.
+A learner's calls of interpreted functions are atomic to other threads, forks and Ctrl-C
+(`AtomicCall`). An interrupted call would leave the memory of the policy half-updated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 @contextmanager
 def set_in_context(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Give a context variable a value for everything inside."""
+    """Give a context variable a value within the block."""
     token = variable.set(value)
     try:
         yield
@@ -105,7 +105,7 @@ def interpret(owner: str, function: Kernel) -> Kernel:
     Raises
     ------
     TypeError
-        If something that it uses cannot be interpreted; the text names it.
+        If something that the function uses cannot be interpreted; the text names it.
     """
     # Imported late, since compiling does not need it.
     from keyhole.kernels.interpreter.kernel_copies import InterpretedFunction

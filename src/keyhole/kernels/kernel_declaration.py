@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions that Numba, imported at their first use, then compiles."""
+"""Declaration of kernels: functions that Numba compiles; Numba is imported when one is needed."""
 
 import functools
 import os
@@ -33,8 +33,8 @@ _SETTINGS_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder whe
 def changed_compiler_settings() -> dict[str, object]:
     """Return the settings that affect machine code and differ from the defaults.
 
-    Numba is imported, and asked, only where an environment variable or a file may have changed a
-    setting; or if it is loaded already, since a program may have changed its `config`.
+    Numba is imported, and asked, only if an environment variable or a file may have changed a
+    setting. If Numba is loaded, it is asked too, since a program may have changed its `config`.
     """
     has_variables = any(f"NUMBA_{name}" in os.environ for name in _DEFAULT_SETTINGS)
     if not has_variables and not Path(_SETTINGS_FILE).exists() and "numba" not in sys.modules:
@@ -162,9 +162,9 @@ class DeferredIntrinsic(Deferred):
 
 
 def kernel(function: F) -> F:
-    """Compile a function for use inside kernels (when it is first needed).
+    """Declare a function for use inside kernels; it is compiled when it is first needed.
 
-    It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
+    It must be plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
     kernel_options = njit_options()
     plain = cast(FunctionType, function)
@@ -192,7 +192,7 @@ def intrinsic(function: F) -> F:
 
 
 def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
-    """Return an intrinsic of `numba_internals`, in whose place `plain` runs in interpreted mode.
+    """Return an intrinsic of `numba_internals`; in interpreted mode, `plain` runs in its place.
 
     Parameters
     ----------

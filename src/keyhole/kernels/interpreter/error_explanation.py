@@ -34,11 +34,11 @@ class OutOfBoundsError(IndexError):
 
 
 def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
-    """Return the error to show to the user for one that Python raised in a kernel.
+    """Return the error to show to the user in place of an error that Python raised in a kernel.
 
-    Its traceback ends in the kernel's line, so that a debugger stops there. The result is None if
-    `error` itself is to be shown: one that a kernel raises on purpose, to which a note is added, or
-    one outside kernels.
+    Its traceback ends in the kernel's line, so that a debugger stops at that line. The result is
+    None if `error` itself is to be shown. A note is added to it, unless it was raised outside
+    kernels.
     """
     entries = _list_traceback_entries(error.__traceback__)
     if not entries:

@@ -1,7 +1,7 @@
-"""Arrays for interpreted kernels, views of the memory of NumPy arrays, and operations on them.
+"""Arrays for interpreted kernels, which are views of NumPy arrays' memory, and their operations.
 
 Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
-and is read faster than a NumPy array; one of uint64, or of more axes, is an `ArrayView`.
+and is read faster than a NumPy array. An array of uint64, or of more axes, is an `ArrayView`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CELL_BYTES: Final = 8
 
 
 class ArrayView:
-    """An array of two or more axes, which may be empty; or one of uint64, of any number of axes."""
+    """An array of two or more axes, or an array of uint64 of any number of axes; may be empty."""
 
     __slots__ = ("__weakref__", "_entries", "cells", "format", "ndim", "shape")
 
@@ -200,7 +200,7 @@ borrow_word: Final = _make_view_function("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
-    """Return a function (buffer, start, dims) -> views with its results cached by these three."""
+    """Return the function (buffer, start, dims) -> views of `reader`, with its results cached."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
         arrays = _view_cache_of(buffer)
@@ -307,5 +307,5 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
 
 
 def get_attribute(value: object, name: str) -> object:
-    """Return an attribute of an array as NumPy has it; of other values their own."""
+    """Return an attribute of an array as NumPy has it; of any other value, its own attribute."""
     return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)

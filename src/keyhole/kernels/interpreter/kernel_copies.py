@@ -60,19 +60,19 @@ _copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 
 def interpreted_copy(kernel: Kernel) -> Kernel:
-    """Return the Python function that does the same as a kernel: its equivalent, or a copy of it.
+    """Return the Python function that does what a kernel does: its equivalent, or a copy of it.
 
     Raises
     ------
     NotInterpretedError
-        If something that it uses cannot be interpreted; the text names it.
+        If something that the kernel uses cannot be interpreted; the text names it.
     """
     if (equivalent := find_python_equivalent(kernel)) is not None:
         return equivalent
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe_value(kernel)} is not written in Python")
-    # Forks wait for this lock. A lock for which they do not might stay locked in a child for ever.
+    # Forks wait for this lock. Another lock might stay locked for ever in a child.
     with compiler_lock():
         if plain not in _copies:
             try:
@@ -93,7 +93,7 @@ def _make_interpreted_copy(plain: FunctionType) -> Kernel:
     result: Kernel = copy
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)
-    _copies[plain] = result  # before `link_copy`, since functions that it uses may use it in turn
+    _copies[plain] = result  # before `link_copy`, which also copies functions that use `plain`
     link_copy(plain, copy, partial(_value_of_name, plain))
     return result
 

@@ -1,7 +1,7 @@
 """Rewriter of kernels' syntax trees: operators that differ in compiled code become function calls.
 
 Operations that are the same in Python and compiled code stay as they are. Keyhole's own functions
-keep their integers below 2**63; those of users may rely on wrapping.
+keep their integers below 2**63; users' functions may rely on wrapping.
 """
 
 from __future__ import annotations

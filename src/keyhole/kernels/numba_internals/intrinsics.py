@@ -192,8 +192,8 @@ class _FourVariates:
     def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and for each whether it is the usual case."""
         # The operations are those of `samplers._gamma_by_first_proposal`, in the same order, since
-        # they would round differently in another. LLVM must not fuse them into multiply-adds, and
-        # by default does not.
+        # another order would round differently. LLVM must not fuse them into multiply-adds, and by
+        # default does not.
         build = self.builder
         ones = _splat_float(1.0)
         unary = ir.FunctionType(_FOUR_FLOATS, [_FOUR_FLOATS])
@@ -243,8 +243,8 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
     def four_betas(typing, position, a, b, first, count, out, step, ends):
         """Fill up to four of `count` variates, from `first` on.
 
-        `position` is that of the stream. A call returns a number with one bit set for each of the
-        four variates that is not usual, and whose value is meaningless.
+        `position` is the position in the stream. A call returns a number in which one bit is set
+        for each of the four variates that is not usual. The value of such a variate is meaningless.
         """
         for name, vector in (("a", a), ("b", b), ("out", out)):
             is_vector = isinstance(vector, types.Array) and vector.ndim == 1

@@ -3,7 +3,7 @@
 llvmlite links the code. The functions of Numba that it calls are in two C extension modules, which
 can be loaded without the package around them. The symbols that code refers to are those that Numba
 registers when it is imported (`numba.core.base`, `numba.core.externals`), at the same addresses,
-since the elementary functions of another C library differ in the last bit. A test compares all.
+since the elementary functions of another C library differ in the last bit. A test compares them.
 """
 
 from __future__ import annotations
