@@ -48,8 +48,8 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
         return 0.0, 1.0
     mean = min(total / count, 1.0)
     entropy = binary_entropy(mean)
-    # A mean is in the interval if the Kullback-Leibler divergence between the mean of the values
-    # and this one, times the count, is below `level`.
+    # The interval has each mean for which `count` times the Kullback-Leibler divergence between the
+    # mean of the values and this mean is below `level`.
     level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
     high = -math.expm1(log_complement(count, mean, entropy, level))
     low = math.exp(log_complement(count, 1.0 - mean, entropy, level))
@@ -70,9 +70,9 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     count : int
         The number of values, from 0 to 10**12.
     total : float
-        Their sum, at most `count`.
+        The sum of the values, from 0 to `count`.
     alpha : float, default 0.05
-        The probability that the interval ever misses the mean, at most; above 0, below 1.
+        A bound on the probability that the interval ever misses the mean; above 0, below 1.
 
     Returns
     -------
@@ -112,21 +112,21 @@ class BetaMixture:
         + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q < \frac1\alpha \Big\}
 
     A value is kept as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
-    values the interval is that of `beta_mixture_interval`. For others it is never wider, and has a
-    sixth of that width after 100 values that are nearly always .49; it takes about 10 ms to
-    compute.
+    values the interval is that of `beta_mixture_interval`. For other values it is never wider than
+    that interval, and has a sixth of its width after 100 values that are nearly always .49; it then
+    takes about 10 ms to compute.
 
     Parameters
     ----------
     alpha : float, default 0.05
-        The probability that the interval ever misses the mean, at most.
+        A bound on the probability that the interval ever misses the mean.
 
     Attributes
     ----------
     count : int
         The number of values.
     total : float
-        Their sum.
+        The sum of the values.
 
     References
     ----------
@@ -216,8 +216,8 @@ _LARGEST_BET: Final = 0.5
 def add_value(sums: Any, value: float, alpha: float) -> None:
     """Add a value in [0, 1] to the sums of `EmpiricalBernstein` (a kernel).
 
-    The sums are, in order: the number of values; their sum; their squared deviations from the mean
-    so far; the bets; the bets times the values; and the terms that make the interval wider.
+    These are the sums, in order, of: 1 for each value; the values; their squared deviations from
+    the mean so far; the bets; the bets times the values; and the terms that widen the interval.
     """
     count = sums[0] + 1.0
     earlier_mean = (0.5 + sums[1]) / count
@@ -263,7 +263,7 @@ class EmpiricalBernstein:
     Parameters
     ----------
     alpha : float, default 0.05
-        The probability that the interval ever misses the mean, at most; above 0, below 1.
+        A bound on the probability that the interval ever misses the mean; above 0, below 1.
 
     References
     ----------

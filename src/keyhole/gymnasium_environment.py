@@ -110,7 +110,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode; return an observation without feedback, all of whose numbers are 0.
+        """Begin an episode; return an observation (context, and 0 for feedback) and info.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
             From 0, below 2**63. Without it, the episode is the next replication of the last seed; a
             first episode takes a random seed.
         options : dict, optional
-            There are none.
+            Not used.
         """
         super().reset(seed=seed)
         if seed is None and self._seed is not None:

@@ -191,7 +191,7 @@ def run_task(
 
 
 def _load_checked_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
-    """Return the plan that was pickled; refuse one that would give other results here."""
+    """Return the plan that was pickled; refuse it if its results would differ on this worker."""
     check_versions(package_versions(), versions)
     # The lock is held while a plan is loaded. Otherwise, threads of a worker that begin at the same
     # time would each load it.

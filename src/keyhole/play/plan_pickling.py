@@ -156,8 +156,8 @@ def _make_pickler_class() -> Any:
                     return _recompile_function, (plain, dict(value.targetoptions))
             reduced = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
-                # The last argument but one identifies the class. It is left out: by it, cloudpickle
-                # would overwrite the content of the class in a process that has the class.
+                # The last argument but one identifies the class. It is left out: with it,
+                # cloudpickle would overwrite the content of the class in a process that has it.
                 make, arguments, *rest = reduced
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduced

@@ -27,7 +27,7 @@ _CPU_SECONDS: Final = 1.0
 _MOST_SECONDS: Final = 10.0
 """Elapsed time after which a trial is ended even within a round, which may never end by itself."""
 _CLASS_SECONDS: Final = 20.0
-"""Time for all trials of a class in a process, since a sweep may have many of its policies."""
+"""Time for all trials of a class in a process, since a sweep may have many policies of a class."""
 _MOST_ARMS: Final = 1000
 """With more arms a single round may take long in Python."""
 _UNWRITTEN: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
@@ -45,7 +45,7 @@ _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 
 
 def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
-    """Try all policies of plans; each plan has words for messages, such as "on the problem 'a'".
+    """Try all policies of plans; each plan has a text for messages, such as "on the problem 'a'".
 
     The policies print to standard error.
 
@@ -87,7 +87,7 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
     if compiled.is_shipped or arms > _MOST_ARMS or is_slow:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
-    # Not `repr(policy)`, which rounds numbers, and which users may define.
+    # Not `repr(policy)`, which users may define.
     case = repr(plan.policies[label].parameters()), arms, rounds
     if case in _past_trials[compiled.digest]:
         return None
@@ -105,7 +105,7 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
             is_over.set()
 
     # Warnings are ignored here, since the simulation gives them itself. A filter of warnings holds
-    # for the whole process. So this thread sets and resets it, since the trial's may end late.
+    # for the whole process. This thread sets and resets it, since the trial's thread may end late.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The trial has a thread of its own, which can be ended in the midst of a round.
@@ -137,7 +137,7 @@ def _play_rounds(plan: Plan, label: str, rounds: int) -> None:
         if thread_time() > deadline:
             break
     has_ended = learner.is_done or learner.rounds == horizon
-    if not hasattr(policy, "recommend"):  # then its recommendation stays 0
+    if not hasattr(policy, "recommend"):  # then the recommendation stays 0
         return
     recommendation = _check_recommendation(learner, has_ended)
     if recommendation is not None:

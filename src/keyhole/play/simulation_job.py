@@ -185,17 +185,17 @@ class SimulationJob:
         return json.dumps(header).encode() + b"\n" + content
 
     def decode_block(self, replications: range, data: bytes) -> FloatArray | None:
-        """Decode a block; return None if the bytes are damaged or of another block."""
+        """Decode a block; return None if the bytes are damaged or belong to another block."""
         content = data.partition(b"\n")[2]
         shape = len(self.plan.checkpoints), len(self.plan.metrics), len(replications)
         if len(content) != _DTYPE.itemsize * math.prod(shape):
             return None
         values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(shape)
-        # Encoding is deterministic, so to compare the bytes is to check all parts of the header.
+        # Encoding is deterministic, so comparing the bytes checks all parts of the header.
         return values if self.encode_block(replications, values) == data else None
 
     def take_next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Take the next block from `remaining`, one that takes about so many seconds.
+        """Take the next block from `remaining`; it should take about `seconds`.
 
         `at_once` is the number of replications that run at once. The first block is small, since no
         speed has been measured yet.
@@ -248,6 +248,6 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_duration(replications, monotonic() - began)
-        # The values are not encoded. This would take the digest of all sources, which `simulate`
-        # does not need.
+        # The values are not encoded. Encoding needs the digest of all sources, and `simulate` does
+        # not.
         store(job, replications, values)

@@ -129,7 +129,7 @@ _NO_WORKERS: Final = SimulatedWorkers()
 def check_checkpoints(
     checkpoints: Iterable[int] | Mapping[str, Any] | None, horizon: int, first: int = 1
 ) -> tuple[int, ...]:
-    """Return checked checkpoints; the horizon alone where none are given.
+    """Return checked checkpoints; the horizon alone if none are given.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tu
     Parameters
     ----------
     table : mapping
-        It has ``count``, from 1 to 100,000; fewer checkpoints remain where rounding makes some
-        equal. It may have ``spacing``: "linear" for even spacing in rounds, which is the default,
-        or "log" for even spacing in their logarithm.
+        It has ``count``, from 1 to 100,000; fewer checkpoints remain if rounding makes some equal.
+        It may have ``spacing``: "linear" for even spacing of the rounds, which is the default, or
+        "log" for even spacing of their logarithms.
     first, horizon : int
         The first round that a checkpoint may have, and the last checkpoint.
     """
@@ -233,7 +233,7 @@ class Plan:
     interpret_uncompiled: bool = False
     """Whether Python may simulate short runs of policies that are not compiled yet."""
     workers: Mapping[str, SimulatedWorkers] = field(default_factory=dict)
-    """The simulated workers of each policy, by label; empty where decisions take no time."""
+    """The simulated workers of each policy, by label; empty if there are none."""
 
     @classmethod
     def make(
@@ -357,13 +357,13 @@ class Plan:
             )
         return np.ascontiguousarray(wrong, np.float64).ravel()
 
-    def stop_metrics_without_stop(
+    def constant_stop_metrics(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the metrics of stopping for a policy that cannot stop, by position.
+        """Return the values of the stop metrics for a policy that cannot stop, by position.
 
-        They have a value for each checkpoint. The plan has these metrics if any of its policies can
-        stop.
+        Each metric has a value for each checkpoint. The plan has stop metrics if any of its
+        policies can stop; for a policy that can stop, the result is empty.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

@@ -113,7 +113,7 @@ class StudyVocabulary:
         return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
-        """Return the number of an arm by its name; errors begin with `name`."""
+        """Return the number of an arm, given by its name or number; errors begin with `name`."""
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         if isinstance(self.arms, ArmNames):

@@ -56,7 +56,7 @@ class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
 
     All runs of a policy share `compiled`, the compiled classes of policy and environment, because
-    to digest their sources takes longer than a short run. With `workers`, several decisions may be
+    digesting their sources takes longer than a short run. With `workers`, several decisions may be
     pending.
     """
 
@@ -78,7 +78,7 @@ class EngineSimulator:
         sizes = policy_sizes, environment_sizes
         self.policy = policy
         self._interpreted = plan.interpreted
-        self._constant_metrics = plan.stop_metrics_without_stop(policy, checkpoints)
+        self._constant_metrics = plan.constant_stop_metrics(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first. A user's kernel that does not
@@ -156,7 +156,7 @@ class EngineSimulator:
 
 
 def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
-    """Compile kernels that would be interpreted if that would exceed the time budget.
+    """Compile kernels that are not compiled yet if interpreting them would exceed the time budget.
 
     The duration is estimated from the first rounds of one replication.
     """
@@ -374,11 +374,11 @@ def measure_seconds_per_round(
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
 ) -> float:
-    """Simulate a policy for some seconds; return the seconds per round with so many threads.
+    """Simulate a policy for some seconds; return the seconds per round on all threads together.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower in it, time is extrapolated as the same power of the rounds. The
-    result is infinite if no round ends within half a minute.
+    measured. If rounds get slower in the beginning, time is assumed to grow as the same power of
+    the rounds later. The result is infinite if no round ends within half a minute.
 
     Parameters
     ----------
