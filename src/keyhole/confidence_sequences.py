@@ -3,7 +3,7 @@
 A usual confidence interval holds at one sample size, fixed beforehand. If you look after every
 value, and stop when it looks right, it misleads you far more often than its level says.
 The intervals of a confidence sequence hold at all numbers of values together, with probability at
-least 1 - alpha, so that one may look at any time, and stop or go on for any reason.
+least 1 - alpha. So one may look at any time, and stop or go on for any reason.
 
 They hold for values in [0, 1], each of which has the same mean whatever was seen before it. Values
 need not be independent, and which arm of a bandit is pulled may depend on all earlier rewards: the
@@ -85,8 +85,8 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     likelihood averaged over all means, divided by that of the true one), and exceeds 1/alpha at any
     time with probability at most alpha (Ville). For other values x in [0, 1] each factor
     :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, hence at most its chord between x = 0
-    and x = 1, whose mean is 1: the ratio is a supermartingale, and the interval holds. It is then
-    wider than needed. `BetaMixture`, which uses the chord, is not.
+    and x = 1. The mean of the chord is 1, so the ratio is a supermartingale, and the interval
+    holds. But it is wider than needed; that of `BetaMixture`, which uses the chord, is not.
 
     References
     ----------

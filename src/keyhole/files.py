@@ -115,7 +115,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = read_text_file(path)
     try:
         return tomllib.loads(text)
-    # tomllib parses by recursion, so that deep nesting would otherwise end in a traceback.
+    # tomllib parses by recursion, so deep nesting would otherwise end in a traceback.
     except RecursionError:
         raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:

@@ -29,7 +29,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     """A problem of any of Keyhole's settings as an environment of Gymnasium.
 
     A step is a round, and an episode is `horizon` rounds. The n-th episode after ``reset(seed=s)``
-    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``, so that equal
+    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``. So equal
     decisions have equal feedback.
 
     =============  =========================  ========================================  ==========

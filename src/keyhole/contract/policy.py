@@ -171,7 +171,7 @@ class Policy:
     arms_change : bool
         Whether arms may be added and retired while the policy is at work. Its arrays must then
         have an axis of arms wherever they are about arms. An arm that was never pulled must either
-        be pulled first whenever it appears, or be treated like the others.
+        be pulled first whenever it appears, or be treated like other arms.
     abstract : bool
         Whether the class is only a base of others: ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str

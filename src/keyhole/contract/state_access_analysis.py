@@ -31,7 +31,7 @@ _READERS: Final = (
 )  # fmt: skip
 _READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
-# Statements that neither bind a name nor make a function, so that only their parts are visited.
+# Statements that neither bind a name nor make a function, so only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
     ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
     ast.ExceptHandler,
@@ -368,7 +368,7 @@ def _keeps_axes(index: ast.expr) -> bool:
 
 
 def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
-    """Return whether a function changes none of its `count` positional and its named arguments.
+    """Return whether a call with `count` positional arguments and keywords `names` changes none.
 
     The answer is yes for some functions of Python and NumPy, and for Keyhole's `argmin`, which
     cannot be analysed since it calls intrinsics.

@@ -166,7 +166,7 @@ def declared_state(owner: type) -> dict[str, Field]:
 
 
 def _make_view_function(dtype: str, equivalent: str) -> Kernel:
-    """Return a compiled function (buffer, start, shape) -> array over the same memory.
+    """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
     that counts no references. Slices count them, and the atomic increments and decrements cost
@@ -330,7 +330,7 @@ def _record_type(type_name: str, names: tuple[str, ...]) -> type:
 def compile_once(
     source: str, name: str, type_name: str = "", names: tuple[str, ...] = ()
 ) -> Kernel:
-    """Return the compiled function `name` of some source text, the same one for the same text.
+    """Return the compiled function `name` of some source text; equal arguments share a function.
 
     A shared function is compiled once for all policies and environments of a process, and so are
     functions that take the tuples that it makes. `source` defines `name`; it may call

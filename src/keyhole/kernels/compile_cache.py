@@ -49,7 +49,7 @@ _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether `compile_cached` must only find the file of the code, as `find_code_file` asks.
 _finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
-# One entry for each `quiet_compilation` that lasts. To append and to pop needs no lock.
+# One entry for each `quiet_compilation` that lasts. Appending and popping need no lock.
 _quiet_contexts: Final[list[None]] = []
 _LOCK_POLL_SECONDS: Final = 0.05
 _MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy
@@ -266,13 +266,13 @@ def compile_cached(
 ) -> Kernel:
     """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
-    `digest` stands for everything that goes into the function, so that functions of equal digests
-    have equal code. The parts of a `CodeDigest` are kept with the code, so that one can see why it
-    was compiled. `build` makes the function, not yet compiled. It is called only when the code is
-    not on disk, and only then Numba is imported. `signature` is text, such as
-    ``"int64(float64[::1], int64)"``. The result does not check the types of its arguments. It
-    releases the GIL during a call, unless `hold_gil` is set. Its code is freed with the last
-    reference to it; this module holds references to the functions that were used last.
+    `digest` stands for everything that goes into the function: functions of equal digests have
+    equal code. The parts of a `CodeDigest` are kept with the code, so that one can see why it was
+    compiled. `build` returns the function in plain Python. It is called only when the code is not
+    on disk, and only then Numba is imported. `signature` is text, such as
+    ``"int64(float64[::1], int64)"``. The compiled function does not check the types of its
+    arguments. It releases the GIL during a call, unless `hold_gil` is set. Its code is freed with
+    the last reference to it; this module holds references to the functions that were used last.
 
     Within `interpret_first`, code that is not on disk is not compiled: a `TieredFunction` is
     returned.

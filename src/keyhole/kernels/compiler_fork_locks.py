@@ -1,4 +1,4 @@
-"""Two locks, of compilation and of interpreted calls, for which a fork of the process waits.
+"""Two locks, for compilation and for interpreted calls; a fork of the process waits for both.
 
 A forked child inherits every lock that another thread holds at that moment, LLVM's and the import
 locks of modules included, and no thread of the child will ever release it. So code is compiled and

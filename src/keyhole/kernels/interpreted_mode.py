@@ -41,8 +41,8 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
     and every index is checked. It takes some 100 times as long as compiled code, and nothing is
     compiled. Whatever is made inside stays interpreted for as long as it lives. The environment
-    variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for those that it
-    starts.
+    variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for the processes that
+    it starts.
 
     Parameters
     ----------

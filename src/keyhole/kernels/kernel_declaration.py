@@ -111,8 +111,8 @@ class Deferred:
     Parameters
     ----------
     function : function
-        The Python function that does the same; for `intrinsic`, the function that types and builds
-        the intrinsic.
+        The Python function that does the same as Numba's object; for `intrinsic`, the function that
+        types and builds the intrinsic.
     make : callable
         Makes Numba's object: a compiled function, an intrinsic, or an external function.
     """
@@ -197,7 +197,7 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
     Parameters
     ----------
     plain : function
-        Does the same, to the bit, in interpreted mode; its name is part of fingerprints.
+        The function for interpreted mode, with the same bits; its name is part of fingerprints.
     make : callable
         Makes the intrinsic, given the module `keyhole.kernels.numba_internals.intrinsics`.
     """
@@ -211,10 +211,10 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
 def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
     """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
-    The function must do the same, to the bit. There is one for a kernel that is not written in
-    Python (vector instructions), or whose interpreted form is slower than a function written by
-    hand. `function` may be its location, as ``"package.module:name"``, so that nothing is imported
-    before a kernel is interpreted.
+    The function must do the same as the kernel, to the bit. A kernel has one if it is not written
+    in Python (vector instructions), or if its interpreted form is slower than a function written by
+    hand. `function` may be the location of the function, as ``"package.module:name"``, so that
+    nothing is imported before a kernel is interpreted.
     """
     setattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, function)
     return kernel

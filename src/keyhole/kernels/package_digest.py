@@ -16,7 +16,7 @@ from typing import Final
 from keyhole.kernels import cache_files
 
 # Three of these packages are above this one. They are named here, and not registered when they are
-# imported, since the key of an entry would then depend on which of them were imported first.
+# imported, since the key of an entry would then depend on what was imported before.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
 no kernel refers to. Other functions are followed one by one (`keyhole.kernels.fingerprint`)."""

@@ -68,7 +68,7 @@ class TieredFunction:
     build : callable
         Returns the function, in plain Python.
     budget : TimeBudget
-        The budget shared by all that run the same code.
+        The budget that all functions with the same code share.
     compile_now : callable
         Returns the machine code.
     hold_gil : bool

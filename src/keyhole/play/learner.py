@@ -385,13 +385,13 @@ class Learner:
         """
         self._require_no_pending_decision()
         with self._claim_for_this_thread():
-            words_before = self._memory.copy()
+            memory_before = self._memory.copy()
             try:
                 return learn_from_log(self, columns)
             except BaseException:
                 # `_memory` holds the whole state, with the position in the random stream. Restoring
                 # it undoes the rows before the invalid row.
-                self._memory[:] = words_before
+                self._memory[:] = memory_before
                 raise
 
     def _recommend(self) -> dict[str, NDArray[Any]]:

@@ -31,7 +31,7 @@ _CLASS_SECONDS: Final = 20.0
 _MOST_ARMS: Final = 1000
 """With more arms a single round may take long in Python."""
 _UNWRITTEN: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
-"""The values in a recommendation before the policy writes it."""
+"""The values of the entries of a recommendation before the policy writes them."""
 
 _UNNOTICED: Final = (
     error_explanation.UnnoticedError,

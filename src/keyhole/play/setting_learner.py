@@ -74,8 +74,8 @@ class ArmLearner(Learner):
         ----------
         arms : sequence of int
             The arm that was pulled in each round; its name, if arms have names.
-        rewards : sequence of float or bool, of the same length
-            The reward in each round, as for `tell`.
+        rewards : sequence of float or bool
+            The reward in each round, as for `tell`; as many as `arms`.
 
         Returns
         -------

@@ -17,7 +17,7 @@ from keyhole.kernels.interpreter.interpreted_arrays import is_array
 _OWN_FOLDER: Final = str(Path(__file__).parent)
 _RAISE_OPCODE: Final = dis.opmap["RAISE_VARARGS"]
 _ADAPTER: Final = "adapter"
-"""The name of the generated functions that call kernels, in which `t` is the round."""
+"""The name of the generated functions that call kernels. Their variable `t` is the round."""
 _ARM: Final = "arm"
 
 
@@ -111,7 +111,7 @@ def _describe_location(entries: list[TracebackType]) -> str:
 def _find_integer(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
     """Yield the innermost integer in a variable `name`, if there is one.
 
-    It is searched in functions called `function_name`, or in all of them if that is "".
+    It is searched in functions called `function_name`, or in all functions if that is "".
     """
     for entry in reversed(entries):
         frame = entry.tb_frame

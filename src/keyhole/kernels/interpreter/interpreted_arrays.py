@@ -21,7 +21,7 @@ from keyhole.kernels.interpreter.arithmetic import MASK, UInt64, to_int64, wrap_
 
 # A memory view of one axis. A type checker knows its entries' type only if the format is a literal.
 Cells: TypeAlias = Any
-# A memory view or an `ArrayView`, or an entry of one.
+# A memory view or an `ArrayView`, or an entry of either.
 Array: TypeAlias = Any
 Index: TypeAlias = int | slice
 Indices: TypeAlias = Index | tuple[Index, ...]
@@ -174,7 +174,7 @@ def _view_cache_of(buffer: Array) -> dict[object, Array]:
 
 
 def _make_view_function(cell_format: str) -> Kernel:
-    """Return the function (buffer, start, shape) -> array over the same memory."""
+    """Return the function (buffer, start, shape) -> array over the buffer's memory."""
 
     def borrow(buffer: Array, start: int, shape: tuple[int, ...]) -> Array:
         arrays = _view_cache_of(buffer)

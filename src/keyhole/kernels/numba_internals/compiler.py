@@ -100,8 +100,8 @@ class PartLowering(NativeLowering):
     def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
         _lower(super().run_pass, state, has_wrapper=False)
-        # The token stands for the function inside the compiler. Its address is 0, so that a call of
-        # it would crash; but callers are linked to the code, not to the address.
+        # The token stands for the function inside the compiler. Its address is 0, so calling it
+        # would crash; but callers are linked to the code, not to the address.
         lowered = state.cr
         module = lowered.fndesc.lookup_module()
         token = _dynfunc.make_function(module, "part", "", 0, lowered.env, (state.library,))

@@ -1,8 +1,8 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
 Vector instructions find the smallest of sixteen numbers, and the position of a number among them;
-`keyhole.draws.argmin_tree` has the same functions in Python. They also draw four random numbers of
-beta distributions, which `keyhole.draws.samplers` draws step by step, too.
+`keyhole.draws.argmin_tree` has the same functions in Python. Others draw four random numbers of
+beta distributions at once; `keyhole.draws.samplers` draws the same numbers step by step.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -85,7 +85,7 @@ _CELL: Final = 8
 
 
 def make_view_function(dtype: str, like: Kernel) -> Kernel:
-    """Return a compiled function (buffer, start, shape) -> array over the same memory.
+    """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function replaces `like`, and gets
     its name, since the name is part of the fingerprint of whatever uses the function.
