@@ -153,7 +153,7 @@ def infer_pending_modes(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for those that a
     subclass writes anew.
     """
-    # `home` is the nearest class that declares the modes, as a tuple (other classes have an
+    # `home` is the nearest class that declares the modes itself, as a tuple (not an
     # `InferredModes`). There is one, since the base of all policies declares modes. They hold for
     # `cls` if all kernels that the declaration covers are those of `home` or of its bases.
     home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
