@@ -82,9 +82,9 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
 
     def __init__(self, problem: Problem, *, horizon: int, with_regret: bool = False) -> None:
         if not isinstance(problem, Problem) or problem.setting.name not in _SETTINGS:
-            listed = ", ".join(_SETTINGS)
+            settings_text = ", ".join(_SETTINGS)
             raise TypeError(
-                f"problem must be of one of the settings {listed}; got {short_repr(problem)}"
+                f"problem must be of one of the settings {settings_text}; got {short_repr(problem)}"
             )
         self._problem = problem
         most_rounds = problem.rounds or _MOST_ROUNDS

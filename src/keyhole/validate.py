@@ -235,9 +235,9 @@ def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     except OverflowError:  # a whole number beyond all floats
         number = math.inf if value > 0 else -math.inf
     if number not in allowed or not math.isfinite(number):
-        expected = ANY if number in allowed else allowed
+        expected_range = ANY if number in allowed else allowed
         got = short_repr(value) if isinstance(value, int) else f"{value}"
-        raise ValueError(f"{name} must {expected}, got {got}")
+        raise ValueError(f"{name} must {expected_range}, got {got}")
     return number
 
 

@@ -144,10 +144,10 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     def check_result_type(description: _Description) -> None:
         if not _can_return(description, allowed):
             function = python_function(kernel)
-            required = _describe_result_fields(result_fields)
+            required_text = _describe_result_fields(result_fields)
             location = source_location(kernel, _line_of_return(function))
             raise TypeError(
-                f"{owner}.{function.__name__} must return {required}, got "
+                f"{owner}.{function.__name__} must return {required_text}, got "
                 f"{_description_as_text(description)} ({location})"
             )
 

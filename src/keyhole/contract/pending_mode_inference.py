@@ -69,8 +69,8 @@ class InferredModes:
 
 def possible_modes(cls: type[Policy]) -> Modes:
     """Return the modes that a class has at best, without an analysis of its kernels."""
-    declared: Modes | InferredModes = inspect.getattr_static(cls, "pending")
-    return declared.modes if isinstance(declared, InferredModes) else declared
+    declaration: Modes | InferredModes = inspect.getattr_static(cls, "pending")
+    return declaration.modes if isinstance(declaration, InferredModes) else declaration
 
 
 def reason_to_wait(cls: type[Policy]) -> str:
@@ -100,9 +100,9 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
         return ""
     texts = "; and ".join(doubt.text for doubt in doubts)
     remedies = "; ".join(dict.fromkeys(doubt.remedy for doubt in doubts))
-    declared = ", ".join(f'"{mode}"' for mode in cls.pending)
+    modes_text = ", ".join(f'"{mode}"' for mode in cls.pending)
     return (
-        f"{cls.__name__} declares that its decisions may be pending ({declared}), but {texts}; "
+        f"{cls.__name__} declares that its decisions may be pending ({modes_text}), but {texts}; "
         f'{remedies}; or declare `pending = ("wait",)` in the class; leave it as it is only if you '
         "know that this does no harm"
     )
@@ -121,8 +121,8 @@ def explain_refused_decisions(cls: type[Policy]) -> str:
 
 
 def _list_reasons(cls: type[Policy]) -> list[_Reason]:
-    declared = inspect.getattr_static(cls, "pending")
-    return declared.reasons if isinstance(declared, InferredModes) else []
+    declaration = inspect.getattr_static(cls, "pending")
+    return declaration.reasons if isinstance(declaration, InferredModes) else []
 
 
 def check_declared_modes(cls: type[Policy]) -> None:

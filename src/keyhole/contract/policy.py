@@ -323,10 +323,10 @@ class Policy:
         names = [item.name for item in parameter_fields(cls)]
         for name in values:
             if name not in names:
-                expected = f"{cls.__name__} has no parameters,"
+                expectation = f"{cls.__name__} has no parameters,"
                 if names:
-                    expected = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
-                raise TypeError(f"{expected} got {name!r}{validate.suggestion(name, names)}")
+                    expectation = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
+                raise TypeError(f"{expectation} got {name!r}{validate.suggestion(name, names)}")
         for item in parameter_fields(cls)[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")

@@ -224,10 +224,10 @@ class Setting:
         # A shape may name an integer fact. So shapes are checked after all facts are converted.
         sizes = {name: value for name, value in checked.items() if isinstance(value, int)}
         for name, fact in facts.items():
-            expected = fact.field.extent(sizes)
-            if np.shape(checked[name]) != expected:
+            expected_shape = fact.field.extent(sizes)
+            if np.shape(checked[name]) != expected_shape:
                 raise ValueError(
-                    f"{name} must have {expected[0]} entries, got {len(checked[name])}"
+                    f"{name} must have {expected_shape[0]} entries, got {len(checked[name])}"
                 )
         if self.budgeted and "horizon" in checked and checked["horizon"] < checked["arms"]:
             raise ValueError(

@@ -240,8 +240,8 @@ def _is_fixed_by_version(value: object) -> bool:
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
-    wrapped = getattr(value, "__wrapped__", None)  # as in a callback for C
-    return wrapped is None or _is_fixed_by_version(wrapped)
+    wrapped_function = getattr(value, "__wrapped__", None)  # as in a callback for C
+    return wrapped_function is None or _is_fixed_by_version(wrapped_function)
 
 
 def _encode_items(items: Iterable[object]) -> bytes:

@@ -154,13 +154,13 @@ class AtomicCall:
                 )
             # Copies for the rollback. Arrays are the only arguments that a kernel changes, and they
             # are small.
-            saved = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
+            copies = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
             self._process = os.getpid()
             try:
                 return self._run(*args)
             except BaseException as error:
                 if not isinstance(error, Exception) or _is_debugger_quit(error):
-                    for value, copy in saved:
+                    for value, copy in copies:
                         value[...] = copy
                 raise
             finally:

@@ -134,9 +134,9 @@ class _Dispatcher:
             # The plan is kept until no task of it is left, because a task whose worker dies is run
             # again, and reads the plan again.
             if not job.remaining:
-                submitted = [submitted_job for submitted_job, _ in self._submitted.values()]
-                unfinished = (*self._new, *self._measured, *submitted)
-                if not any(waiting.plan is job.plan for waiting in unfinished):
+                submitted_jobs = [submitted_job for submitted_job, _ in self._submitted.values()]
+                unfinished_jobs = (*self._new, *self._measured, *submitted_jobs)
+                if not any(waiting.plan is job.plan for waiting in unfinished_jobs):
                     del self._shared_plans[id(job.plan)]
             yield job, replications, data
 

@@ -65,16 +65,16 @@ def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoRe
     """Raise the error of a row that the compiled loop refused."""
     policy = learner.policy
     where = f"row {row} of the log"
-    logged = learner._decision_text({name: columns[name][row] for name in learner._decision})
-    decided = learner._decision_text(learner._decision)
+    log_text = learner._decision_text({name: columns[name][row] for name in learner._decision})
+    own_text = learner._decision_text(learner._decision)
     if code == DIFFERENT_DECISION:
         raise ValueError(
-            f"{where} must be what {policy} decides there ({decided}), got {logged}: it cannot "
+            f"{where} must be what {policy} decides there ({own_text}), got {log_text}: it cannot "
             "learn from decisions of others"
         )
     if code == NOT_ALLOWED:
-        raise ValueError(f"{where} must be a decision that the setting allows, got {logged}")
-    raise ValueError(policy.refusal(where, decided))
+        raise ValueError(f"{where} must be a decision that the setting allows, got {log_text}")
+    raise ValueError(policy.refusal(where, own_text))
 
 
 def float_column(

@@ -114,10 +114,10 @@ def _pickle_user_modules_by_value() -> Iterator[None]:
     import cloudpickle
 
     with _registry_lock:
-        registered = cloudpickle.list_registry_pickle_by_value()
+        registered_names = cloudpickle.list_registry_pickle_by_value()
         modules = [
             module for name, module in list(sys.modules.items())
-            if is_user_module(module) and module.__name__ == name and name not in registered
+            if is_user_module(module) and module.__name__ == name and name not in registered_names
         ]  # fmt: skip
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
@@ -154,13 +154,13 @@ def _make_pickler_class() -> Any:
                 plain = python_function(value)
                 if isinstance(super().reducer_override(plain), tuple):
                     return _recompile_function, (plain, dict(value.targetoptions))
-            reduced = super().reducer_override(value)
-            if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
+            reduction = super().reducer_override(value)
+            if isinstance(value, type) and isinstance(reduction, tuple) and len(reduction) > 2:
                 # The last argument but one identifies the class. It is left out: with it,
                 # cloudpickle would overwrite the content of the class in a process that has it.
-                make, arguments, *rest = reduced
+                make, arguments, *rest = reduction
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
-            return reduced
+            return reduction
 
     return PlanPickler
 

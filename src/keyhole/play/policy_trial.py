@@ -155,8 +155,8 @@ def _check_recommendation(learner: Learner, has_ended: bool) -> dict[str, Any] |
     recommendation = learner._recommend()
     is_complete = True
     for name, values in recommendation.items():
-        unwritten = _UNWRITTEN[values.dtype.name]
-        is_missing = np.isnan(values) if np.isnan(unwritten) else values == unwritten
+        unwritten_value = _UNWRITTEN[values.dtype.name]
+        is_missing = np.isnan(values) if np.isnan(unwritten_value) else values == unwritten_value
         is_complete &= not is_missing.any()
         if is_missing.any() and (has_ended or is_missing.all()):
             indices = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])

@@ -275,10 +275,10 @@ def stopping_times(
 
 def _quantile_with_interval(rounds: FloatArray, share: float) -> tuple[float, ...]:
     """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
-    ordered = np.array([0.0, *np.sort(rounds), math.inf])
+    sorted_rounds = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)
     reach = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))
     ranks = np.clip(
         np.ceil([rank - 1e-9, rank - reach - 1.0, rank + reach + 1.0]), 0, len(rounds) + 1
     )
-    return tuple(ordered[ranks.astype(int)].tolist())
+    return tuple(sorted_rounds[ranks.astype(int)].tolist())

@@ -149,12 +149,12 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_checkpoints(checkpoints, min(first, horizon), horizon)
-    listed = validate.check_sequence(
+    entries = validate.check_sequence(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(
         validate.check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon))
-        for i, c in enumerate(listed)
+        for i, c in enumerate(entries)
     )
     if not rounds:
         raise ValueError("checkpoints must have at least one entry, got none")
@@ -195,20 +195,20 @@ def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tu
 def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
     """Return policies by label; refuse an empty list, and two policies with one label."""
     if isinstance(policies, Mapping):
-        result = dict(policies)
+        policies_by_label = dict(policies)
     else:
-        listed = validate.check_sequence("policies", policies, "a list of policies")
-        for i, policy in enumerate(listed):
+        entries = validate.check_sequence("policies", policies, "a list of policies")
+        for i, policy in enumerate(entries):
             _check_policy(f"policies[{i}]", policy)
-        result = {repr(policy): policy for policy in listed}
-        if len(result) < len(listed):
+        policies_by_label = {repr(policy): policy for policy in entries}
+        if len(policies_by_label) < len(entries):
             raise ValueError("policies must differ in their parameters or be given labels")
-    if not result:
+    if not policies_by_label:
         raise ValueError("policies must have at least one entry, got none")
-    for label, policy in result.items():
+    for label, policy in policies_by_label.items():
         validate.check_line("the label of a policy", label)
         _check_policy(f"policies[{label!r}]", policy)
-    return result
+    return policies_by_label
 
 
 def _check_policy(name: str, policy: object) -> None:
@@ -349,10 +349,10 @@ class Plan:
         if not policy.verdicts:
             return np.zeros(1)
         wrong = np.asarray(policy.wrong_verdicts(self.problem))
-        expected = (self.problem.fact("arms"), len(policy.verdicts))
-        if wrong.shape != expected:
+        expected_shape = (self.problem.fact("arms"), len(policy.verdicts))
+        if wrong.shape != expected_shape:
             raise ValueError(
-                f"{type(policy).__name__}.wrong_verdicts must have the shape {expected}, "
+                f"{type(policy).__name__}.wrong_verdicts must have the shape {expected_shape}, "
                 f"got {wrong.shape}"
             )
         return np.ascontiguousarray(wrong, np.float64).ravel()

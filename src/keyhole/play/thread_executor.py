@@ -161,15 +161,15 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     The duration is estimated from the first rounds of one replication.
     """
     estimated_seconds = 0.0
-    tiered = [(s, s.kernel) for s in simulators if isinstance(s.kernel, TieredFunction)]
-    for simulator, kernel in tiered:
+    tiered_kernels = [(s, s.kernel) for s in simulators if isinstance(s.kernel, TieredFunction)]
+    for simulator, kernel in tiered_kernels:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
         if kernel.budget.seconds + estimated_seconds > tiered_execution.BUDGET:
             break
     else:
         return
-    for simulator, kernel in tiered:
+    for simulator, kernel in tiered_kernels:
         simulator.kernel = kernel.compile_function()
 
 

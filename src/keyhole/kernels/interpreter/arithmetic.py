@@ -429,9 +429,9 @@ def round_number(value: float, digits: int | None = None) -> float:
         scale = power_by_squaring(10.0, -digits)
         return _round_to_nearest(value / scale) * scale
     scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
-    further = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
+    further_scale = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
     # Where 10**digits is no exact float, the scaling takes two steps, in Numba's order.
-    scaled = value * further * scale
-    if math.isinf(scaled):
+    scaled_value = value * further_scale * scale
+    if math.isinf(scaled_value):
         return value
-    return _round_to_nearest(scaled) / scale / further
+    return _round_to_nearest(scaled_value) / scale / further_scale

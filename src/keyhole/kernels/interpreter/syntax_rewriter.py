@@ -189,8 +189,8 @@ def _is_float(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Div) or _is_float(node.left) or _is_float(node.right)
     if isinstance(node, ast.Call):
-        called = node.func
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        callee = node.func
+        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
         return name in _FLOAT_FUNCTIONS
     return False
 
