@@ -34,8 +34,9 @@ class Client:
     """A client of a service of studies, which `keyhole serve` runs.
 
     Threads may share a client. While the service or its database cannot be reached, a call is
-    repeated, if that does no harm. Any call is repeated if its connection is refused; otherwise
-    only calls that read, `ask` (with a random key if none is given), `tell` and `correct` are.
+    repeated, if that does no harm. Any call is repeated if its connection is refused. In other
+    cases only these are: calls that read, `ask` (with a random key if none is given), `tell` and
+    `correct`.
 
     Parameters
     ----------

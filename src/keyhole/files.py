@@ -123,7 +123,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: it is complete or absent, also after a crash."""
+    """Write a file atomically: after a crash it is either complete, or as it was before."""
     with open_draft(path) as file:
         file.write(data)
 

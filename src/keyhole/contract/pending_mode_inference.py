@@ -81,8 +81,8 @@ def reason_to_wait(cls: type[Policy]) -> str:
 def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
-    Ignoring pending decisions is not suggested where `update` would learn from what another
-    decision has left in the state, since it cannot be right there.
+    If `update` would learn from what another decision has left in the state, ignoring pending
+    decisions would be wrong, and is not suggested.
     """
     reasons = _list_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
@@ -177,7 +177,7 @@ def infer_pending_modes(cls: Any) -> None:
 
 
 def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
-    """Give a policy that wraps another the modes that both have, in the order of its base."""
+    """Give a wrapper policy the modes that it and its base both have, in the order of the base."""
     # `cls.pending` is not read, since reading it would analyse the kernels of a class at its
     # definition.
     modes = possible_modes(cls)

@@ -341,7 +341,7 @@ class Policy:
     def __reduce__(self) -> tuple[object, ...]:
         """Return how to pickle and copy a policy: by its class and its parameters."""
         # `factory` returns the class as written in a module. The class of a `WrapperPolicy` is made
-        # at run time, and under its name pickle would find the written one.
+        # at run time, and under its name pickle would find the class as written.
         values = {item.name: getattr(self, item.name) for item in parameter_fields(self)}
         return partial(self.factory(), **values), ()
 
@@ -379,7 +379,7 @@ class Policy:
 
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
-        """Make a policy from parameters by name; those with a default may be missing."""
+        """Make a policy from parameters by name; parameters with a default may be missing."""
         return cls(**values)
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,10 +17,10 @@ class Environment:
     """The compiled simulator of a problem, which answers each decision with feedback.
 
     The truth (means, say) is described by class attributes made with `integer`, `number`,
-    `float_array` and `int_array`, the environment's own state by those of the nested class `State`.
-    Kernels are written as a policy's are (see `keyhole.contract.policy.Policy`) and name what they
-    need: ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t``
-    (the round, from 1), and the values of the setting.
+    `float_array` and `int_array`. The nested class `State` describes the environment's own state.
+    Kernels are written like those of a policy (see `keyhole.contract.policy.Policy`), and name what
+    they need: ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream),
+    ``t`` (the round, from 1), and the values of the setting.
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
@@ -142,7 +142,7 @@ class Problem(ABC):
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return the metrics of a problem in the order of storage, those of arms as one for each arm.
+    """Return the metrics of a problem in the order of storage; `per_arm` gives one for each arm.
 
     Parameters
     ----------

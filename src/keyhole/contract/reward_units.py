@@ -123,7 +123,7 @@ def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bo
     """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
 
     With `has_interval`, an interval follows that holds the mean at all times at once. The values
-    must then be plain rewards of one arm, from 0 to 1, and their number whole.
+    must then be plain rewards of one arm, from 0 to 1, and `number` must be whole.
 
     Examples
     --------

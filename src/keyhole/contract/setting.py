@@ -23,13 +23,13 @@ class Fact:
     Parameters
     ----------
     doc : str
-        What it is, in a few words.
+        What the fact is, in a few words.
     field : Field
-        Its type, and its shape in terms of other facts.
+        The type of the fact, and its shape in terms of other facts.
     allowed : Range
-        The numbers that it may be, or consist of.
+        The numbers that the fact may be, or consist of.
     always : bool
-        Whether every policy knows it; otherwise a policy must name it in its `needs`.
+        Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None
         The type of the argument of `Policy.learner` that gives the fact; None if there is no such
         argument.
@@ -94,13 +94,13 @@ def fact(
     Parameters
     ----------
     number_type : {int, float}
-        Its type.
+        The type of the fact, or of the numbers in a vector.
     length : str, optional
         The name of the fact that holds the length, if this fact is a vector of numbers.
     doc : str
         What the fact is, in a few words.
     always : bool, default True
-        Whether every policy knows it; otherwise a policy must name it in its `needs`.
+        Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None, optional
         The type of the argument of `Policy.learner`, if it differs from the type of the fact (the
         setting then converts the argument: see `Policy.facts_of`); None if there is no argument.

@@ -115,7 +115,7 @@ def argmin_tree_array(dim: Dim) -> FloatArray:
 
 
 def scratch_array(*shape: Dim) -> FloatArray:
-    """Declare a float64 state array that affects how fast a decision is found, but not which.
+    """Declare a float64 state array that affects the speed of a decision, but not the decision.
 
     It is zero at the start, and again in a learner that was loaded or copied; see `float_array`.
     What a kernel leaves in it may therefore be gone at the next call. A kernel must write the array

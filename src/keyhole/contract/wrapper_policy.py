@@ -79,12 +79,12 @@ class WrapperPolicy(Policy, abstract=True):
         return cast(type[Self], getattr(cls, "_class_as_written", cls))
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters by name; the base as its name and its own parameters."""
+        """Return the parameters by name; the base is a table of its name and its parameters."""
         base = cast(Policy, getattr(self, "base"))  # noqa: B009 (declared by subclasses)
         return Policy.numbers(self) | {"base": {"name": type(base).__name__, **base.parameters()}}
 
     def numbers(self) -> dict[str, Any]:
-        """Return the parameters as kernels read them, by name: first its own, then the base's."""
+        """Return the parameters as kernels read them, by name; those of the base are the last."""
         numbers = super().numbers()
         return numbers | cast(Policy, numbers.pop("base")).numbers()
 
@@ -261,7 +261,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     def __post_init__(self) -> None:
         """Check the parameters; refuse a base that learns from its own decisions alone."""
         super().__post_init__()
-        # Where the base chooses a settled arm, it learns from the open arm that is pulled instead.
+        # If the base chooses a settled arm, it must learn from the open arm that is pulled instead.
         if not self.base.off_policy:
             raise ValueError(
                 "base must be a policy that can learn from decisions of others (off_policy), "
@@ -279,6 +279,6 @@ def add_reward(s: StoppingState, arm: int, reward: float, arms: int) -> None:
 
 
 def settle_arm(s: StoppingState, arm: int, verdict: int, arms: int) -> None:
-    """Give an arm its final verdict: 1 + its position in `verdicts`."""
+    """Give an arm its final verdict; `verdict` is 1 + the position of the verdict in `verdicts`."""
     s.settled[arm] = verdict
     argmin_update(s.open_pulls, arms, arm, math.inf)

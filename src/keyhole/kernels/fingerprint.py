@@ -58,7 +58,7 @@ _MOST_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
-    """Return the Python function behind a compiled one, or the function itself."""
+    """Return the Python function behind a compiled function; return a Python function itself."""
     plain: object = function
     if is_kernel(function):
         plain = getattr(function, "py_func", None)
@@ -257,7 +257,7 @@ def _code_bytes(code: CodeType) -> bytes:
 
 
 class _FingerprintWalk:
-    """A walk through everything that a function uses, which makes its digest and the parts."""
+    """A walk through everything that a function uses, which computes its digest and the parts."""
 
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()

@@ -241,7 +241,7 @@ def returns_views(kernel: object) -> bool:
 
 
 def _plain_function(kernel: object) -> object:
-    """Return the Python function of a compiled one, else the object itself."""
+    """Return the Python function of a compiled function; return any other object itself."""
     return getattr(kernel, "py_func", kernel)
 
 

@@ -97,7 +97,7 @@ class TieredFunction:
         # The settings that hold now are context variables (such as that of `bounds_checked`). They
         # are kept for compiling later.
         self._context = copy_context()
-        # Called with the machine code; a learner then calls that in place of this function.
+        # Called with the machine code, which a learner then calls in place of this function.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def compile_function(self) -> Kernel:

@@ -330,7 +330,7 @@ class Learner:
         return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Take the decision of a copy of the learner that has only some of the arms."""
+        """Take the decision that a copy of the learner takes which has only these arms."""
         # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
@@ -520,7 +520,7 @@ class Learner:
             The file.
         policies : iterable of Policy classes, optional
             Your own classes among which to look for the policy. Classes of Keyhole and of imported
-            modules are found without it.
+            modules are found without this argument.
         interpreted : bool, optional
             Whether Python runs the kernels: by default as `keyhole.interpreted` says.
 

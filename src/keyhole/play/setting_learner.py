@@ -87,7 +87,7 @@ class ArmLearner(Learner):
         return self._replay(arm=arm_numbers, reward=reward_numbers)
 
     def _convert_unusual_reward(self, reward: object) -> float:
-        """Return a reward in the units of policies; refuse an impossible one."""
+        """Return a reward in the units of policies; refuse an impossible reward."""
         if not self._has_pending_decision:
             self._raise_error_of_code(NOT_ASKED)
         return self.scale.check_reward("reward", reward)
@@ -126,7 +126,7 @@ class SettingLearner(Learner):
     names_arms = True
 
     def __init_subclass__(cls) -> None:
-        """Take no names of arms in a subclass that overrides a method, unless it declares them."""
+        """Let a subclass that overrides a method take no names of arms, unless it declares them."""
         super().__init_subclass__()
         if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_METHODS_WITH_ARMS):
             cls.names_arms = False

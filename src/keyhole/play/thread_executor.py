@@ -351,8 +351,8 @@ class DaemonThreadPool:
         self._stopped.set()
         deadline = monotonic() + seconds
         try:
-            # The waits are short, since a Ctrl-C that comes just when one begins is noticed only by
-            # the next one.
+            # The waits are short, since a Ctrl-C that comes just when a wait begins is noticed only
+            # by the next wait.
             for thread in self._threads:
                 while thread.is_alive() and monotonic() < deadline:
                     thread.join(_POLL_SECONDS)

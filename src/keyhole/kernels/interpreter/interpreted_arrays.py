@@ -116,7 +116,7 @@ class ArrayView:
 
 
 def _position_on_axis(index: int, length: int) -> int:
-    """Return an index as counted from the beginning of an axis; refuse one beyond the axis."""
+    """Return an index as counted from the beginning of an axis; refuse an index beyond the axis."""
     if not -length <= index < length:
         raise IndexError("index out of bounds")
     return operator.index(index) % length

@@ -154,7 +154,7 @@ class EntryPointCompiler(PartCompiler):
 
 
 class PartDispatcher(CPUDispatcher):
-    """A function for compiled callers; called from Python, it is compiled by Numba as usual."""
+    """A function for compiled callers; if Python calls it, Numba compiles it as usual."""
 
     def __init__(
         self,

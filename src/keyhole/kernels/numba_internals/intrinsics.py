@@ -65,8 +65,8 @@ def _find_among_sixteen(typing, keys, start, key):
         key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # The sixteen comparisons are the bits of a word, whose lowest set bit is the first equal
-        # key. Bit 16 is set in case that none is equal, as in a damaged store; the mask then makes
-        # the result 0.
+        # key. Bit 16 is set in case no key is equal, as in a damaged store; the mask then makes the
+        # result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _INT64)
         first = builder.cttz(builder.or_(bits, _INT64(1 << _CHILDREN)), ir.IntType(1)(1))
         return builder.and_(first, _INT64(_CHILDREN - 1))
