@@ -109,7 +109,7 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
 
 
 @lru_cache(maxsize=256)
-def explain_refused_decisions(cls: type[Policy]) -> str:
+def reason_against_other_decisions(cls: type[Policy]) -> str:
     """Return why a caller must not take other decisions than the policy's; "" if the caller may.
 
     The caller may if the policy can learn from decisions of others, and its `select` writes no
