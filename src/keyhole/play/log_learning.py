@@ -69,8 +69,8 @@ def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoRe
     own_text = learner._decision_text(learner._decision)
     if code == DIFFERENT_DECISION:
         raise ValueError(
-            f"{where} must be what {policy} decides there ({own_text}), got {log_text}: it cannot "
-            "learn from decisions of others"
+            f"{where} must be what {policy} decides there ({own_text}), got {log_text}: the policy "
+            "cannot learn from decisions of others"
         )
     if code == NOT_ALLOWED:
         raise ValueError(f"{where} must be a decision that the setting allows, got {log_text}")
