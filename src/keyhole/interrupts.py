@@ -31,7 +31,7 @@ def delayed_interrupts() -> Iterator[None]:
         yield
     finally:
         if is_delayed:
-            # The former handler is set first, since the signal that is raised below is for it.
+            # The former handler is set first, since it must take the signal that is raised below.
             signal.signal(signal.SIGINT, handler)
         if signals:
             signal.raise_signal(signal.SIGINT)
