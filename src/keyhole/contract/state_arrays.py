@@ -65,7 +65,7 @@ class Field:
         """Return the shape in numbers, given the integers that its names stand for."""
         return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
 
-    def cells(self, dims: Mapping[str, int]) -> int:
+    def cell_count(self, dims: Mapping[str, int]) -> int:
         """Return the number of cells of the array."""
         shape = self.extent(dims)
         return _argmin_size(shape[0]) if self.tree else math.prod(shape)
@@ -202,7 +202,7 @@ class Layout:
 
     def size(self, dims: Mapping[str, int]) -> int:
         """Return the number of cells of all arrays."""
-        return sum(field.cells(dims) for field in self.fields.values())
+        return sum(field.cell_count(dims) for field in self.fields.values())
 
     def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> Arrays:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
@@ -210,7 +210,7 @@ class Layout:
         start = 0
         for name, field in self.fields.items():
             shape = field.extent(dims)
-            size = field.cells(dims)
+            size = field.cell_count(dims)
             keys_start = start
             if field.tree:  # Python sees the leaves alone, from which the inner nodes follow
                 keys_start += _argmin_keys_start(size, shape[0])
@@ -223,7 +223,7 @@ class Layout:
         """Rebuild the inner nodes of trees; `views` gives Python only the keys of a tree."""
         start = 0
         for field in self.fields.values():
-            size = field.cells(dims)
+            size = field.cell_count(dims)
             if field.tree:
                 argmin_rebuild(buffer[start : start + size], field.extent(dims)[0])
             start += size

@@ -29,9 +29,9 @@ from keyhole.drivers.engine import (
     STOP,
     Sizes,
     input_readers,
-    is_stopped_kernel,
     state_readers,
     stop_metrics_kernel,
+    stop_test_kernel,
 )
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
@@ -201,7 +201,7 @@ def _compile_replication(
     draw_feedback = _compile_draw(policy, environment, duration)
     tell = _compile_tell(policy)
     measure = _compile_measure(policy, environment)
-    is_stopped = is_stopped_kernel(policy)
+    is_stopped = stop_test_kernel(policy)
     read_s = policy.state.reader("S")
 
     @kernel

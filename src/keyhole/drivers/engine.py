@@ -213,7 +213,7 @@ def _compile_play_rounds(
     respond = records.feedback.make_caller(e_kernels["respond"], "e, es, t, rng, context, decision")
     update = kernels["update"]
     allowed = compiled_guard(policy, setting)
-    is_stopped = is_stopped_kernel(policy)
+    is_stopped = stop_test_kernel(policy)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.writer()
     write_decision = records.decision.writer()
@@ -266,7 +266,7 @@ def _compile_play_rounds(
 
 def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:
     """Return the compiled function that returns whether the policy is done in every lane."""
-    is_stopped = is_stopped_kernel(policy)
+    is_stopped = stop_test_kernel(policy)
 
     @kernel
     def are_all_stopped(cells, rngs, plan, shapes, lanes):  # type: ignore[no-untyped-def]
@@ -357,7 +357,7 @@ def _write_no_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # t
     pass
 
 
-def is_stopped_kernel(policy: CompiledClass) -> Kernel:
+def stop_test_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function (state of the policy) -> whether the policy is done."""
     return _is_stopped if policy.can_stop else _never_stops
 

@@ -22,7 +22,7 @@ from keyhole.contract.compiled_class import (
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import allocate, borrow_float, borrow_int, borrow_word
 from keyhole.draws.streams import POLICY, stream_key
-from keyhole.drivers.engine import is_stopped_kernel
+from keyhole.drivers.engine import stop_test_kernel
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, numba_signature
@@ -168,7 +168,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     records = compiled.records
     select_kernel = compiled.kernels(nan_checked=True)["select"]
     select = records.decision.make_caller(select_kernel, "p, s, t, rng, context")
-    is_stopped = is_stopped_kernel(compiled)
+    is_stopped = stop_test_kernel(compiled)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.number_writer()
     write_decision = records.decision.writer()
