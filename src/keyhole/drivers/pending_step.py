@@ -2,8 +2,8 @@
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
 decision, the policy's kernel `impute` imputes the feedback of pending decisions on a copy of that
-memory: after a ``TELL`` for all pending decisions, else only for those that are new on the copy. A
-policy that ignores pending decisions decides on the settled memory itself.
+memory: after a ``TELL`` for all pending decisions, else only for those that the copy has not learnt
+yet. A policy that ignores pending decisions decides on the settled memory itself.
 
 Both memories have the layout of a learner's: input, state, context, decision, feedback, report.
 """

@@ -100,7 +100,7 @@ _METHODS_WITH_ARMS: Final = ("ask", "tell", "recommend")
 
 
 class SettingLearner(Learner):
-    """A learner for any setting: its policies have it, or a subclass of it, as `learner_class`.
+    """A learner for any setting; policies name this class, or a subclass, as their `learner_class`.
 
     `ask`, `tell` and `recommend` take and return *words*: the form in which users give and see the
     values of the setting (`StudyVocabulary`). Arms are numbers from 0, or names if they have any. A

@@ -377,8 +377,8 @@ def measure_seconds_per_round(
     """Simulate a policy for some seconds; return the seconds per round on all threads together.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower in the beginning, time is assumed to grow as the same power of
-    the rounds later. The result is infinite if no round ends within half a minute.
+    measured. If rounds get slower meanwhile, time is assumed to go on growing as the same power of
+    the rounds. The result is infinite if no round ends within half a minute.
 
     Parameters
     ----------
