@@ -29,7 +29,7 @@ class WrapperPolicy(Policy, abstract=True):
         base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
     Its kernels find the parameters of the base in `p` and the state of the base in `s`, beside
-    their own, and may name three more functions, which run the kernels of the base:
+    their own. They may name three more functions, which run the kernels of the base:
 
     ``base_init(p, s, t, rng)``
         prepares the state of the base;

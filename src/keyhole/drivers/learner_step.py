@@ -261,8 +261,8 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
             t = header[ROUNDS] + 1
             copy_cells(words, log, row, context_at, context_at, decision_at)
             context = read_context(cells, context_at, dims)
-            # The policy decides even where the log has another decision, since `select` may draw
-            # from the stream or change the state, and the learner must end as if it had been asked.
+            # The policy decides even if the log has another decision: `select` may draw from the
+            # stream or change the state, and the learner must end as if it had been asked.
             decision = select(p, s, t, rng, context, cells, decision_at, dims)
             write_decision(cells, decision_at, dims, decision)
             if not allowed(p, context, decision):

@@ -39,8 +39,8 @@ _TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is ins
 # Files that are not the user's.
 _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
-# Machine code in memory. A function that is no longer referenced is freed with its code, except for
-# those used last, since a simulation drops its function at its end, and the next one may need it.
+# Machine code in memory. A function that is no longer referenced is freed with its code. Those used
+# last are kept, since a simulation drops its function at its end, and the next one may need it.
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _functions_used_last: dict[str, Kernel] = {}
 _MOST_USED_LAST: Final = 32

@@ -1,9 +1,9 @@
 """Two locks, for compilation and for interpreted calls; a fork of the process waits for both.
 
-A forked child inherits every lock that another thread holds at that moment, LLVM's and the import
-locks of modules included, and no thread of the child will ever release it. So code is compiled and
-loaded, and Numba imported, only under the compiler's lock. Calls of interpreted learners have a
-lock of their own, so that they need not wait while another thread compiles, which takes seconds.
+A forked child inherits every lock that another thread holds at that moment, also locks of LLVM and
+of imports. No thread of the child will ever release them. So code is compiled and loaded, and Numba
+imported, only under the compiler's lock. Calls of interpreted learners have a lock of their own, so
+that they need not wait while another thread compiles, which takes seconds.
 """
 
 import os
