@@ -115,8 +115,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         Parameters
         ----------
         seed : int, optional
-            From 0, below 2**63. Without it, the episode is the next replication of the last seed; a
-            first episode takes a random seed.
+            The seed, from 0, below 2**63. Without a seed, the episode is the next replication of
+            the last seed; a first episode takes a random seed.
         options : dict, optional
             Not used.
         """

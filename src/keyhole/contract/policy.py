@@ -177,7 +177,7 @@ class Policy:
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
-        Whether it can learn from decisions that it has not taken itself, such as those of a log.
+        Whether the policy can learn from decisions that it has not taken, such as those of a log.
         It can if `update` counts feedback, and `select` reads the counts. If, besides, `select`
         writes nothing that is read later, users may ask it to leave arms out
         (``ask(exclude=...)``). It then decides on a copy of its state that has the other arms
@@ -187,9 +187,9 @@ class Policy:
         A condition on rounds, in words, for a policy that does not work in all rounds. In a round
         that violates it, `select` returns a decision that the setting does not allow (arm -1).
     pending : tuple of str
-        What it can do while decisions are pending, the best first. "impute": the kernel `impute`
-        imputes their feedback, on a copy of the state; "ignore": it decides as if they had not been
-        taken; "wait": it takes no other decision meanwhile. A class that does not declare `pending`
+        The ways in which the policy can treat pending decisions, the best first. "impute": the
+        kernel `impute` imputes their feedback, on a copy of the state; "ignore": it decides as if
+        they had not been taken; "wait": it decides nothing else. A class that does not declare them
         has the setting's modes, but waits if its `select` writes state that is read later (see
         `explain_waiting`).
     verdicts : tuple of str
@@ -200,7 +200,7 @@ class Policy:
         which `update` settled the last arm. The policy is then done, and simulations play no
         further round. It defines `guarantee` and `wrong_verdicts` too (see `docs/contract.md`).
     feedback, randomness, cost_per_round : str
-        What it learns from, what it draws at random, and how many steps a round takes. Catalog and
+        What the policy learns from, what it draws, and how many steps a round takes. Catalog and
         documentation print these (see `traits`).
     """
 

@@ -88,7 +88,7 @@ def is_interpreted() -> bool:
     Raises
     ------
     ValueError
-        As `is_interpretation_requested`.
+        If ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
 
     Examples
     --------

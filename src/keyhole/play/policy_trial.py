@@ -29,7 +29,7 @@ _MOST_SECONDS: Final = 10.0
 _CLASS_SECONDS: Final = 20.0
 """Time for all trials of a class in a process, since a sweep may have many policies of a class."""
 _MOST_ARMS: Final = 1000
-"""With more arms a single round may take long in Python."""
+"""The most arms of a policy that is tried. With more, a single round may take long in Python."""
 _UNWRITTEN: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
 """The values of the entries of a recommendation before the policy writes them."""
 

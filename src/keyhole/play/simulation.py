@@ -81,10 +81,11 @@ def simulate(
         runs Keyhole's own policies on its own problems as long as they are not compiled, if that
         takes less than half a second.
     workers : int, default 1
-        How many decisions may be pending at a time, up to 65,536: each worker asks, is busy, tells,
-        and asks again. A checkpoint is a number of decisions; the decisions still pending then are
-        told before anything is measured. The setting `delayed` takes one worker only, since its
-        time counts in rounds.
+        The number of simulated workers, up to 65,536, and so of decisions that may be pending at a
+        time: each worker asks, is busy, tells, and asks again. A checkpoint is a number of
+        decisions. The feedback of decisions that are pending at a checkpoint is told before the
+        metrics are taken. The setting `delayed` takes one worker only, since its time counts in
+        rounds.
     duration : Duration, optional
         The distribution of the time that a worker is busy with a decision: see
         `keyhole.distributions.busy_times`. By default always 1. If it is given, or there are

@@ -165,7 +165,7 @@ class _Rewriter(ast.NodeTransformer):
 def _fold_constant(node: ast.expr) -> ast.Constant | None:
     """Return the constant that an operation on constants folds to, such as ``1 << 63``; else None.
 
-    Its arithmetic is Python's, without a limit of 64 bits.
+    It is folded with Python's arithmetic, without a limit of 64 bits.
     """
     if not all(isinstance(operand, _FOLDED_NODES) for operand in ast.walk(node)):
         return None
