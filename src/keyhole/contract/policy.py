@@ -189,9 +189,9 @@ class Policy:
     pending : tuple of str
         The ways in which the policy can treat pending decisions, the best first. "impute": the
         kernel `impute` imputes their feedback, on a copy of the state; "ignore": it decides as if
-        they had not been taken; "wait": it decides nothing else. A class that does not declare them
-        has the setting's modes, but waits if its `select` writes state that is read later (see
-        `explain_waiting`).
+        they had not been taken; "wait": it takes no other decision meanwhile. A class that does not
+        declare `pending` has the setting's modes, but waits if its `select` writes state that is
+        read later (see `explain_waiting`).
     verdicts : tuple of str
         The verdicts that the policy can give on an arm, such as "above" and "below"; empty for a
         policy that never stops. A policy that stops has two more arrays in its `State`. The first
