@@ -34,8 +34,9 @@ class Client:
     """A client of a service of studies, which `keyhole serve` runs.
 
     Threads may share a client. While the service or its database cannot be reached, a call is
-    repeated, if that does no harm: any call whose connection is refused, and calls that read, `ask`
-    (with a random key if none is given), `tell` and `correct`.
+    repeated, if that does no harm. Any call is repeated if its connection is refused. In other
+    cases only these are: calls that read, `ask` (with a random key if none is given), `tell` and
+    `correct`.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class Client:
         Parameters
         ----------
         name : str
-            Its name.
+            The name of the study.
         policy : str or mapping
             The name of a policy of Keyhole's, or a table of its ``name`` and parameters.
         arms : iterable of str
@@ -164,7 +165,7 @@ class Client:
                 may_repeat = is_safe and status == 503
             if not may_repeat or time.monotonic() + wait > deadline:
                 raise error
-            # Random, so that the clients of a service that was away do not return all at once.
+            # The wait is random, so that not all clients return at once to a service that was away.
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2.0 * wait, _MAX_WAIT)
 
@@ -188,7 +189,7 @@ class Client:
             return response.status, {"detail": data[:200].decode(errors="replace")}
 
     def _connect(self) -> http.client.HTTPConnection:
-        """Return the connection of this thread, which connects again if it was idle for long."""
+        """Return the connection of this thread; if it was idle for long, it connects again."""
         thread_data = self._by_thread
         if not hasattr(thread_data, "connection"):
             is_secure = self._address.scheme == "https"

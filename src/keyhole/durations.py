@@ -57,7 +57,7 @@ def format_duration(seconds: float) -> str:
 
 
 def duration_unit(seconds: float) -> tuple[float, str]:
-    """Return the length in seconds and the name of the largest unit that fits in twice.
+    """Return the largest unit that fits into a duration twice: its length in seconds, and its name.
 
     Examples
     --------

@@ -45,9 +45,9 @@ def require_extra(extras: str, feature: str) -> None:
     ImportError
         With the command that installs the missing packages.
     """
-    missing = [extra for extra in extras.split(",") if not has_extra(extra)]
-    if missing:
-        raise missing_extra_error(",".join(missing), feature)
+    missing_extras = [extra for extra in extras.split(",") if not has_extra(extra)]
+    if missing_extras:
+        raise missing_extra_error(",".join(missing_extras), feature)
 
 
 def missing_extra_error(extras: str, feature: str, reason: object = "") -> ImportError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 _DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
-_DRAFT_SECONDS: Final = 3600.0  # a draft that was not written to for so long has no writer
+_DRAFT_SECONDS: Final = 3600.0  # a draft to which nothing was written for this long has no writer
 # The command that shows and raises the limit that was reached, by the number of the error.
 _LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",
@@ -115,7 +115,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = read_text_file(path)
     try:
         return tomllib.loads(text)
-    # tomllib parses by recursion, so that deep nesting would otherwise end in a traceback.
+    # tomllib parses by recursion, so deep nesting would otherwise end in a traceback.
     except RecursionError:
         raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:
@@ -123,7 +123,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: it is complete or absent, also after a crash."""
+    """Write a file atomically: after a crash it is either complete, or as it was before."""
     with open_draft(path) as file:
         file.write(data)
 

@@ -82,9 +82,9 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
 
     def __init__(self, problem: Problem, *, horizon: int, with_regret: bool = False) -> None:
         if not isinstance(problem, Problem) or problem.setting.name not in _SETTINGS:
-            listed = ", ".join(_SETTINGS)
+            settings_text = ", ".join(_SETTINGS)
             raise TypeError(
-                f"problem must be of one of the settings {listed}; got {short_repr(problem)}"
+                f"problem must be of one of the settings {settings_text}; got {short_repr(problem)}"
             )
         self._problem = problem
         most_rounds = problem.rounds or _MOST_ROUNDS
@@ -110,15 +110,15 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode; return an observation in which all numbers of the feedback are 0.
+        """Begin an episode; return an observation (context, and 0 for feedback) and info.
 
         Parameters
         ----------
         seed : int, optional
-            From 0, below 2**63. Without it, the episode is the next replication of the last seed; a
-            first episode takes a random seed.
+            The seed, from 0, below 2**63. Without a seed, the episode is the next replication of
+            the last seed; a first episode takes a random seed.
         options : dict, optional
-            There are none.
+            Not used.
         """
         super().reset(seed=seed)
         if seed is None and self._seed is not None:

@@ -31,7 +31,7 @@ def delayed_interrupts() -> Iterator[None]:
         yield
     finally:
         if is_delayed:
-            # The former handler is set first, since the signal that is raised below is for it.
+            # The former handler is set first, since it must take the signal that is raised below.
             signal.signal(signal.SIGINT, handler)
         if signals:
             signal.raise_signal(signal.SIGINT)
@@ -68,7 +68,7 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
             handler(number, frame)
 
     # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
-    # Python. In all other cases the code itself has raised a KeyboardInterrupt.
+    # Python. Any other KeyboardInterrupt was raised by the code itself, and is replaced.
     is_noted = callable(handler) and _set_handler(note_signal)
     try:
         yield

@@ -25,15 +25,16 @@ class Metric:
     unit : str, optional
         The unit, if the words do not name it.
     better : {"lower", "higher"}
-        Which of two means is better; "lower" also if neither is.
+        Which of two means is better; "lower" also if neither is better.
     drawn : {"mean", "from 0", "share", "ln(mean / arms)"}
-        How figures show it: as a mean; on an axis that begins at 0; as a share, with its exact
-        interval, if it is 0 or 1 in every replication; or as the logarithm of the mean per arm.
+        How figures show it: as a mean; on an axis that begins at 0; as a share with an exact
+        interval, for a metric that is 0 or 1 in every replication; or as the logarithm of the mean
+        per arm.
     per_arm : bool, default False
         Whether each arm has a value of its own, which is called ``pulls[1]`` for arm 1, or
         ``pulls[red]`` for an arm with the name red.
     detail : bool, default False
-        Whether it is kept only on request.
+        Whether the metric is kept only on request.
 
     Examples
     --------
@@ -101,7 +102,7 @@ STOP_METRICS: Final = (
 )
 """The metrics of simulations with a policy that can stop: see `keyhole.policy.Policy.verdicts`.
 
-An arm counts as settled wrongly if its verdict breaks the guarantee: not within the tolerance.
+An arm counts as settled wrongly if its verdict breaks the guarantee, which may allow a tolerance.
 """
 SIMULATION_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
 """The metrics that simulations add to the metrics of environments, by name."""

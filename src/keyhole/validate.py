@@ -21,7 +21,7 @@ _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
 _SHOWN_BITS: Final = 256
 _MOST_LISTED: Final = 28  # allowed words that a message lists
-_LISTED_OF_MORE: Final = 8  # allowed words that it lists where there are more than that
+_LISTED_OF_MORE: Final = 8  # allowed words that a message lists if there are more than that
 _MOST_SUGGESTED: Final = 3
 _POWERS_SHOWN_FROM: Final = 2**20
 # Unicode's categories of control characters, surrogates, and line and paragraph separators.
@@ -103,7 +103,7 @@ SEEDS: Final = Range(ge=0, lt=2**63)
 """The seeds that are allowed."""
 DEFAULT_SEED: Final = 0
 _UNIT: Final = Range(ge=0, le=1)
-# Tuples and not `int | float`: learners check a value in every round, and to make a union of types
+# Tuples and not `int | float`: learners check a value in every round, and making a union of types
 # takes 0.3 us (measured).
 _BOOL_TYPES: Final = (bool, np.bool_)
 _INTEGER_TYPES: Final = (int, np.integer)
@@ -235,9 +235,9 @@ def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     except OverflowError:  # a whole number beyond all floats
         number = math.inf if value > 0 else -math.inf
     if number not in allowed or not math.isfinite(number):
-        expected = ANY if number in allowed else allowed
+        expected_range = ANY if number in allowed else allowed
         got = short_repr(value) if isinstance(value, int) else f"{value}"
-        raise ValueError(f"{name} must {expected}, got {got}")
+        raise ValueError(f"{name} must {expected_range}, got {got}")
     return number
 
 
@@ -306,7 +306,7 @@ def check_vector(
 ) -> NDArray[np.float64]:
     """Return `values`, a sequence or a column, as a float64 vector of at least one number.
 
-    It must have `count` of them, if that is given.
+    If `count` is given, the vector must have this many numbers.
     """
     values = column_to_array(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
@@ -406,7 +406,7 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
     """
     names = check_distinct(name, values)
     texts = {_visible_text(text): text for text in earlier}
-    for text in filter(lambda name: isinstance(name, str), names):
+    for text in filter(lambda value: isinstance(value, str), names):
         if text != (first := texts.setdefault(_visible_text(text), text)):
             look_alike = f"{first!a} and {text!a} look alike, but are two names"
             warn_user(f"{look_alike}: write one of them otherwise")
@@ -440,8 +440,8 @@ def _visible_text(name: str) -> str:
 def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:
     """Return `value` if it is one of the allowed words.
 
-    An error lists them. If there are many, it lists the first, and adds `listing`, which says where
-    all are.
+    The error lists the allowed words. If there are many, it lists the first, and adds `listing`,
+    which says where all of them are listed.
     """
     choices = list(allowed)
     if isinstance(value, str) and value in choices:

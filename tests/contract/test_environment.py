@@ -3,7 +3,7 @@ import pytest
 
 from keyhole import Metric, simulate
 from keyhole.contract.compiled_class import compiled_environment
-from keyhole.contract.problem import check_metrics, metrics_for
+from keyhole.contract.problem import checked_metrics, metrics_for
 from keyhole.contract.state_arrays import int_array
 from tests.toys import Halving, RunEnvironment, Toy
 
@@ -39,7 +39,7 @@ PROBLEM = Toy(Counted, {"arms": 3})
 
 
 def test_details_come_last_in_the_order_of_declaration():
-    assert [metric.name for metric in check_metrics(Counted)] == [
+    assert [metric.name for metric in checked_metrics(Counted)] == [
         "pulls", "gain", "censored", "late", "twice",
     ]  # fmt: skip
     assert [metric.name for metric in metrics_for(PROBLEM, details=False)] == [
@@ -73,7 +73,7 @@ def test_every_metric_is_filled_by_name(details):
 def test_invalid_metric_names_are_refused(metrics, message):
     bad = type("Bad", (RunEnvironment,), {"metrics": metrics})
     with pytest.raises((TypeError, ValueError), match=message):
-        check_metrics(bad)
+        checked_metrics(bad)
 
 
 def test_an_undeclared_metric_is_refused_with_the_nearest_name():

@@ -374,14 +374,14 @@ def signature_table(signatures):
     """Return the kernels as a table in Markdown, for the documentation."""
     lines = ["| kernel | may name | does | is called |", "|---|---|---|---|"]
     for signature in signatures:
-        names = [f"`{name}`" for name in signature.own]
+        names = [f"`{name}`" for name in signature.own_args]
         names += [f"the {group}" for group in signature.inputs]
         if signature.outputs in ("context", "decision", "feedback", "report"):
             names.append(f"the arrays of the {signature.outputs}")
         elif signature.outputs == "metrics":
             names.append("`metrics`")
         needed = "" if signature.required else "; may be left out"
-        called = f"{signature.called}{needed}"
+        called = f"{signature.occasion}{needed}"
         lines.append(
             f"| `{signature.name}` | {', '.join(names)} | {signature.description} | {called} |"
         )

@@ -144,7 +144,7 @@ def test_learners_are_those_of_compiled_code_and_so_are_copies_and_files(policy,
         reward = float(draw.random())
         machine.tell(reward)
         python.tell(reward)
-        assert np.array_equal(machine._words[5:], python._words[5:])
+        assert np.array_equal(machine._memory[5:], python._memory[5:])
         if t == 20:
             python = copy.deepcopy(python)
         if t == 30:
@@ -160,7 +160,7 @@ def test_a_log_is_gone_through_as_by_compiled_code():
     arms, rewards = draw.integers(3, size=50), draw.random(50)
     machine, python = UCB1().learner(arms=3), UCB1().learner(arms=3, interpreted=True)
     assert machine.replay(arms, rewards) == python.replay(arms, rewards)
-    assert np.array_equal(machine._words[5:], python._words[5:])
+    assert np.array_equal(machine._memory[5:], python._memory[5:])
 
 
 def test_a_whole_number_may_be_a_reward():

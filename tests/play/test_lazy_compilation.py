@@ -92,7 +92,7 @@ def test_machine_code_takes_over_between_two_calls(compilings):
     assert compilings == ["APT"]
     assert not isinstance(learner._step, TieredFunction)
     assert [*decide(learner, 10)] == [*decide(alike, 10)]
-    assert np.array_equal(learner._words, alike._words)
+    assert np.array_equal(learner._memory, alike._memory)
     assert not isinstance(APT().learner(arms=2, threshold=0.5)._step, TieredFunction)
     other.tell(1.0)  # one that began before
     assert not isinstance(other._step, TieredFunction)

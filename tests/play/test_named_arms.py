@@ -72,7 +72,7 @@ def test_decisions_are_those_of_numbered_arms(case):
     assert named.arm_names == tuple(NAMES)
     assert numbered.arm_names is None
     assert [play(named, n) for n in range(30)] == [NAMES[play(numbered, n)] for n in range(30)]
-    assert (named._words == numbered._words).all()
+    assert (named._memory == numbered._memory).all()
 
 
 def test_a_printed_learner_has_the_names(case):
@@ -129,7 +129,7 @@ def test_semibandits_ask_and_tell_by_name():
         named.tell(losses)
         known = losses if isinstance(losses, dict) else dict.fromkeys(losses, 1)
         numbered.tell([known.get(name, 0) for name in given])
-    assert (named._words == numbered._words).all()
+    assert (named._memory == numbered._memory).all()
     assert list(named.recommend().values()) == numbered.recommend().tolist()
 
 

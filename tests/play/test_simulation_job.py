@@ -17,7 +17,7 @@ def test_the_first_block_is_small_until_a_speed_is_measured():
     it = job(10**6)
     assert not it.is_duration_known
     assert it.take_next_block(10.0) == range(10_000)  # a million rounds
-    it.record_block(range(10_000), 0.5)
+    it.record_duration(range(10_000), 0.5)
     assert it.take_next_block(10.0) == range(10_000, 210_000)
     assert it.rounds_left == 100 * 790_000
 
@@ -25,14 +25,14 @@ def test_the_first_block_is_small_until_a_speed_is_measured():
 @pytest.mark.parametrize(("at_once", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
 def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
     it = job(1000)
-    it.record_block(range(10), 1.0)
+    it.record_duration(range(10), 1.0)
     it.remaining = [range(1000)]
     assert len(it.take_next_block(10.0, at_once)) == count
 
 
 def test_every_thread_has_a_replication_where_one_takes_long():
     it = job(100)
-    it.record_block(range(1), 1000.0)
+    it.record_duration(range(1), 1000.0)
     assert len(it.take_next_block(10.0, 3)) == 3
 
 

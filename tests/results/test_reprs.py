@@ -85,9 +85,9 @@ def test_a_learner_shows_what_it_has_learnt_and_stays_as_it_is():
     assert "waiting" not in repr(learner)
     learner.tell(learner.ask() == 0)
     learner.ask()
-    before = learner._words.copy()
+    before = learner._memory.copy()
     shown = repr(learner)
-    np.testing.assert_array_equal(learner._words, before)
+    np.testing.assert_array_equal(learner._memory, before)
     for word in ("arm 0: above, 1", "waiting for feedback"):
         assert word in shown, word
 

@@ -3,5 +3,5 @@
 A *policy* is a rule that chooses among options; a *problem* gives the options with their chances;
 an *environment* simulates what comes of each choice.
 
-Their functions are *kernels*: plain Python that is compiled to machine code.
+Policies and environments consist of *kernels*: functions in plain Python that are compiled.
 """

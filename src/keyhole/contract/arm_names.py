@@ -12,7 +12,7 @@ from keyhole import validate
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""The type that type checkers accept as names of arms; a text is a sequence, but is refused."""
+"""The type that type checkers accept as names of arms; a text is a sequence too, but is refused."""
 
 _MOST_LISTED: Final = 100  # names that a message lists
 
@@ -32,7 +32,7 @@ class ArmNames(Sequence[Hashable]):
     Raises
     ------
     TypeError, ValueError
-        If these are no names, or two of them are equal.
+        If a value cannot be a name, or two names are equal.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class ArmNames(Sequence[Hashable]):
         """Return the number of an arm by its name; errors begin with `field`."""
         try:
             return self._numbers[name]
-        except (KeyError, TypeError):  # a TypeError is of a value that has no hash
+        except (KeyError, TypeError):  # a value without a hash raises a TypeError
             text_names = [text for text in self.names if isinstance(text, str)]
             hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
             got = f"got {validate.short_repr(name)}{hint}"
@@ -80,7 +80,7 @@ class ArmNames(Sequence[Hashable]):
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
-            # Read again one by one, for an error that names the row.
+            # Look the names up again one by one, so that the error names the row.
             numbers = (self.find_number(f"{field}[{i}]", name) for i, name in enumerate(entries))
             return np.fromiter(numbers, np.int64)
 
@@ -118,7 +118,7 @@ def name_text(name: Any) -> str:
     """
     if isinstance(name, Enum):
         return f"{type(name).__name__}.{name.name}"
-    # Not by `str(name)`, since a subclass may return anything, such as several lines.
+    # `str(name)` is not used, since a subclass may return any text from it, such as several lines.
     return str.__str__(name) if isinstance(name, str) else validate.short_repr(name)
 
 
@@ -159,7 +159,7 @@ def entry_names_for_errors(field: str, arms: Any) -> list[str]:
 
 
 def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
-    """Return values that are given by name in the order of the arms; others as they are.
+    """Sort values into the order of the arms if they are given by name; else return them unchanged.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
 
 
 def _check_arm_name(field: str, name: Any) -> Any:
-    """Return the name of an arm, which must be hashable; a scalar of NumPy as a plain value."""
+    """Return the name of an arm, a scalar of NumPy as a plain value; refuse what is no name."""
     plain = name.item() if isinstance(name, np.generic) else name
     try:
         hash(plain)

@@ -14,7 +14,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract import kernel_checks, kernel_signatures, state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS, KernelSignature
 from keyhole.contract.policy import Policy
-from keyhole.contract.problem import Environment, check_metrics
+from keyhole.contract.problem import Environment, checked_metrics
 from keyhole.contract.setting import Setting
 from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.kernels.fingerprint import (
@@ -32,9 +32,9 @@ from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_declaration import is_bounds_checked
 from keyhole.kernels.kernel_declaration import kernel as compiled
 
-# The kernels that were bound last, by digest. They are cached since to type them takes seconds, and
-# a learner, an engine and a study of one policy use the same kernels. Few are cached, since each
-# holds its typed functions.
+# The kernels of the classes that were used last; the keys begin with the digest of the class. They
+# are cached since typing them takes seconds, and a learner, an engine and a study of one policy use
+# the same kernels. Few are cached, since each holds its typed functions.
 _cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
 _MOST_CACHED: Final = 6
 
@@ -74,9 +74,9 @@ def bind_kernel(
     return compiled(scope["adapter"])
 
 
-def _nan_checked(owner: str, name: str, helper: Kernel) -> Kernel:
+def _with_nan_check(owner: str, name: str, helper: Kernel) -> Kernel:
     """Return a helper that raises an error where `helper` returns NaN."""
-    # NaN would go unnoticed, since every comparison with it is false.
+    # NaN would go unnoticed, since every comparison with NaN is false.
     arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
     scope: dict[str, object] = {
         "helper": helper,
@@ -95,7 +95,7 @@ def _nan_checked(owner: str, name: str, helper: Kernel) -> Kernel:
 
 
 def tuple_reader(length: int, start: int = 0) -> Kernel:
-    """Return the compiled function that reads entries of a vector into a tuple."""
+    """Return the compiled function (vector) -> tuple of `length` entries, from `start` on."""
     entries = ", ".join(f"vector[{start + i}]" for i in range(length)) or "0"
     return state_arrays.compile_once(f"def read(vector):\n    return ({entries},)\n", "read")
 
@@ -151,9 +151,9 @@ class CompiledClass:
             (name, fingerprint(kernel, error_lines=error_lines))
             for name, kernel in self._all_functions()
         ]
-        # The error about a helper that returns NaN has the class's name in it (`_nan_checked`).
+        # The error about a helper that returns NaN names the class (`_with_nan_check`).
         class_name = self.owner.__name__ if self.helper_sources else ""
-        # Nothing is added for other policies, so that they keep their digests.
+        # Nothing is added for policies that cannot stop, so that they keep their digests.
         stop_parts = ("can stop",) if self.can_stop else ()
         content = (self._declared_fields(), fingerprints, class_name, *stop_parts)
         return hashlib.sha256(repr(content).encode()).hexdigest()
@@ -187,14 +187,14 @@ class CompiledClass:
         key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
         kernels = _cached_kernels.pop(key, None) or self._bind_all_kernels(nan_checked)
         _cached_kernels[key] = kernels
-        # A dict keeps the order of insertion, so that its first key was used least recently.
+        # A dict keeps the order of insertion, so its first key is the least recently used one.
         # Another thread may have removed that key meanwhile.
         while len(_cached_kernels) > _MOST_CACHED:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return kernels
 
     def _code_locations(self) -> int:
-        """Return a value that changes when interpreted kernels move to other lines; else 0."""
+        """Return a value that changes if interpreted kernels move to other lines; 0 if compiled."""
         # Interpreted copies have the numbers of their lines in their code objects.
         if not is_interpreted():
             return 0
@@ -206,7 +206,7 @@ class CompiledClass:
         helpers = {name: compiled_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
-            helpers = {name: _nan_checked(owner, name, helper) for name, helper in helpers.items()}
+            helpers = {name: _with_nan_check(owner, name, h) for name, h in helpers.items()}
         if self.base is not None:
             helpers |= _base_kernels(self.base)
         return helpers
@@ -255,7 +255,7 @@ def compiled_environment(environment: type[Environment]) -> CompiledClass:
     """Return the layouts and kernels of an environment class."""
     metrics = {
         metric.name: state_arrays.Field("float64", ("arms" if metric.per_arm else 1,))
-        for metric in check_metrics(environment)
+        for metric in checked_metrics(environment)
     }
     score = getattr(environment, "score", _do_nothing)
     owner = environment.__qualname__

@@ -30,7 +30,7 @@ _VALUES: Final = (
 _Description: TypeAlias = "str | tuple[_Description, ...]"
 
 BOOL: Final = Field("bool")
-"""The result of a setting's guard."""
+"""The type of the result of a setting's guard."""
 
 
 def source_location(kernel: Kernel, line: int = 0) -> str:
@@ -82,7 +82,7 @@ def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, in
     steps = [
         step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
     ]
-    # A variable that is assigned may be anything. No error is better than a wrong one.
+    # After an assignment the variable may be anything. A wrong error would be worse than none.
     if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
         return
     for previous_step, step in pairwise(steps):
@@ -131,29 +131,29 @@ def check_field_access(
 
 
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
-    """Return a compiled function that returns a kernel's result, or refuses one of a wrong type.
+    """Return a compiled function that returns a kernel's result, or refuses it for a wrong type.
 
-    The compiler checks the type while it compiles, so that the check leaves no trace in the machine
-    code. Without it, the error would point at the line of Keyhole that uses the result.
+    The type is checked while the function is compiled, so the check leaves no trace in the machine
+    code. Without the check, the error would point at the line of Keyhole that uses the result.
     """
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
     allowed = [texts.get(field.dtype, integers) for field in result_fields.values()]
     checked_types = {python_type for python_type, text in _VALUES if _can_return(text, allowed)}
 
-    def check(description: _Description) -> None:
+    def check_result_type(description: _Description) -> None:
         if not _can_return(description, allowed):
             function = python_function(kernel)
-            required = _describe_result_fields(result_fields)
+            required_text = _describe_result_fields(result_fields)
             location = source_location(kernel, _line_of_return(function))
             raise TypeError(
-                f"{owner}.{function.__name__} must return {required}, got "
+                f"{owner}.{function.__name__} must return {required_text}, got "
                 f"{_description_as_text(description)} ({location})"
             )
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
-        check(_describe_type(value))
+        check_result_type(_describe_type(value))
 
         # The value is returned as it is, since its type has been checked.
         def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -164,7 +164,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     def return_checked(value: object) -> object:
         # The common case first, since this runs in every round.
         if type(value) not in checked_types:
-            check(_describe_value(value))
+            check_result_type(_describe_value(value))
         return value
 
     return set_python_equivalent(returned, return_checked)
@@ -173,7 +173,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
 def _can_return(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
     """Return whether a kernel may return a value of this description.
 
-    `allowed` has the descriptions that each of its values may have.
+    `allowed` has, for each value that must be returned, the descriptions that it may have.
     """
     if not allowed:
         return description == _NOTHING

@@ -26,18 +26,18 @@ class KernelSignature:
 
     name: str
     description: str  # what the kernel does, as a verb
-    called: str  # when it is called
-    own: tuple[str, ...]  # the arguments that it may name in every setting
+    occasion: str  # when the kernel is called
+    own_args: tuple[str, ...]  # the arguments that the kernel may name in every setting
     # the groups of the setting's values that it may name: context, decision, feedback, report
     inputs: tuple[str, ...] = ()
-    # the group that it returns, or fills where one of its values is an array; or "metrics", or
+    # the group that it returns, or fills if a value of the group is an array; or "metrics", or
     # "allowed", or "" for a kernel without results
     outputs: str = ""
     required: bool = False  # whether every class must have one
 
     def args(self) -> str:
         """Return the fixed argument list with which the drivers call the kernel."""
-        return ", ".join((*self.own, *self.inputs, *self._target_argument()))
+        return ", ".join((*self.own_args, *self.inputs, *self._target_argument()))
 
     def _target_argument(self) -> tuple[str, ...]:
         if self.outputs in _GROUPS:
@@ -46,7 +46,7 @@ class KernelSignature:
 
     def argument_expressions(self, records: "KernelRecords") -> Expressions:
         """Return the names that the kernel may use, with their expressions in `args`."""
-        expressions = {name: name for name in self.own}
+        expressions = {name: name for name in self.own_args}
         for group in self.inputs:
             expressions |= records.layout_of(group).value_expressions(group)
         if self.outputs in _GROUPS:
@@ -64,7 +64,7 @@ class KernelSignature:
     def flat_args(self, setting: Setting) -> str:
         """Return the argument list in which the values of groups are arguments of their own."""
         groups = [name for group in self.inputs for name in getattr(setting, group)]
-        return ", ".join((*self.own, *groups))
+        return ", ".join((*self.own_args, *groups))
 
 
 _GROUPS: Final = ("context", "decision", "feedback", "report")
@@ -110,7 +110,7 @@ IMPUTE: Final = KernelSignature(
     (*_P, "age"),
     inputs=("context", "decision"),
 )
-"""The kernel of policies that is used only where several decisions are pending at a time.
+"""The kernel of policies that is used only when a decision is taken while others are pending.
 
 It may also name ``update``, the policy's own kernel, and call it with all arguments that an
 `update` may name, in the order of the table:
@@ -208,7 +208,7 @@ class RecordLayout:
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
 
-        It does nothing if a kernel has filled them into the buffer.
+        It does nothing if the kernel that makes the values fills the arrays of the buffer itself.
         """
         lines = ""
         if not self.is_filled and self.layout.fields:
@@ -292,13 +292,13 @@ class KernelRecords:
 
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
-"""Whether classes that another process has checked are made anew, and get their content later."""
+"""Whether a class is restored that another process has checked, and that gets its content later."""
 
 
 def check_functions(
     cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
-    """Refuse a class with a function that is never called, or without one that is called."""
+    """Refuse a class that has a function which is never called, or lacks a required kernel."""
     # Of the bases only mixins are checked. Subclasses of `root` were checked when they were
     # defined, and `root` has public functions that are no kernels.
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
@@ -315,7 +315,7 @@ def check_functions(
     if abstract:
         return
     purposes = {
-        signature.name: f": it {signature.description}, {signature.called}"
+        signature.name: f": it {signature.description}, {signature.occasion}"
         for signature in signatures
         if signature.required or (signature.name == "observe" and cls.setting.context)
     } | dict.fromkeys(cls.helpers, ", which its other kernels call")
@@ -364,7 +364,7 @@ def check_kernels(
             if name == IMPUTE.name:
                 names.append("update")
             kernel_checks.check_argument_names(owner, kernel, names)
-        kernel_checks.check_field_access(owner, kernel, signatures[0].own[0], inputs, remedy)
+        kernel_checks.check_field_access(owner, kernel, signatures[0].own_args[0], inputs, remedy)
         kernel_checks.check_field_access(owner, kernel, "s", state, _make_remedy(cls, name))
 
 

@@ -69,8 +69,8 @@ class InferredModes:
 
 def possible_modes(cls: type[Policy]) -> Modes:
     """Return the modes that a class has at best, without an analysis of its kernels."""
-    declared: Modes | InferredModes = inspect.getattr_static(cls, "pending")
-    return declared.modes if isinstance(declared, InferredModes) else declared
+    declaration: Modes | InferredModes = inspect.getattr_static(cls, "pending")
+    return declaration.modes if isinstance(declaration, InferredModes) else declaration
 
 
 def reason_to_wait(cls: type[Policy]) -> str:
@@ -81,8 +81,8 @@ def reason_to_wait(cls: type[Policy]) -> str:
 def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
-    Ignoring pending decisions is not suggested where `update` would learn from what another
-    decision has left in the state, since it cannot be right there.
+    If `update` would learn from what another decision has left in the state, ignoring pending
+    decisions would be wrong, and is not suggested.
     """
     reasons = _list_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
@@ -100,19 +100,19 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
         return ""
     texts = "; and ".join(doubt.text for doubt in doubts)
     remedies = "; ".join(dict.fromkeys(doubt.remedy for doubt in doubts))
-    declared = ", ".join(f'"{mode}"' for mode in cls.pending)
+    modes_text = ", ".join(f'"{mode}"' for mode in cls.pending)
     return (
-        f"{cls.__name__} declares that its decisions may be pending ({declared}), but {texts}; "
+        f"{cls.__name__} declares that its decisions may be pending ({modes_text}), but {texts}; "
         f'{remedies}; or declare `pending = ("wait",)` in the class; leave it as it is only if you '
         "know that this does no harm"
     )
 
 
 @lru_cache(maxsize=256)
-def explain_refused_decisions(cls: type[Policy]) -> str:
-    """Return why a caller must not take other decisions than the policy's; "" if it may.
+def reason_against_other_decisions(cls: type[Policy]) -> str:
+    """Return why a caller must not take other decisions than the policy's; "" if the caller may.
 
-    It may if the class of the policy can learn from decisions of others, and its `select` writes no
+    The caller may if the policy can learn from decisions of others, and its `select` writes no
     state that is read later.
     """
     if not cls.off_policy:
@@ -121,8 +121,8 @@ def explain_refused_decisions(cls: type[Policy]) -> str:
 
 
 def _list_reasons(cls: type[Policy]) -> list[_Reason]:
-    declared = inspect.getattr_static(cls, "pending")
-    return declared.reasons if isinstance(declared, InferredModes) else []
+    declaration = inspect.getattr_static(cls, "pending")
+    return declaration.reasons if isinstance(declaration, InferredModes) else []
 
 
 def check_declared_modes(cls: type[Policy]) -> None:
@@ -153,9 +153,9 @@ def infer_pending_modes(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for those that a
     subclass writes anew.
     """
-    # `home` is the class that declares the modes, as a tuple (others have an `InferredModes`); at
-    # last the base of all policies does. They hold for `cls` if all kernels that the declaration
-    # covers are those of `home` or of its bases.
+    # `home` is the nearest class that declares the modes itself, as a tuple (not an
+    # `InferredModes`). There is one, since the base of all policies declares modes. They hold for
+    # `cls` if all kernels that the declaration covers are those of `home` or of its bases.
     home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
     modes: Modes = vars(home)["pending"]
     if home is cls:
@@ -177,8 +177,9 @@ def infer_pending_modes(cls: Any) -> None:
 
 
 def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
-    """Give a policy that wraps another the modes that both have, in the order of its base."""
-    # Not from `cls.pending`, since to read it would analyse the kernels when the class is defined.
+    """Give a wrapper policy the modes that it and its base both have, in the order of the base."""
+    # `cls.pending` is not read, since reading it would analyse the kernels of a class at its
+    # definition.
     modes = possible_modes(cls)
     if modes == WAIT:
         return
@@ -211,7 +212,7 @@ def _find_reasons(cls: type[Policy]) -> list[_Reason]:
     """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
     An array made with `scratch_array` counts only if the later kernel does not write it. That
-    kernel then reads what `select` has left there, which is not kept.
+    kernel then reads what `select` has left in the array, which files and copies do not keep.
     """
     # Imported only here, since policies that declare `pending`, as all of Keyhole's do, do not need
     # it.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from keyhole import validate
 from keyhole.contract import kernel_signatures, pending_mode_inference
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
-from keyhole.contract.learner_signature import make_learner_method
+from keyhole.contract.learner_method import make_learner_method
 from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
@@ -33,7 +33,7 @@ class Guarantee:
     metric : {"wrong_settled", "any_wrong_settled", "wrong_of_settled"}
         The metric: see `keyhole.metric.STOP_METRICS`.
     most : float
-        The largest mean that it may have.
+        The largest mean that the metric may have.
     text : str
         The promise in words.
     """
@@ -61,7 +61,7 @@ def check_verdicts(cls: "type[Policy]") -> None:
 
 
 def check_settled(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse a state from a file with verdicts that the policy does not have."""
+    """Refuse a state, read from a file, that holds verdicts which the policy cannot give."""
     if not policy.verdicts:
         return
     count = len(policy.verdicts)
@@ -171,27 +171,27 @@ class Policy:
     arms_change : bool
         Whether arms may be added and retired while the policy is at work. Its arrays must then
         have an axis of arms wherever they are about arms. An arm that was never pulled must either
-        be pulled first whenever it appears, or be treated like the others.
+        be pulled first whenever it appears, or be treated like other arms.
     abstract : bool
         Whether the class is only a base of others: ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
     off_policy : bool
-        Whether it can learn from decisions that it has not taken itself, such as those of a log.
+        Whether the policy can learn from decisions that it has not taken, such as those of a log.
         It can if `update` counts feedback, and `select` reads the counts. If, besides, `select`
         writes nothing that is read later, users may ask it to leave arms out
         (``ask(exclude=...)``). It then decides on a copy of its state that has the other arms
-        alone. A number of an arm that its state holds may be `p.arms` or more there, so that a
-        kernel must compare it with `p.arms`.
+        alone. If the state holds the number of an arm, that number may be `p.arms` or more on the
+        copy, so a kernel must compare it with `p.arms`.
     requires : str
         A condition on rounds, in words, for a policy that does not work in all rounds. In a round
         that violates it, `select` returns a decision that the setting does not allow (arm -1).
     pending : tuple of str
-        What it can do while decisions are pending, the best first. "impute": the kernel `impute`
-        imputes their feedback, on a copy of the state; "ignore": it decides as if they had not been
-        taken; "wait": it takes no other decision meanwhile. A class that does not declare `pending`
-        has the setting's modes, but waits if its `select` writes state that is read later (see
-        `explain_waiting`).
+        The ways in which the policy can treat pending decisions, the best first. "impute": the
+        kernel `impute` imputes their feedback, on a copy of the state; "ignore": it decides as if
+        they had not been taken; "wait": it takes no other decision meanwhile. A class that does not
+        declare `pending` has the setting's modes, but waits if its `select` writes state that is
+        read later (see `explain_waiting`).
     verdicts : tuple of str
         The verdicts that the policy can give on an arm, such as "above" and "below"; empty for a
         policy that never stops. A policy that stops has two more arrays in its `State`. The first
@@ -200,7 +200,7 @@ class Policy:
         which `update` settled the last arm. The policy is then done, and simulations play no
         further round. It defines `guarantee` and `wrong_verdicts` too (see `docs/contract.md`).
     feedback, randomness, cost_per_round : str
-        What it learns from, what it draws at random, and how many steps a round takes. Catalog and
+        What the policy learns from, what it draws, and how many steps a round takes. Catalog and
         documentation print these (see `traits`).
     """
 
@@ -238,9 +238,9 @@ class Policy:
         cls.abstract = abstract
         for item in parameter_fields(cls):
             _check_parameter(cls, item)
-        if not hasattr(cls, "setting"):  # a base of no setting
+        if not hasattr(cls, "setting"):  # a base class for several settings
             return
-        # Only for the base class of a setting, from which its policies inherit both.
+        # The base class of a setting gets both attributes, and its policies inherit them.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
@@ -255,10 +255,10 @@ class Policy:
             cls.check_kernels()
 
     def learner(self, *unnamed: Any, **facts: Any) -> Any:
-        """Return a learner; each setting makes the arguments from its known quantities."""
+        """Return a learner; the arguments depend on the setting's known quantities."""
         raise TypeError(
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
-            "name its kind as learner_class"
+            "name the class of learners as learner_class"
         )
 
     @classmethod
@@ -323,10 +323,10 @@ class Policy:
         names = [item.name for item in parameter_fields(cls)]
         for name in values:
             if name not in names:
-                expected = f"{cls.__name__} has no parameters,"
+                expectation = f"{cls.__name__} has no parameters,"
                 if names:
-                    expected = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
-                raise TypeError(f"{expected} got {name!r}{validate.suggestion(name, names)}")
+                    expectation = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
+                raise TypeError(f"{expectation} got {name!r}{validate.suggestion(name, names)}")
         for item in parameter_fields(cls)[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -341,7 +341,7 @@ class Policy:
     def __reduce__(self) -> tuple[object, ...]:
         """Return how to pickle and copy a policy: by its class and its parameters."""
         # `factory` returns the class as written in a module. The class of a `WrapperPolicy` is made
-        # at run time, and under its name pickle would find the written one.
+        # at run time, and under its name pickle would find the class as written.
         values = {item.name: getattr(self, item.name) for item in parameter_fields(self)}
         return partial(self.factory(), **values), ()
 
@@ -379,7 +379,7 @@ class Policy:
 
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
-        """Make a policy from parameters by name; those with a default may be missing."""
+        """Make a policy from parameters by name; parameters with a default may be missing."""
         return cls(**values)
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -398,7 +398,7 @@ class Policy:
 
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts that follow from the arguments of `learner`: by default the same."""
+        """Return the facts that follow from arguments of `learner`; by default the arguments."""
         return dict(arguments)
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
@@ -425,7 +425,7 @@ class Policy:
     def wrong_verdicts(self, problem: Any) -> NDArray[np.bool_]:
         """Return which verdicts break the guarantee on a problem, shape (arms, verdicts).
 
-        Simulations count these. A class with `verdicts` defines it.
+        Simulations count wrong verdicts. A class with `verdicts` defines this method.
         """
         raise TypeError(f"{type(self).__name__} has verdicts and must define wrong_verdicts")
 
@@ -497,8 +497,8 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
 
 def _may_be_policy_type(annotation: object) -> bool:
     """Return whether an annotation may be that of the base of a `WrapperPolicy`."""
-    # Annotations are strings in a module with `from __future__ import annotations`. These are not
-    # looked up here, so that any string is accepted.
+    # Annotations are strings in a module with `from __future__ import annotations`. Strings are not
+    # looked up here, so any string is accepted.
     if isinstance(annotation, type):
         return issubclass(annotation, Policy)
     return isinstance(annotation, str)
@@ -515,9 +515,9 @@ class IndexPolicy(Policy, abstract=True):
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
     pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
-    once, in order. From then on the arm with the largest index is pulled; of equal indices, that
-    of the arm with the lowest number wins. If the smallest index should win, the kernel returns
-    the negative of its formula.
+    once, in order. From then on the arm with the largest index is pulled; if several arms have the
+    largest index, it is the arm with the lowest number. If the smallest index should win, the
+    kernel returns the negative of its formula.
 
     The index may depend on the arm's own pulls and rewards alone. A round then changes one index,
     and its cost grows at most with the logarithm of the number of arms.

@@ -17,10 +17,10 @@ class Environment:
     """The compiled simulator of a problem, which answers each decision with feedback.
 
     The truth (means, say) is described by class attributes made with `integer`, `number`,
-    `float_array` and `int_array`, the environment's own state by those of the nested class `State`.
-    Kernels are written as a policy's are (see `keyhole.contract.policy.Policy`) and name what they
-    need: ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t``
-    (the round, from 1), and the values of the setting.
+    `float_array` and `int_array`. The nested class `State` describes the environment's own state.
+    Kernels are written like those of a policy (see `keyhole.contract.policy.Policy`), and name what
+    they need: ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream),
+    ``t`` (the round, from 1), and the values of the setting.
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
@@ -54,13 +54,13 @@ class Environment:
             )
 
 
-def check_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
+def checked_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
     """Return the metrics of an environment, details last.
 
     Raises
     ------
     TypeError
-        If one is not made with `Metric`.
+        If a metric is not made with `Metric`.
     ValueError
         If a name is not an identifier, or is used twice.
     """
@@ -96,7 +96,7 @@ class Problem(ABC):
             def truth(self):
                 return {"arms": 2, "means": [0.2, 0.8]}
 
-    Known quantities (facts) are its attributes, unless `fact` says otherwise.
+    A known quantity (fact) is the attribute of its name, unless the class overrides `fact`.
     """
 
     rounds: int | None = None
@@ -142,7 +142,7 @@ class Problem(ABC):
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return the metrics of a problem, one for each arm where so declared, in the order of storage.
+    """Return the metrics of a problem in the order of storage; `per_arm` gives one for each arm.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
         ``pulls[red]``.
     """
     metrics: list[Metric] = []
-    for metric in check_metrics(problem.environment):
+    for metric in checked_metrics(problem.environment):
         if metric.detail and not details:
             continue
         if not metric.per_arm:

@@ -22,8 +22,8 @@ HARDNESS: Final = "difference**-2"
 _SCALE_HINT: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
 _CONVERSION_HINT: Final = "simulations have rewards from 0 to 1: convert yours by"
 
-# A value in units of reward**k is divided by span**k. Only from rewards themselves is `low`
-# subtracted first.
+# A value in units of reward**k is divided by span**k. From a reward itself, `low` is subtracted
+# first; from a difference it is not.
 _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
 
 ALPHA: Final = 0.05
@@ -75,7 +75,7 @@ class Scale(NamedTuple):
         return cast(Value, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
 
     def _zero_in_user_units(self, unit: str) -> float:
-        """Return the value in the user's units for a 0 of policies."""
+        """Return the value in the user's units that is 0 for policies."""
         return self.low if unit == REWARD else 0.0
 
     def check_reward(self, name: str, reward: Any) -> float:
@@ -123,7 +123,7 @@ def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bo
     """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
 
     With `has_interval`, an interval follows that holds the mean at all times at once. The values
-    must then be plain rewards of one arm, from 0 to 1, and their number whole.
+    must then be plain rewards of one arm, from 0 to 1, and `number` must be whole.
 
     Examples
     --------

@@ -12,8 +12,8 @@ from keyhole.contract.state_arrays import Field, FloatArray, declared_attributes
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
 
-OWN_PARAMETER: Final = object()
-"""Says that the argument of `Policy.learner` has the fact's own type."""
+SAME_TYPE: Final = object()
+"""The default of `fact(argument=...)`: `Policy.learner` takes a value of the fact's own type."""
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,21 @@ class Fact:
     Parameters
     ----------
     doc : str
-        What it is, in a few words.
+        What the fact is, in a few words.
     field : Field
-        Its type, and its shape in terms of other facts.
+        The type of the fact, and its shape in terms of other facts.
     allowed : Range
-        The numbers that it may be, or consist of.
+        The numbers that the fact may be, or consist of.
     always : bool
-        Whether every policy knows it; otherwise a policy must name it in its `needs`.
+        Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None
-        The type that `Policy.learner` takes for it; None where it follows from something else.
+        The type of the argument of `Policy.learner` that gives the fact; None if there is no such
+        argument.
     default : Any
-        Its value where none is given.
+        The value of the fact if none is given.
     unit : str
-        How it depends on the units of rewards (see `keyhole.contract.reward_units`); "" if it does
-        not.
+        How the fact depends on the units of rewards (see `keyhole.contract.reward_units`); "" if it
+        does not.
     """
 
     doc: str
@@ -83,7 +84,7 @@ def fact(
     *,
     doc: str,
     always: bool = True,
-    argument: Any = OWN_PARAMETER,
+    argument: Any = SAME_TYPE,
     default: Any = None,
     unit: str = "",
     **ends: float,
@@ -93,18 +94,18 @@ def fact(
     Parameters
     ----------
     number_type : {int, float}
-        Its type.
+        The type of the fact, or of the numbers in a vector.
     length : str, optional
-        The fact that is the length, if the fact is a vector of numbers.
+        The name of the fact that holds the length, if this fact is a vector of numbers.
     doc : str
-        What it is, in a few words.
+        What the fact is, in a few words.
     always : bool, default True
-        Whether every policy knows it; otherwise a policy must name it in its `needs`.
+        Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None, optional
-        The type that `Policy.learner` takes for it, if it is another (the setting then converts the
-        argument: see `Policy.facts_of`); None if there is no argument for it.
+        The type of the argument of `Policy.learner`, if it differs from the type of the fact (the
+        setting then converts the argument: see `Policy.facts_of`); None if there is no argument.
     default : Any, optional
-        Its value where none is given.
+        The value of the fact if none is given.
     unit : str, optional
         ``"reward"`` for a reward, ``"difference"`` for differences of rewards, ``"difference**-2"``
         for sums of their inverse squares: see `Setting.rewards`.
@@ -121,7 +122,7 @@ def fact(
     shape = (length,) if length else ()
     field = Field("int64" if number_type is int else "float64", shape)
     declaration = Fact(doc, field, Range(**ends), always, argument, default, unit)
-    if argument is OWN_PARAMETER:
+    if argument is SAME_TYPE:
         return replace(declaration, argument=declaration.own_type)
     return declaration
 
@@ -132,8 +133,9 @@ class Setting:
 
     In every round the environment may show a *context*, the policy takes a *decision*, and the
     environment gives *feedback*. At any time the policy can be asked for its *report* (a
-    recommendation). Each of these is a list of named values; kernels ask for them by name. A single
-    value is passed as it is; several are returned as a tuple in the order given here.
+    recommendation). Each of these four is a group of named values. Kernels name the values that
+    they need. They return a single value as it is, and several values as a tuple, in the order of
+    the group.
 
     Parameters
     ----------
@@ -145,25 +147,25 @@ class Setting:
         Named values; a single value has the shape ().
     allowed : kernel
         The guard: it returns whether a decision can be carried out. It may name ``p`` (with the
-        quantities that every policy knows), the context and the decision. It protects the memory of
-        the environment, so that it must refuse indices out of range.
+        quantities that every policy knows), the context and the decision. It must refuse indices
+        out of range, since it protects the memory of the environment.
     modes : tuple of str
-        The kinds of feedback, where there are several.
+        The kinds of feedback, if there are several.
     mode : str
-        The fact that is the position of the kind of feedback in `modes`. A learner takes the kind
-        itself, as ``feedback``.
+        The name of the fact that holds the position of the kind of feedback in `modes`. A learner
+        takes the kind itself, as ``feedback``.
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
         once for each checkpoint with that checkpoint as its horizon.
     rewards : bool
-        Whether feedback is of rewards in [0, 1], so that a learner may take them in other units:
-        its ``scale``.
+        Whether feedback consists of rewards in [0, 1]. A learner then may take rewards in other
+        units, which its ``scale`` gives.
     fixed_means : bool
         Whether the rewards of an arm, in [0, 1], have one mean, whatever was decided and seen
-        before. Summaries then show an interval for it, which holds at all times at once.
+        before. Summaries then show an interval for this mean, which holds at all times at once.
     by_round : bool
-        Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
-        are then time, and no decision waits for a worker.
+        Whether feedback belongs to the round in which it arrives, and not to a decision. Rounds are
+        then steps of time, and simulations have no workers.
     version : int, default 1
         The version of the values' meaning. Databases of studies hold values, not their meaning, and
         are opened only by the version that wrote them. The version must be raised when the same
@@ -219,13 +221,13 @@ class Setting:
             if values.get(name) is None:
                 raise TypeError(f"{name} ({facts[name].doc}) must be given, as {name}=...")
         checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
-        # Shapes refer to integers by name, so that they are checked once all facts are converted.
+        # A shape may name an integer fact. So shapes are checked after all facts are converted.
         sizes = {name: value for name, value in checked.items() if isinstance(value, int)}
         for name, fact in facts.items():
-            expected = fact.field.extent(sizes)
-            if np.shape(checked[name]) != expected:
+            expected_shape = fact.field.extent(sizes)
+            if np.shape(checked[name]) != expected_shape:
                 raise ValueError(
-                    f"{name} must have {expected[0]} entries, got {len(checked[name])}"
+                    f"{name} must have {expected_shape[0]} entries, got {len(checked[name])}"
                 )
         if self.budgeted and "horizon" in checked and checked["horizon"] < checked["arms"]:
             raise ValueError(

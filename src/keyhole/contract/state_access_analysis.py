@@ -1,8 +1,8 @@
 """Static analysis of which arrays of its state each kernel of a policy reads and writes.
 
-It works on the kernels' syntax trees. For each value it knows the arrays of which the value may be
-a view, through helpers, other names, views and loops. The order of lines is ignored. Arrays that
-cannot be followed, such as those that are put into tuples, count as read and written.
+It works on the kernels' syntax trees. It finds of which arrays each value may be a view, and
+follows values through helpers, other names, views and loops. The order of lines is ignored. Arrays
+that cannot be followed, such as those that are put into tuples, count as read and written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _READERS: Final = (
 )  # fmt: skip
 _READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
-# Statements that neither bind a name nor make a function, so that only their parts are visited.
+# Statements that neither bind a name nor make a function, so only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
     ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
     ast.ExceptHandler,
@@ -180,7 +180,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; give up on all that has no method below."""
+        """Visit the parts of a plain statement; mark all arrays in other nodes without a method."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NOTHING
@@ -194,7 +194,7 @@ class _FunctionVisitor(ast.NodeVisitor):
             self.views[target.id] = self.views.get(target.id, _NOTHING) | views
         elif isinstance(target, ast.Tuple | ast.List):
             for item in target.elts:
-                self._store_views(item, self._entry(views, 1))
+                self._store_views(item, self._entry_views(views, 1))
         elif isinstance(target, ast.Subscript):
             self.tracer.mark_read(views | self.visit(target.slice))
             self.tracer.mark_written(self.visit(target.value))
@@ -224,7 +224,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         self.tracer.mark_written(self.visit(written))
 
     def visit_For(self, node: ast.For) -> None:
-        self._store_views(node.target, self._entry(self.visit(node.iter), 1))
+        self._store_views(node.target, self._entry_views(self.visit(node.iter), 1))
         for line in (*node.body, *node.orelse):
             self.visit(line)
 
@@ -279,9 +279,9 @@ class _FunctionVisitor(ast.NodeVisitor):
     def visit_Subscript(self, node: ast.Subscript) -> _Views:
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
-        return self._entry(self.visit(node.value), axes)
+        return self._entry_views(self.visit(node.value), axes)
 
-    def _entry(self, views: _Views, index_axes: int) -> _Views:
+    def _entry_views(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
 
         `index_axes` is the number of axes that its index takes away. An entry without axes is a
@@ -319,7 +319,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
-            return self.tracer.mark_all([self._entry(views, 1)])  # the entries are put into tuples
+            return self.tracer.mark_all([self._entry_views(views, 1)])  # entries go into tuples
         if _is_read_only(function, len(positional), keywords.keys()):
             self.tracer.mark_read(views)
             return _NOTHING
@@ -368,7 +368,7 @@ def _keeps_axes(index: ast.expr) -> bool:
 
 
 def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
-    """Return whether a function changes none of its `count` positional and its named arguments.
+    """Return whether a call with `count` positional arguments and keywords `names` changes none.
 
     The answer is yes for some functions of Python and NumPy, and for Keyhole's `argmin`, which
     cannot be analysed since it calls intrinsics.

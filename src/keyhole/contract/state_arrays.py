@@ -1,8 +1,7 @@
 """Declaration of state arrays, and their layout in one buffer.
 
-A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. So compiled
-functions have one fixed signature of plain vectors, whatever arrays a policy has, and a state is
-saved as one vector.
+A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. Compiled
+functions therefore have one fixed signature of plain vectors, whatever arrays a policy has.
 """
 
 import math
@@ -66,7 +65,7 @@ class Field:
         """Return the shape in numbers, given the integers that its names stand for."""
         return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
 
-    def cells(self, dims: Mapping[str, int]) -> int:
+    def cell_count(self, dims: Mapping[str, int]) -> int:
         """Return the number of cells of the array."""
         shape = self.extent(dims)
         return _argmin_size(shape[0]) if self.tree else math.prod(shape)
@@ -79,10 +78,11 @@ def float_array(*shape: Dim, added: bool = False) -> FloatArray:
     ----------
     *shape : int or str
         One entry an axis: a length, or the name of an integer that the policy knows, such as the
-        fact "arms" or one of its own integer parameters. Without any, the array has length 1:
+        fact "arms" or one of its own integer parameters. Without an entry, the array has length 1:
         kernels read the number as ``s.name[0]``.
     added : bool
-        Whether learners that were saved before the policy had the array are read, with zeros in it.
+        Whether a learner that was saved before the policy had this array may be loaded, with zeros
+        in the array.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def argmin_tree_array(dim: Dim) -> FloatArray:
 
 
 def scratch_array(*shape: Dim) -> FloatArray:
-    """Declare a float64 state array that affects how fast a decision is found, but not which.
+    """Declare a float64 state array that affects the speed of a decision, but not the decision.
 
     It is zero at the start, and again in a learner that was loaded or copied; see `float_array`.
     What a kernel leaves in it may therefore be gone at the next call. A kernel must write the array
@@ -165,8 +165,8 @@ def declared_state(owner: type) -> dict[str, Field]:
     return declared_fields(state)
 
 
-def _make_borrower(dtype: str, equivalent: str) -> Kernel:
-    """Return a compiled function (buffer, start, shape) -> array over the same memory.
+def _make_view_function(dtype: str, equivalent: str) -> Kernel:
+    """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
     that counts no references. Slices count them, and the atomic increments and decrements cost
@@ -176,15 +176,15 @@ def _make_borrower(dtype: str, equivalent: str) -> Kernel:
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give the compiler's function its name and arguments."""
 
-    view = load_intrinsic(name_view, lambda internals: internals.make_borrower(dtype, name_view))
+    view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
         view, f"keyhole.kernels.interpreter.interpreted_arrays:{equivalent}"
     )
 
 
-borrow_float = _make_borrower("float64", "borrow_float")
-borrow_int = _make_borrower("int64", "borrow_int")
-borrow_word = _make_borrower("uint64", "borrow_word")
+borrow_float = _make_view_function("float64", "borrow_float")
+borrow_int = _make_view_function("int64", "borrow_int")
+borrow_word = _make_view_function("uint64", "borrow_word")
 
 
 class Layout:
@@ -202,7 +202,7 @@ class Layout:
 
     def size(self, dims: Mapping[str, int]) -> int:
         """Return the number of cells of all arrays."""
-        return sum(field.cells(dims) for field in self.fields.values())
+        return sum(field.cell_count(dims) for field in self.fields.values())
 
     def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> Arrays:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
@@ -210,7 +210,7 @@ class Layout:
         start = 0
         for name, field in self.fields.items():
             shape = field.extent(dims)
-            size = field.cells(dims)
+            size = field.cell_count(dims)
             keys_start = start
             if field.tree:  # Python sees the leaves alone, from which the inner nodes follow
                 keys_start += _argmin_keys_start(size, shape[0])
@@ -223,7 +223,7 @@ class Layout:
         """Rebuild the inner nodes of trees; `views` gives Python only the keys of a tree."""
         start = 0
         for field in self.fields.values():
-            size = field.cells(dims)
+            size = field.cell_count(dims)
             if field.tree:
                 argmin_rebuild(buffer[start : start + size], field.extent(dims)[0])
             start += size
@@ -308,7 +308,7 @@ def copy_arm_entries(
 ) -> None:
     """Copy arrays to a state with other arms: from arm ``sources[i]`` to arm ``targets[i]``.
 
-    Scratch arrays are not copied, since one may hold an arm's number, which may have changed.
+    Scratch arrays are not copied, since a scratch array may hold the former number of an arm.
     """
     for name, field in fields.items():
         if not field.kept:
@@ -330,7 +330,7 @@ def _record_type(type_name: str, names: tuple[str, ...]) -> type:
 def compile_once(
     source: str, name: str, type_name: str = "", names: tuple[str, ...] = ()
 ) -> Kernel:
-    """Return the compiled function `name` of some source text, the same one for the same text.
+    """Return the compiled function `name` of some source text; equal arguments share a function.
 
     A shared function is compiled once for all policies and environments of a process, and so are
     functions that take the tuples that it makes. `source` defines `name`; it may call

@@ -22,14 +22,14 @@ _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
 class WrapperPolicy(Policy, abstract=True):
-    """Base class of policies with a parameter `base`: a policy of this setting or another.
+    """Base class of policies with a parameter `base`: a policy of the same or of another setting.
 
-    A subclass annotates it with the kind of policy that it takes::
+    A subclass annotates `base` with the class of policies that it takes::
 
         base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
     Its kernels find the parameters of the base in `p` and the state of the base in `s`, beside
-    their own, and may name three more functions, which run the kernels of the base:
+    their own. They may name three more functions, which run the kernels of the base:
 
     ``base_init(p, s, t, rng)``
         prepares the state of the base;
@@ -40,14 +40,14 @@ class WrapperPolicy(Policy, abstract=True):
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
     ``t`` is the round as the base counts it. The policy needs the known quantities that its base
-    needs. While decisions are pending it waits. A subclass may declare other modes in `pending`: it
-    has those of the declared modes that its base has, too.
+    needs. By default it waits while a decision is pending. If a subclass declares other modes in
+    `pending`, a policy has those of the declared modes that its base has, too.
 
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. For each such class there is a subclass, of the same name, to which
-        instances belong, since its kernels are other machine code.
+        The class of the base. A wrapper class has a subclass of its own name for each class of
+        bases, since its kernels are different machine code for each. Instances are of the subclass.
     """
 
     randomness = "that of the base"
@@ -79,12 +79,12 @@ class WrapperPolicy(Policy, abstract=True):
         return cast(type[Self], getattr(cls, "_class_as_written", cls))
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters by name; the base as its name and its own parameters."""
+        """Return the parameters by name; the base is a table of its name and its parameters."""
         base = cast(Policy, getattr(self, "base"))  # noqa: B009 (declared by subclasses)
         return Policy.numbers(self) | {"base": {"name": type(base).__name__, **base.parameters()}}
 
     def numbers(self) -> dict[str, Any]:
-        """Return the parameters as kernels read them, by name: first its own, then the base's."""
+        """Return the parameters as kernels read them, by name; those of the base are the last."""
         numbers = super().numbers()
         return numbers | cast(Policy, numbers.pop("base")).numbers()
 
@@ -261,7 +261,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     def __post_init__(self) -> None:
         """Check the parameters; refuse a base that learns from its own decisions alone."""
         super().__post_init__()
-        # Where the base chooses a settled arm, it learns from the open arm that is pulled instead.
+        # If the base chooses a settled arm, it must learn from the open arm that is pulled instead.
         if not self.base.off_policy:
             raise ValueError(
                 "base must be a policy that can learn from decisions of others (off_policy), "
@@ -279,6 +279,6 @@ def add_reward(s: StoppingState, arm: int, reward: float, arms: int) -> None:
 
 
 def settle_arm(s: StoppingState, arm: int, verdict: int, arms: int) -> None:
-    """Give an arm its final verdict: 1 + its position in `verdicts`."""
+    """Give an arm its final verdict; `verdict` is 1 + the position of the verdict in `verdicts`."""
     s.settled[arm] = verdict
     argmin_update(s.open_pulls, arms, arm, math.inf)

@@ -341,7 +341,7 @@ class Learner(CoreLearner):
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
         larger._allocate(policy, self.facts | {"memory": memory}, self._step)
-        larger._words[:PLAN] = self._words[:PLAN]
+        larger._memory[:PLAN] = self._memory[:PLAN]
         larger_views = larger._views_to_save()
         for group, views in self._views_to_save().items():
             for name, view in views.items():

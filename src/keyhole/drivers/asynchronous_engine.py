@@ -1,9 +1,9 @@
 """The compiled loop that simulates several workers, who use one policy at the same time.
 
 When a decision is taken, its feedback and duration are drawn, and written into a row of the memory.
-When its worker is done, the policy is told the feedback: late, and in another order (see
-`keyhole.drivers.pending_step`). At a checkpoint, the policy is told all pending feedback on a copy
-of the state, in the order of arrival, and recommends from that copy.
+When its worker is done, the policy is told the feedback: late, and in another order than that of
+the decisions (see `keyhole.drivers.pending_step`). At a checkpoint, a copy of the state learns all
+pending feedback, in the order of arrival, and the policy recommends from that copy.
 """
 
 from typing import Any, Final
@@ -29,9 +29,9 @@ from keyhole.drivers.engine import (
     STOP,
     Sizes,
     input_readers,
-    is_stopped_kernel,
     state_readers,
     stop_metrics_kernel,
+    stop_test_kernel,
 )
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
@@ -43,8 +43,8 @@ from keyhole.metric import STOP_METRICS
 _SEGMENT: Final = 1024
 
 # The cells of a row, which belongs to one decision: its round, when it was asked for, and when its
-# feedback arrives; then context, decision and feedback. The feedback is there from the start, since
-# the environment answers when a decision is taken, and only telling is delayed.
+# feedback arrives; then context, decision and feedback. The feedback is in the row from the start,
+# since the environment answers when a decision is taken, and only telling is delayed.
 ROUND, ASKED, RETURNS, HEADER = range(4)
 # Entries of the memory plan: where the policy's state, its copy, the environment's state, report,
 # metrics and rows begin; where context, decision and feedback begin within a row; the length of a
@@ -79,9 +79,9 @@ def memory_plan(
     """Return the offsets of everything that a block works on, then the options of the loop."""
     records = policy.records
     state = policy.state.size(sizes)
-    # The settled state, which has learnt the feedback that arrived and nothing else, is first. Its
-    # copy has the same layout right behind it. `copy_settled_state` and the choice between the two
-    # (`plan[COPY] * plan[IMPUTES]`) rely on both facts.
+    # The settled state is first; it has learnt the feedback that arrived, and nothing else. Right
+    # behind it is its copy, with the same layout. `copy_settled_state` and the choice between the
+    # two (`plan[COPY] * plan[IMPUTES]`) rely on this order.
     starts = [0, state, 2 * state]
     starts.append(starts[-1] + environment.state.size(e_sizes))
     starts.append(starts[-1] + records.report.layout.size(sizes))
@@ -110,7 +110,7 @@ def copy_settled_state(cells: FloatArray, plan: Any) -> None:
 def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: Any) -> int:
     """Free the row whose feedback arrives first, and return its number.
 
-    Of several that arrive at the same time, the decision that was taken first comes first.
+    If several arrive at the same time, the one whose decision was taken first counts as the first.
     """
     # Rows stay where they are. `order` has the numbers of the pending rows, in the order in which
     # their decisions were taken, then those of the free rows. The search is linear, since there are
@@ -162,13 +162,13 @@ def _build_loop(
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])
-        # As a tuple, the plan's entries are values in registers, not loads that a store might
-        # change.
+        # The entries of a tuple are kept in registers. Those of a vector would be loaded again
+        # after a store, which might have changed them.
         plan = read_plan(plan_vector)
         s = read_s(cells, plan[STATE], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         for replication in range(first, last):
-            # All replications use the same memory, so that what the previous one left is erased.
+            # All replications use the same memory, so what the previous one has left is erased.
             cells[:] = 0.0
             for row in range(plan[WORKERS]):
                 order[row] = row
@@ -201,7 +201,7 @@ def _compile_replication(
     draw_feedback = _compile_draw(policy, environment, duration)
     tell = _compile_tell(policy)
     measure = _compile_measure(policy, environment)
-    is_stopped = is_stopped_kernel(policy)
+    is_stopped = stop_test_kernel(policy)
     read_s = policy.state.reader("S")
 
     @kernel
@@ -221,7 +221,7 @@ def _compile_replication(
                 if control[STOP] != 0:
                     return 0
             # Time moves only here. A worker is free at the moment at which its feedback arrives.
-            # The feedback changes the settled state, so that the copy is stale (`imputed` is -1).
+            # The feedback changes the settled state, so the copy is stale (`imputed` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
                 now = cells[row + RETURNS]
@@ -378,7 +378,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     @kernel
     def measure(p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column):  # type: ignore[no-untyped-def]
         """Write the metrics; return when the feedback of the last pending decision arrives."""
-        # On copies of state, stream and order, so that a checkpoint does not affect later rounds.
+        # State, stream and order are copied, so that a checkpoint does not affect later rounds.
         copy_settled_state(cells, plan)
         s = read_s(cells, plan[COPY], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])

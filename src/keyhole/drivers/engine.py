@@ -1,6 +1,6 @@
 """The engine: the compiled loop that simulates many replications of one policy in one environment.
 
-Eight replications, the *lanes*, are played in turn, round by round. One by itself would be bound by
+Eight replications, the *lanes*, are played in turn, round by round. A single one would be bound by
 latency, since every decision waits for the update before it. Each round has two passes: the
 decisions of all lanes, then their feedback and updates. A whole round has more instructions than a
 processor looks ahead, but a decision is short enough to overlap with those of other lanes (measured
@@ -167,8 +167,8 @@ def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> K
     """Return the compiled function that returns one lane's two states and two random streams."""
     read_s, read_es = state_readers(policy, environment)
 
-    # The views are made in every round. This costs nothing, since they count no references
-    # (decision 002), so that only addresses are computed.
+    # The views are made in every round. This costs nothing: they count no references (decision
+    # 002), so only addresses are computed.
     @kernel
     def read_lane(cells, rngs, plan, shapes, lane):  # type: ignore[no-untyped-def]
         return (
@@ -213,7 +213,7 @@ def _compile_play_rounds(
     respond = records.feedback.make_caller(e_kernels["respond"], "e, es, t, rng, context, decision")
     update = kernels["update"]
     allowed = compiled_guard(policy, setting)
-    is_stopped = is_stopped_kernel(policy)
+    is_stopped = stop_test_kernel(policy)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.writer()
     write_decision = records.decision.writer()
@@ -222,12 +222,12 @@ def _compile_play_rounds(
     def play_rounds(p, e, cells, rngs, plan, shapes, played, last_round, lanes):  # type: ignore[no-untyped-def]
         """Play the rounds from `played` + 1 to `last_round`.
 
-        Return -1; if a decision is refused, its lane plus LANES times the rounds played in this
-        call.
+        Return -1 if all decisions are allowed. If one is refused, return its lane plus LANES times
+        the rounds that this call played before.
         """
         dims = shapes[0]
         for t in range(played + 1, last_round + 1):
-            # First pass: decisions. They are short and do not depend on one another, so that the
+            # First pass: decisions. They are short and do not depend on one another, so the
             # processor overlaps those of several lanes (measured, UCB1: a run takes 0.78 of the
             # time; eight lanes without passes, or passes over four lanes, gain nothing).
             for lane in range(lanes):
@@ -266,7 +266,7 @@ def _compile_play_rounds(
 
 def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:
     """Return the compiled function that returns whether the policy is done in every lane."""
-    is_stopped = is_stopped_kernel(policy)
+    is_stopped = stop_test_kernel(policy)
 
     @kernel
     def are_all_stopped(cells, rngs, plan, shapes, lanes):  # type: ignore[no-untyped-def]
@@ -357,8 +357,8 @@ def _write_no_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # t
     pass
 
 
-def is_stopped_kernel(policy: CompiledClass) -> Kernel:
-    """Return the compiled function that returns, given its state, whether a policy is done."""
+def stop_test_kernel(policy: CompiledClass) -> Kernel:
+    """Return the compiled function (state of the policy) -> whether the policy is done."""
     return _is_stopped if policy.can_stop else _never_stops
 
 
@@ -366,7 +366,7 @@ def stop_metrics_kernel(policy: CompiledClass) -> Kernel:
     """Return the compiled function that writes the `keyhole.metric.STOP_METRICS` of a policy.
 
     Its arguments are the state, the wrong verdicts as in `ARGUMENTS`, the rounds used, the array
-    to write to, and the position there: checkpoint, first metric and column. For a policy that
-    cannot stop, the function does nothing.
+    `out`, and the position in `out`: checkpoint, first metric and column. For a policy that cannot
+    stop, the function does nothing.
     """
     return _write_stop_metrics if policy.can_stop else _write_no_stop_metrics

@@ -22,7 +22,7 @@ from keyhole.contract.compiled_class import (
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import allocate, borrow_float, borrow_int, borrow_word
 from keyhole.draws.streams import POLICY, stream_key
-from keyhole.drivers.engine import is_stopped_kernel
+from keyhole.drivers.engine import stop_test_kernel
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, numba_signature
@@ -30,13 +30,13 @@ from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, numba_sig
 Words = NDArray[np.uint64]
 
 # The words of the header: the random stream (two), the rounds begun, whether a decision is pending,
-# the thread that asked last (0 for none); the plan begins after them. `keyhole.play.learner` reads
-# and writes these words from Python, so that a learner is saved and copied as one vector.
+# the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
+# writes these words from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 _LAYOUTS: Final = 6
 
-# The operations of a call. The last two receive the context, or the feedback, as a number, since to
-# write it into the vector from Python first would take longer than the call.
+# The operations of a call. The last two receive the context, or the feedback, as a number: if
+# Python wrote it into the vector first, that would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
 # Results of a call that failed, and of an `ASK` when the policy is done; other results are at least
@@ -50,8 +50,8 @@ SIGNATURE: Final = numba_signature(
     "int64",  # the operation
     "float64",  # a context or feedback that is one number
 )
-# A call holds the GIL, since it takes 0.085 us then, and 0.12 us if it releases the GIL (measured).
-# So a call is atomic to all other threads, and the header needs no lock. To find the calling thread
+# A call holds the GIL, since it then takes 0.085 us, and 0.12 us if it releases the GIL (measured).
+# So a call is atomic to all other threads, and the header needs no lock. Finding the calling thread
 # takes 0.003 us.
 
 
@@ -156,7 +156,7 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
         code = 0
         if operation in (ASK, ASK_WITH_NUMBER):
             code = ask(words, header, operation, number)
-        # CLAIM does nothing but this. Python then writes a context or feedback into the vector.
+        # CLAIM only sets the owner. Python then writes a context or feedback into the vector.
         header[OWNER_THREAD] = thread if code >= 0 else 0
         return code
 
@@ -168,7 +168,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     records = compiled.records
     select_kernel = compiled.kernels(nan_checked=True)["select"]
     select = records.decision.make_caller(select_kernel, "p, s, t, rng, context")
-    is_stopped = is_stopped_kernel(compiled)
+    is_stopped = stop_test_kernel(compiled)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.number_writer()
     write_decision = records.decision.writer()
@@ -177,7 +177,7 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
     @kernel
     def ask(words, header, operation, number):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
-        # While a decision is pending, `ask` returns the same one again, so that it is idempotent.
+        # While a decision is pending, `ask` returns it again: an `ask` is idempotent.
         if header[PENDING] == 0:
             if is_stopped(s):
                 return DONE
@@ -210,7 +210,7 @@ REPLAY_SIGNATURE: Final = numba_signature(
 def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log; `REPLAY_SIGNATURE` has its arguments.
 
-    It stops at the first row that cannot be replayed; the learner's round says which one.
+    It stops at the first row that cannot be replayed; the learner's round number says which row.
     """
     digest = driver_digest("replay", compiled, setting.allowed)
     owner = compiled.owner.__name__
@@ -221,7 +221,10 @@ def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
 
 @kernel
 def copy_cells(words: Words, log: Words, row: int, context_at: int, start: int, end: int) -> None:
-    """Copy a row's cells from `start` to before `end`; the row begins with cell `context_at`."""
+    """Copy a log's row to the learner's cells from `start` to before `end`.
+
+    The first entry of the row belongs to cell `context_at`.
+    """
     for cell in range(start, end):
         words[cell] = log[row, cell - context_at]
 
@@ -258,8 +261,8 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
             t = header[ROUNDS] + 1
             copy_cells(words, log, row, context_at, context_at, decision_at)
             context = read_context(cells, context_at, dims)
-            # The policy decides even where the log has another decision, since `select` may draw
-            # from the stream or change the state, and the learner must end as if it had been asked.
+            # The policy decides even if the log has another decision: `select` may draw from the
+            # stream or change the state, and the learner must end as if it had been asked.
             decision = select(p, s, t, rng, context, cells, decision_at, dims)
             write_decision(cells, decision_at, dims, decision)
             if not allowed(p, context, decision):

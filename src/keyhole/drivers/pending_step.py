@@ -1,9 +1,9 @@
 """One compiled step of a policy, while earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
-decision, the policy's kernel `impute` imputes feedback on a copy of it: that of all pending
-decisions after a ``TELL``, else that of the new ones. A policy that ignores pending decisions
-decides on the settled memory itself.
+decision, the policy's kernel `impute` imputes the feedback of pending decisions on a copy of that
+memory: after a ``TELL`` for all pending decisions, else only for those that the copy has not learnt
+yet. A policy that ignores pending decisions decides on the settled memory itself.
 
 Both memories have the layout of a learner's: input, state, context, decision, feedback, report.
 """
@@ -28,7 +28,7 @@ ROW_HEADER: Final = 2
 SIGNATURE: Final = numba_signature(
     "int64",
     "float64[::1]",  # the settled memory
-    "float64[::1]",  # its copy; the settled memory again where nothing is imputed
+    "float64[::1]",  # its copy; if nothing is imputed, the settled memory again
     "int64[::1]",  # the plan: where each of the six layouts begins, then the integers of shapes
     "float64[::1]",  # rows, one after the other
     "uint64[::1]",  # the policy's random stream, then the stream of imputed feedback
@@ -64,7 +64,7 @@ def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
 
 
 def compile_imputation(compiled: CompiledClass) -> Kernel:
-    """Return the compiled function ``(p, s, t, rng, age, context, decision)`` to impute.
+    """Return the compiled function ``(p, s, t, rng, age, context, decision)`` that runs `impute`.
 
     It does nothing if the policy does not impute.
     """

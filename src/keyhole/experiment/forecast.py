@@ -134,7 +134,7 @@ def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
         key: list[object] = [type(policy).__name__, plan.problem.environment.__qualname__]
         if workers := plan.workers.get(job.label):
             key += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
-        for _, checkpoints in plan.runs(policy):
+        for _, checkpoints in plan.list_runs(policy):
             run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
             kinds.setdefault(tuple(key), []).append(run)
     return [sorted(runs, key=_log_size) for runs in kinds.values()]

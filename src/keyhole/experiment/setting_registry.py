@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.problem import Environment, check_metrics
+from keyhole.contract.problem import Environment, checked_metrics
 from keyhole.contract.setting import Setting
 from keyhole.interrupts import replaced_errors
 from keyhole.metric import Metric
@@ -73,7 +73,7 @@ class RegisteredSetting:
         Before the details, metrics that all environments have come first. A metric with a value for
         each arm is listed once.
         """
-        lists = [check_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
+        lists = [checked_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
         metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
         counts = Counter(metric.name for metrics in lists for metric in metrics)
 

@@ -104,8 +104,8 @@ def is_folder_usable(folder: Path) -> bool:
     return True
 
 
-# After all errors below (an unwritable folder, a truncated file), the code is compiled, since a
-# cache may miss, but must not fail.
+# The functions below raise no error for an unwritable folder or a truncated file. The caller then
+# compiles the code, since a cache may miss, but must not fail.
 
 
 def read_cache_file(path: Path) -> bytes | None:

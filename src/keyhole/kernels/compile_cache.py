@@ -39,8 +39,8 @@ _TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is ins
 # Files that are not the user's.
 _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
-# Machine code in memory. A function that is no longer referenced is freed with its code, except for
-# those used last, since a simulation drops its function at its end, and the next one may need it.
+# Machine code in memory. A function that is no longer referenced is freed with its code. Those used
+# last are kept, since a simulation drops its function at its end, and the next one may need it.
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _functions_used_last: dict[str, Kernel] = {}
 _MOST_USED_LAST: Final = 32
@@ -49,7 +49,7 @@ _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether `compile_cached` must only find the file of the code, as `find_code_file` asks.
 _finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
-# One entry for each `quiet_compilation` that lasts. To append and to pop needs no lock.
+# One entry for each `quiet_compilation` that lasts. Appending and popping need no lock.
 _quiet_contexts: Final[list[None]] = []
 _LOCK_POLL_SECONDS: Final = 0.05
 _MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy
@@ -116,7 +116,7 @@ def _load_cached_code(path: Path) -> Kernel | None:
 
 def _error_text(error: Exception) -> str:
     """Return the compiler's error on one line, with the user's file and line if it names them."""
-    # Numba has no structured errors, so that the cause and the line are searched in the text of an
+    # Numba has no structured errors, so the cause and the line are searched in the text of an
     # error. An unknown text is passed on as it is.
     message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
@@ -146,10 +146,10 @@ def _error_text(error: Exception) -> str:
 
 
 def read_cache_keys() -> list[dict[str, str]]:
-    """Return the keys of all code in the cache by their parts, least recently used first."""
+    """Return the parts of each key in the cache, by name, the least recently used key first."""
     keys = []
-    # To read a file marks it as used. The files are read in this order, so that the least recently
-    # used one stays the least recently used.
+    # Reading a file marks it as used. The files are read in the order of their last use, so that
+    # they keep this order.
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
@@ -251,7 +251,7 @@ class _CodeFileFoundError(Exception):
 def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     """Return the file of the code that a function compiles by `compile_cached`; compile nothing.
 
-    None if the code is not kept in a file, or is interpreted.
+    The result is None if the code is not kept in a file, or is interpreted.
     """
     try:
         with set_in_context(_finds_file_only, True):
@@ -266,13 +266,13 @@ def compile_cached(
 ) -> Kernel:
     """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
-    `digest` stands for everything that goes into the function, so that functions of equal digests
-    have equal code. The parts of a `CodeDigest` are kept with the code, so that one can see why it
-    was compiled. `build` makes the function, not yet compiled. It is called only when the code is
-    not on disk, and only then Numba is imported. `signature` is text, such as
-    ``"int64(float64[::1], int64)"``. The result does not check the types of its arguments. It
-    releases the GIL during a call, unless `hold_gil` is set. Its code is freed with the last
-    reference to it; this module holds references to the functions that were used last.
+    `digest` stands for everything that goes into the function: functions of equal digests have
+    equal code. The parts of a `CodeDigest` are kept with the code, so that one can see why it was
+    compiled. `build` returns the function in plain Python. It is called only when the code is not
+    on disk, and only then Numba is imported. `signature` is text, such as
+    ``"int64(float64[::1], int64)"``. The compiled function does not check the types of its
+    arguments. It releases the GIL during a call, unless `hold_gil` is set. Its code is freed with
+    the last reference to it; this module holds references to the functions that were used last.
 
     Within `interpret_first`, code that is not on disk is not compiled: a `TieredFunction` is
     returned.

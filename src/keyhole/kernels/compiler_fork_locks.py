@@ -1,9 +1,9 @@
-"""Two locks, of compilation and of interpreted calls, for which a fork of the process waits.
+"""Two locks, for compilation and for interpreted calls; a fork of the process waits for both.
 
-A forked child inherits every lock that another thread holds at that moment, LLVM's and the import
-locks of modules included, and no thread of the child will ever release it. So code is compiled and
-loaded, and Numba imported, only under the compiler's lock. Calls of interpreted learners have a
-lock of their own, so that they need not wait while another thread compiles, which takes seconds.
+A forked child inherits every lock that another thread holds at that moment, also locks of LLVM and
+of imports. No thread of the child will ever release them. So code is compiled and loaded, and Numba
+imported, only under the compiler's lock. Calls of interpreted learners have a lock of their own, so
+that they need not wait while another thread compiles, which takes seconds.
 """
 
 import os
@@ -44,8 +44,8 @@ def import_numba() -> ModuleType:
 def _reset_locks() -> None:
     """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    Locks that the forking thread holds itself stay held, since it releases them; but not the one
-    acquisition of each that the fork made.
+    If the forking thread itself held a lock before the fork, the child holds it as often as before.
+    Only the acquisition by the hook before the fork is dropped.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = 0
@@ -58,8 +58,8 @@ def _reset_locks() -> None:
 
 # These are partial objects of C methods, which run no Python code. If a Ctrl-C came inside a Python
 # function here, or during the fork, a lock would stay held for ever. If another thread holds a lock
-# for longer than a fork waits, its release after the fork fails, and Python prints the error to
-# standard error; that is harmless.
+# for longer than a fork waits, the hook's release after the fork fails, and Python prints the error
+# to standard error; that is harmless.
 _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 

@@ -1,9 +1,9 @@
 """Fingerprint of a kernel: a digest of its code and of everything it uses.
 
-Numba compiles a function together with the values of its globals, and Numba's disk cache looks at
-one file only, so that machine code may be that of a source which has since changed. Here a kernel
-is followed through everything it uses. The fingerprint of that graph is the cache key, so that
-the graph is compiled again whenever the fingerprint is new.
+Numba compiles a function together with the values of its globals, but Numba's disk cache looks at
+one file only. So its machine code may belong to a source that has changed since. Here a kernel is
+followed through everything it uses. The fingerprint of that graph is the cache key, so the graph is
+compiled again whenever the fingerprint is new.
 """
 
 import builtins
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from keyhole.kernels import kernel_declaration
 from keyhole.kernels.interpreted_mode import Kernel as Kernel
-from keyhole.kernels.kernel_declaration import is_bounds_checked, is_compiled
+from keyhole.kernels.kernel_declaration import is_bounds_checked, is_kernel
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
 from keyhole.validate import suggestion
 
@@ -58,9 +58,9 @@ _MOST_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
-    """Return the Python function behind a compiled one, or the function itself."""
+    """Return the Python function behind a compiled function; return a Python function itself."""
     plain: object = function
-    if is_compiled(function):
+    if is_kernel(function):
         plain = getattr(function, "py_func", None)
     if not isinstance(plain, FunctionType):
         raise TypeError(f"a kernel must be a function written in Python, got {function!r}")
@@ -69,7 +69,7 @@ def python_function(function: Kernel) -> FunctionType:
 
 def is_function(value: object) -> TypeGuard[Kernel]:
     """Return whether a value is a function that can be followed, compiled or not."""
-    return is_compiled(value) or isinstance(value, FunctionType)
+    return is_kernel(value) or isinstance(value, FunctionType)
 
 
 @lru_cache(maxsize=4096)
@@ -240,8 +240,8 @@ def _is_fixed_by_version(value: object) -> bool:
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
-    wrapped = getattr(value, "__wrapped__", None)  # as in a callback for C
-    return wrapped is None or _is_fixed_by_version(wrapped)
+    wrapped_function = getattr(value, "__wrapped__", None)  # as in a callback for C
+    return wrapped_function is None or _is_fixed_by_version(wrapped_function)
 
 
 def _encode_items(items: Iterable[object]) -> bytes:
@@ -257,7 +257,7 @@ def _code_bytes(code: CodeType) -> bytes:
 
 
 class _FingerprintWalk:
-    """A walk through everything that a function uses, which makes its digest and the parts."""
+    """A walk through everything that a function uses, which computes its digest and the parts."""
 
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
@@ -400,7 +400,7 @@ def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
     if plain in copies:  # in a recursion, this copy is not finished yet
         return copies[plain]
-    # The fingerprint of such a function is its name alone, and cannot be a key of `_copies`.
+    # The fingerprint of a function of these modules is its name alone, and no key of `_copies`.
     if _module_of(plain).startswith(_COVERED):
         return _make_linked_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
@@ -421,7 +421,7 @@ def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
 
 
 def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with this code, with the globals `helpers` until `link_copy`."""
+    """Return a copy of a function with the given code; `link_copy` adds globals to `helpers`."""
     scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
@@ -456,13 +456,13 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
     """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
     if is_function(value):
         plain = python_function(value)
-        if is_compiled(value) and _module_of(plain).startswith("keyhole."):
+        if is_kernel(value) and _module_of(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
             return copies.get(plain) or _bounds_checked_copy(plain)
         return _find_or_make_copy(plain, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
-        return copy_used_attributes(
+        return make_reduced_module(
             value, chains, lambda name, member, rest: _convert_for_copy(member, copies, rest)
         )
     if isinstance(value, tuple):
@@ -475,7 +475,7 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
     return value
 
 
-def copy_used_attributes(
+def make_reduced_module(
     module: ModuleType,
     chains: Iterable[Chain],
     convert: Convert,

@@ -1,7 +1,7 @@
 """Interpreted mode: a context in which Python runs kernels, which are otherwise compiled.
 
-Calls of interpreted functions are atomic to other threads, forks and Ctrl-C (`AtomicCall`), since
-one that is interrupted half-way would leave a policy's memory half-updated.
+A learner's calls of interpreted functions are atomic to other threads, forks and Ctrl-C
+(`AtomicCall`). An interrupted call would leave the memory of the policy half-updated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 @contextmanager
 def set_in_context(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Give a context variable a value for everything inside."""
+    """Give a context variable a value within the block."""
     token = variable.set(value)
     try:
         yield
@@ -41,8 +41,8 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
     and every index is checked. It takes some 100 times as long as compiled code, and nothing is
     compiled. Whatever is made inside stays interpreted for as long as it lives. The environment
-    variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for those that it
-    starts.
+    variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for the processes that
+    it starts.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def is_interpreted() -> bool:
     Raises
     ------
     ValueError
-        As `is_interpretation_requested`.
+        If ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def interpret(owner: str, function: Kernel) -> Kernel:
     Raises
     ------
     TypeError
-        If something that it uses cannot be interpreted; the text names it.
+        If something that the function uses cannot be interpreted; the text names it.
     """
     # Imported late, since compiling does not need it.
     from keyhole.kernels.interpreter.kernel_copies import InterpretedFunction
@@ -154,13 +154,13 @@ class AtomicCall:
                 )
             # Copies for the rollback. Arrays are the only arguments that a kernel changes, and they
             # are small.
-            saved = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
+            copies = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
             self._process = os.getpid()
             try:
                 return self._run(*args)
             except BaseException as error:
                 if not isinstance(error, Exception) or _is_debugger_quit(error):
-                    for value, copy in saved:
+                    for value, copy in copies:
                         value[...] = copy
                 raise
             finally:

@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions that Numba, imported at their first use, then compiles."""
+"""Declaration of kernels: functions that Numba compiles; Numba is imported when one is needed."""
 
 import functools
 import os
@@ -33,8 +33,8 @@ _SETTINGS_FILE: Final = ".numba_config.yaml"  # Numba reads it in the folder whe
 def changed_compiler_settings() -> dict[str, object]:
     """Return the settings that affect machine code and differ from the defaults.
 
-    Numba is imported, and asked, only where an environment variable or a file may have changed a
-    setting; or if it is loaded already, since a program may have changed its `config`.
+    Numba is imported, and asked, only if an environment variable or a file may have changed a
+    setting. If Numba is loaded, it is asked too, since a program may have changed its `config`.
     """
     has_variables = any(f"NUMBA_{name}" in os.environ for name in _DEFAULT_SETTINGS)
     if not has_variables and not Path(_SETTINGS_FILE).exists() and "numba" not in sys.modules:
@@ -111,8 +111,8 @@ class Deferred:
     Parameters
     ----------
     function : function
-        The Python function that does the same; for `intrinsic`, the function that types and builds
-        the intrinsic.
+        The Python function that does the same as Numba's object; for `intrinsic`, the function that
+        types and builds the intrinsic.
     make : callable
         Makes Numba's object: a compiled function, an intrinsic, or an external function.
     """
@@ -162,9 +162,9 @@ class DeferredIntrinsic(Deferred):
 
 
 def kernel(function: F) -> F:
-    """Compile a function for use inside kernels (when it is first needed).
+    """Declare a function for use inside kernels; it is compiled when it is first needed.
 
-    It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
+    It must be plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
     kernel_options = njit_options()
     plain = cast(FunctionType, function)
@@ -192,12 +192,12 @@ def intrinsic(function: F) -> F:
 
 
 def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
-    """Return an intrinsic of `numba_internals`, in whose place `plain` runs in interpreted mode.
+    """Return an intrinsic of `numba_internals`; in interpreted mode, `plain` runs in its place.
 
     Parameters
     ----------
     plain : function
-        Does the same, to the bit, in interpreted mode; its name is part of fingerprints.
+        The function for interpreted mode, with the same bits; its name is part of fingerprints.
     make : callable
         Makes the intrinsic, given the module `keyhole.kernels.numba_internals.intrinsics`.
     """
@@ -211,10 +211,10 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
 def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
     """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
-    The function must do the same, to the bit. There is one for a kernel that is not written in
-    Python (vector instructions), or whose interpreted form is slower than a function written by
-    hand. `function` may be its location, as ``"package.module:name"``, so that nothing is imported
-    before a kernel is interpreted.
+    The function must do the same as the kernel, to the bit. A kernel has one if it is not written
+    in Python (vector instructions), or if its interpreted form is slower than a function written by
+    hand. `function` may be the location of the function, as ``"package.module:name"``, so that
+    nothing is imported before a kernel is interpreted.
     """
     setattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, function)
     return kernel
@@ -241,7 +241,7 @@ def returns_views(kernel: object) -> bool:
 
 
 def _plain_function(kernel: object) -> object:
-    """Return the Python function of a compiled one, else the object itself."""
+    """Return the Python function of a compiled function; return any other object itself."""
     return getattr(kernel, "py_func", kernel)
 
 
@@ -250,7 +250,7 @@ def _is_numba_object(value: object) -> bool:
     return any(base.__module__.startswith("numba.") for base in type(value).__mro__)
 
 
-def is_compiled(value: object) -> bool:
+def is_kernel(value: object) -> bool:
     """Return whether a value is a function that `kernel` or Numba compiles."""
     if isinstance(value, DeferredKernel):
         return True

@@ -1,8 +1,8 @@
-"""Digests of generated code and elementary functions: beside kernels, results depend on them.
+"""Digests of code-generating packages and elementary functions, on which results depend, too.
 
-The digest of the packages that generate code is taken over syntax trees, without comments,
-docstrings and line numbers, so it changes only with code. Reading the trees takes more than a tenth
-of a second, so the digest is stored beside the compiled code, under a digest of the files' bytes.
+The digest of the packages is taken over syntax trees, without comments, docstrings and line
+numbers, so it changes only with code. Reading the trees takes more than a tenth of a second, so the
+digest is stored beside the compiled code, under a digest of the files' bytes.
 """
 
 import ast
@@ -16,10 +16,10 @@ from typing import Final
 from keyhole.kernels import cache_files
 
 # Three of these packages are above this one. They are named here, and not registered when they are
-# imported, since the key of an entry would then depend on which of them were imported first.
+# imported, since the key of an entry would then depend on what was imported before.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
-no kernel refers to. Functions of others are followed one by one (`keyhole.kernels.fingerprint`)."""
+no kernel refers to. Other functions are followed one by one (`keyhole.kernels.fingerprint`)."""
 _INTERPRETER_FOLDER: Final = "interpreter"
 """The folder that is left out, since nothing in it is compiled."""
 

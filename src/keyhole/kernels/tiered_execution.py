@@ -1,7 +1,7 @@
 """Tiered execution: code that is not compiled yet is interpreted, and compiled if that pays.
 
-Compiling takes two to five seconds; a short run, interpreted, a tenth of that. State lies in plain
-buffers, and both ways give the same bits, so that machine code can take over between two calls.
+Compiling takes two to five seconds; a short interpreted run takes a tenth of that. State lies in
+plain buffers, and both ways give the same bits. So machine code can take over between two calls.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _interprets_first: ContextVar[bool] = ContextVar("interpret_first", default=Fals
 
 
 def interpret_first(is_wanted: bool = True) -> AbstractContextManager[None]:
-    """Interpret uncompiled code at first, for everything made inside.
+    """Return a context in which code that is not compiled yet is interpreted at first.
 
-    `compile_cached` then returns a `TieredFunction`. It is for code that is known to compile, since
-    other code must be refused at once, not after some seconds.
+    `compile_cached` then returns a `TieredFunction`. The context is for code that is known to
+    compile, since other code must be refused at once, not after some seconds.
     """
     return set_in_context(_interprets_first, is_wanted)
 
@@ -68,7 +68,7 @@ class TieredFunction:
     build : callable
         Returns the function, in plain Python.
     budget : TimeBudget
-        The budget shared by all that run the same code.
+        The budget that all functions with the same code share.
     compile_now : callable
         Returns the machine code.
     hold_gil : bool
@@ -97,7 +97,7 @@ class TieredFunction:
         # The settings that hold now are context variables (such as that of `bounds_checked`). They
         # are kept for compiling later.
         self._context = copy_context()
-        # Called with the machine code; a learner then calls that in place of this function.
+        # Called with the machine code, which a learner then calls in place of this function.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def compile_function(self) -> Kernel:

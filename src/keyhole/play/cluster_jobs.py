@@ -130,13 +130,13 @@ class _Dispatcher:
             self._seconds += seconds
             if job.remaining and not job.is_duration_known:
                 self._measured.append(job)
-            job.record_block(replications, seconds)
+            job.record_duration(replications, seconds)
             # The plan is kept until no task of it is left, because a task whose worker dies is run
             # again, and reads the plan again.
             if not job.remaining:
-                submitted = [submitted_job for submitted_job, _ in self._submitted.values()]
-                unfinished = (*self._new, *self._measured, *submitted)
-                if not any(waiting.plan is job.plan for waiting in unfinished):
+                submitted_jobs = [submitted_job for submitted_job, _ in self._submitted.values()]
+                unfinished_jobs = (*self._new, *self._measured, *submitted_jobs)
+                if not any(waiting.plan is job.plan for waiting in unfinished_jobs):
                     del self._shared_plans[id(job.plan)]
             yield job, replications, data
 
@@ -191,7 +191,7 @@ def run_task(
 
 
 def _load_checked_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
-    """Return the plan that was pickled; refuse one that would give other results here."""
+    """Return the plan that was pickled; refuse it if its results would differ on this worker."""
     check_versions(package_versions(), versions)
     # The lock is held while a plan is loaded. Otherwise, threads of a worker that begin at the same
     # time would each load it.

@@ -61,9 +61,9 @@ class Learner:
     is atomic: afterwards the file is either the new one, complete, or the former one. A copy
     (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
 
-    A learner is not shared between threads: the thread that asks must tell. Until it has told, and
-    as long as it lives, other threads are refused `ask`, `tell` and `save`. Between two decisions,
-    and to read (`recommend`, `repr`), any thread may use the learner.
+    A learner is not shared between threads: the thread that asks must tell. Until that thread has
+    told or ended, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
+    read (`recommend`, `repr`), any thread may use the learner.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ class Learner:
     """
 
     names_arms: ClassVar[bool] = False
-    """Whether its methods take and return the names of arms, if they have any."""
+    """Whether the learner's methods take and return names of arms, if the arms have names."""
     scale: Scale = UNIT
     """The least and the largest reward, in the units in which rewards are told."""
     _names: ArmNames | None = None
-    """The names of the arms, if they have any."""
+    """The names of the arms; None if they have no names."""
     _loaded = False
     """Whether the learner comes from a file."""
     _interpreted: bool | None = None
@@ -134,10 +134,10 @@ class Learner:
         compiled = compiled_policy(type(policy))
         input_values = policy.numbers() | facts
         with explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
-            self._words, views = learner_step.make_memory(compiled, compiled.sizes(input_values))
-        self._rng = self._words[learner_step.STREAM : learner_step.STREAM + 2]
+            self._memory, views = learner_step.make_memory(compiled, compiled.sizes(input_values))
+        self._rng = self._memory[learner_step.STREAM : learner_step.STREAM + 2]
         # `data` makes it a memoryview, since its cells are read faster than those of an array.
-        self._header = self._words[: learner_step.PLAN].view(np.int64).data
+        self._header = self._memory[: learner_step.PLAN].view(np.int64).data
         inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
             view[...] = input_values[name]
@@ -250,13 +250,13 @@ class Learner:
     def _run_step(self, operation: int, number: float = 0.0) -> int:
         """Run the compiled step; return its result, or raise the error of a negative code."""
         try:
-            code: int = self._step(self._words, operation, number)
+            code: int = self._step(self._memory, operation, number)
         except IndexError as error:
             self.raise_kernel_error(error)
-        return code if code >= 0 else self._handle_error_code(code, operation, number)
+        return code if code >= 0 else self._retry_or_raise(code, operation, number)
 
-    def _handle_error_code(self, code: int, operation: int, number: float) -> int:
-        """Raise the error of a code; try again if the thread that owns the learner has ended."""
+    def _retry_or_raise(self, code: int, operation: int, number: float) -> int:
+        """Run the step again if the thread that owns the learner has ended; else raise an error."""
         # A thread that has ended can never tell, so its learner would be lost. `_current_frames`
         # has all running threads, also those that Python did not start.
         owner = self._header[learner_step.OWNER_THREAD]
@@ -296,9 +296,9 @@ class Learner:
     def _ask(self, context: float | None = None, exclude: Iterable[Any] | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context of one number is passed as `context`. Any other context the caller has written to
-        `_context`, after the operation `CLAIM`. The decision is about none of the arms of
-        `exclude`. The result is the decision if that is a single number from 0, and else 0.
+        A context of one number is passed as `context`. Before the call, the caller writes any other
+        context to `_context`, after the operation `CLAIM`. The decision is about none of the arms
+        of `exclude`. The result is the decision if that is a single number from 0, and else 0.
         """
         if names := list_excluded_arms(exclude):
             check_exclusion(self.policy, self.vocabulary)
@@ -330,7 +330,7 @@ class Learner:
         return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Take the decision of a copy of the learner that has only some of the arms."""
+        """Take the decision that a copy of the learner takes which has only these arms."""
         # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
@@ -343,7 +343,7 @@ class Learner:
         copy._run_step(learner_step.INIT)
         copy_arm_entries(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
-        compiled.state.rebuild_trees(learner_step.state_view(copy._words), sizes)
+        compiled.state.rebuild_trees(learner_step.state_view(copy._memory), sizes)
         copy._rng[:] = self._rng
         copy._header[learner_step.ROUNDS] = self.rounds
         for name, view in self._context.items():
@@ -385,13 +385,13 @@ class Learner:
         """
         self._require_no_pending_decision()
         with self._claim_for_this_thread():
-            words_before = self._words.copy()
+            memory_before = self._memory.copy()
             try:
                 return learn_from_log(self, columns)
             except BaseException:
-                # `_words` is the whole state, with the position in the random stream. To restore it
-                # undoes the rows before the invalid one.
-                self._words[:] = words_before
+                # `_memory` holds the whole state, with the position in the random stream. Restoring
+                # it undoes the rows before the invalid row.
+                self._memory[:] = memory_before
                 raise
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
@@ -484,7 +484,7 @@ class Learner:
         self._loaded = loaded
         self._allocate(policy, facts)
         saved.copy_arrays_into(self._views_to_save())
-        compiled.state.rebuild_trees(learner_step.state_view(self._words), sizes)
+        compiled.state.rebuild_trees(learner_step.state_view(self._memory), sizes)
         self._rng[:] = saved.stream
         self._header[learner_step.ROUNDS] = saved.rounds
         self._header[learner_step.PENDING] = saved.pending
@@ -520,7 +520,7 @@ class Learner:
             The file.
         policies : iterable of Policy classes, optional
             Your own classes among which to look for the policy. Classes of Keyhole and of imported
-            modules are found without it.
+            modules are found without this argument.
         interpreted : bool, optional
             Whether Python runs the kernels: by default as `keyhole.interpreted` says.
 

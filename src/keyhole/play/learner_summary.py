@@ -17,7 +17,7 @@ _SHOWN_LINES: Final = 10
 
 
 def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
-    """Return the policy, its known quantities, and its description of its state.
+    """Return the policy, its known quantities, and what the policy says of its state.
 
     The description is cut after ten lines, unless `in_full`.
     """

@@ -19,8 +19,8 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 if TYPE_CHECKING:
     from keyhole.play.learner import Learner
 
-# Rows per call of the compiled loop. It holds the interpreter's lock, so that other threads run
-# only between calls.
+# Rows per call of the compiled loop. A call holds the interpreter's lock, so other threads run only
+# between calls.
 _BLOCK_ROWS: Final = 2**15
 
 Columns = Mapping[str, NDArray[Any]]
@@ -28,7 +28,7 @@ Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return how many decisions of it the policy would have taken.
+    """Have a learner learn a log; return in how many rows the policy decides as the log does.
 
     If a row is refused, the learner has learnt the rows before it, and the caller restores the
     learner's memory.
@@ -52,7 +52,7 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
             for name in takewhile(columns.__contains__, names)
         ]
         try:
-            code = replay(learner._words, np.hstack(word_columns), not policy.off_policy)
+            code = replay(learner._memory, np.hstack(word_columns), not policy.off_policy)
         except IndexError as error:
             learner.raise_kernel_error(error)
         if code < 0:
@@ -65,22 +65,22 @@ def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoRe
     """Raise the error of a row that the compiled loop refused."""
     policy = learner.policy
     where = f"row {row} of the log"
-    logged = learner._decision_text({name: columns[name][row] for name in learner._decision})
-    decided = learner._decision_text(learner._decision)
+    log_text = learner._decision_text({name: columns[name][row] for name in learner._decision})
+    own_text = learner._decision_text(learner._decision)
     if code == DIFFERENT_DECISION:
         raise ValueError(
-            f"{where} must be what {policy} decides there ({decided}), got {logged}: it cannot "
-            "learn from decisions of others"
+            f"{where} must be what {policy} decides there ({own_text}), got {log_text}: the policy "
+            "cannot learn from decisions of others"
         )
     if code == NOT_ALLOWED:
-        raise ValueError(f"{where} must be a decision that the setting allows, got {logged}")
-    raise ValueError(policy.refusal(where, decided))
+        raise ValueError(f"{where} must be a decision that the setting allows, got {log_text}")
+    raise ValueError(policy.refusal(where, own_text))
 
 
 def float_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of numbers or booleans as floats, as long as the column `like`."""
+    """Return a column of numbers or booleans as floats; refuse another length than `like` has."""
     column = _check_column(name, values, "bifu", "numbers", like)
     with np.errstate(invalid="ignore"):
         return _check_values(name, column.astype(np.float64), allowed, check_number)
@@ -100,13 +100,13 @@ def reward_column(
 def int_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.int64]:
-    """Return a column of integers, as long as the column `like`."""
+    """Return a column of integers; refuse another length than `like` has."""
     column = _check_column(name, values, "iu", "whole numbers", like)
     return _check_values(name, column, allowed, check_integer).astype(np.int64)
 
 
 def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDArray[np.bool_]:
-    """Return a column of booleans, as long as the column `like`."""
+    """Return a column of booleans; refuse another length than `like` has."""
     return _check_column(name, values, "b", "True or False", like)
 
 

@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 from keyhole.contract.kernel_signatures import is_restoring
 from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.fingerprint import python_function
-from keyhole.kernels.kernel_declaration import DeferredKernel, is_compiled
+from keyhole.kernels.kernel_declaration import DeferredKernel, is_kernel
 from keyhole.play.simulation_plan import Plan
 
 
@@ -114,10 +114,10 @@ def _pickle_user_modules_by_value() -> Iterator[None]:
     import cloudpickle
 
     with _registry_lock:
-        registered = cloudpickle.list_registry_pickle_by_value()
+        registered_names = cloudpickle.list_registry_pickle_by_value()
         modules = [
             module for name, module in list(sys.modules.items())
-            if is_user_module(module) and module.__name__ == name and name not in registered
+            if is_user_module(module) and module.__name__ == name and name not in registered_names
         ]  # fmt: skip
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
@@ -150,17 +150,17 @@ def _make_pickler_class() -> Any:
                 # The content is returned as a state, since it may refer to the module itself.
                 content = {k: v for k, v in vars(value).items() if k not in _MODULE_INTERNALS}
                 return ModuleType, (value.__name__,), content
-            if is_compiled(value) and not isinstance(value, DeferredKernel):
+            if is_kernel(value) and not isinstance(value, DeferredKernel):
                 plain = python_function(value)
                 if isinstance(super().reducer_override(plain), tuple):
                     return _recompile_function, (plain, dict(value.targetoptions))
-            reduced = super().reducer_override(value)
-            if isinstance(value, type) and isinstance(reduced, tuple) and len(reduced) > 2:
-                # The last argument but one identifies the class. It is left out: by it, cloudpickle
-                # would overwrite the content of the class in a process that has the class.
-                make, arguments, *rest = reduced
+            reduction = super().reducer_override(value)
+            if isinstance(value, type) and isinstance(reduction, tuple) and len(reduction) > 2:
+                # The last argument but one identifies the class. It is left out: with it,
+                # cloudpickle would overwrite the content of the class in a process that has it.
+                make, arguments, *rest = reduction
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
-            return reduced
+            return reduction
 
     return PlanPickler
 

@@ -27,11 +27,11 @@ _CPU_SECONDS: Final = 1.0
 _MOST_SECONDS: Final = 10.0
 """Elapsed time after which a trial is ended even within a round, which may never end by itself."""
 _CLASS_SECONDS: Final = 20.0
-"""Time for all trials of a class in a process, since a sweep may have many of its policies."""
+"""Time for all trials of a class in a process, since a sweep may have many policies of a class."""
 _MOST_ARMS: Final = 1000
-"""With more arms a single round may take long in Python."""
+"""The most arms of a policy that is tried. With more, a single round may take long in Python."""
 _UNWRITTEN: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
-"""The values in a recommendation before the policy writes it."""
+"""The values of the entries of a recommendation before the policy writes them."""
 
 _UNNOTICED: Final = (
     error_explanation.UnnoticedError,
@@ -45,7 +45,7 @@ _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 
 
 def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
-    """Try all policies of plans; each plan has words for messages, such as "on the problem 'a'".
+    """Try all policies of plans; each plan has a text for messages, such as "on the problem 'a'".
 
     The policies print to standard error.
 
@@ -57,13 +57,13 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
     with redirect_prints():
         for where, plan in plans:
             for label, policy in plan.policies.items():
-                if error := try_policy(plan, label, compiled_policy(type(policy))):
+                if error := find_policy_error(plan, label, compiled_policy(type(policy))):
                     raise _make_refusal_error(label, where, error) from error
 
 
 def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
     """Raise a ValueError if a policy makes an error that compiled code would not notice."""
-    if isinstance(error := try_policy(plan, label, compiled), _UNNOTICED):
+    if isinstance(error := find_policy_error(plan, label, compiled), _UNNOTICED):
         raise _make_refusal_error(label, "in its first rounds", error) from error
 
 
@@ -74,7 +74,7 @@ def _make_refusal_error(label: str, where: str, error: BaseException) -> ValueEr
     return ValueError(f"{label} fails {where}: {type(error).__name__}: {error}{notes}")
 
 
-def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
+def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
     A process tries a class once with the same parameters and the same numbers of arms and rounds.
@@ -87,7 +87,7 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
     if compiled.is_shipped or arms > _MOST_ARMS or is_slow:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
-    # Not `repr(policy)`, which rounds numbers, and which users may define.
+    # Not `repr(policy)`, which users may define.
     case = repr(plan.policies[label].parameters()), arms, rounds
     if case in _past_trials[compiled.digest]:
         return None
@@ -105,7 +105,7 @@ def try_policy(plan: Plan, label: str, compiled: CompiledClass) -> BaseException
             is_over.set()
 
     # Warnings are ignored here, since the simulation gives them itself. A filter of warnings holds
-    # for the whole process. So this thread sets and resets it, since the trial's may end late.
+    # for the whole process. This thread sets and resets it, since the trial's thread may end late.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The trial has a thread of its own, which can be ended in the midst of a round.
@@ -137,7 +137,7 @@ def _play_rounds(plan: Plan, label: str, rounds: int) -> None:
         if thread_time() > deadline:
             break
     has_ended = learner.is_done or learner.rounds == horizon
-    if not hasattr(policy, "recommend"):  # then its recommendation stays 0
+    if not hasattr(policy, "recommend"):  # then the recommendation stays 0
         return
     recommendation = _check_recommendation(learner, has_ended)
     if recommendation is not None:
@@ -155,8 +155,8 @@ def _check_recommendation(learner: Learner, has_ended: bool) -> dict[str, Any] |
     recommendation = learner._recommend()
     is_complete = True
     for name, values in recommendation.items():
-        unwritten = _UNWRITTEN[values.dtype.name]
-        is_missing = np.isnan(values) if np.isnan(unwritten) else values == unwritten
+        unwritten_value = _UNWRITTEN[values.dtype.name]
+        is_missing = np.isnan(values) if np.isnan(unwritten_value) else values == unwritten_value
         is_complete &= not is_missing.any()
         if is_missing.any() and (has_ended or is_missing.all()):
             indices = "".join(f"[{i}]" for i in np.argwhere(is_missing)[0])

@@ -95,7 +95,7 @@ class StatusLine:
         self.printed_at = time.monotonic()
 
     def set_interval(self, seconds: float) -> None:
-        """Let at least so many seconds pass between two lines, outside of notebooks."""
+        """Raise the least time between two lines to `seconds`, outside of notebooks."""
         if not _in_notebook():
             self.seconds = max(self.seconds, seconds)
 
@@ -270,5 +270,5 @@ def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgr
 
 
 def _show_total_progress(show: ShowText, work: str, share: float, time_left: str) -> None:
-    # The share stays below 1, so that the end gets no line of its own. The results follow then.
+    # The share stays below 1, so that the end gets no line of its own: the results follow it.
     show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), min(share, 0.999))

@@ -151,7 +151,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
 
 
 def _check_arm_name(name: Any) -> Any:
-    """Return the name of an arm; refuse one that would read back as another value."""
+    """Return the name of an arm; refuse a name that would read back as another value."""
     if type(name) not in _NAME_TYPES or (type(name) is float and not math.isfinite(name)):
         raise TypeError(
             "the name of an arm must be a text, a finite number, True, False or None to be saved "

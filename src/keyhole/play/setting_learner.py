@@ -36,11 +36,11 @@ class ArmLearner(Learner):
         if exclude is not None:
             return cast(int, self._arm_name(self._ask(None, exclude)))
         try:
-            arm: int = self._step(self._words, ASK, 0.0)
+            arm: int = self._step(self._memory, ASK, 0.0)
         except IndexError as error:
             self.raise_kernel_error(error)
         if arm < 0:
-            arm = self._handle_error_code(arm, ASK, 0.0)
+            arm = self._retry_or_raise(arm, ASK, 0.0)
         return arm if (names := self._names) is None else names[arm]
 
     def tell(self, reward: float, *unnamed: Never) -> None:
@@ -57,11 +57,11 @@ class ArmLearner(Learner):
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._convert_unusual_reward(reward)
         try:
-            code = self._step(self._words, TELL_WITH_NUMBER, reward)
+            code = self._step(self._memory, TELL_WITH_NUMBER, reward)
         except IndexError as error:
             self.raise_kernel_error(error)
         if code < 0:
-            self._handle_error_code(code, TELL_WITH_NUMBER, reward)
+            self._retry_or_raise(code, TELL_WITH_NUMBER, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Replay a log: the same as asking and telling round by round, but much faster.
@@ -74,8 +74,8 @@ class ArmLearner(Learner):
         ----------
         arms : sequence of int
             The arm that was pulled in each round; its name, if arms have names.
-        rewards : sequence of float or bool, of the same length
-            The reward in each round, as for `tell`.
+        rewards : sequence of float or bool
+            The reward in each round, as for `tell`; as many as `arms`.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class ArmLearner(Learner):
         return self._replay(arm=arm_numbers, reward=reward_numbers)
 
     def _convert_unusual_reward(self, reward: object) -> float:
-        """Return a reward in the units of policies; refuse an impossible one."""
+        """Return a reward in the units of policies; refuse an impossible reward."""
         if not self._has_pending_decision:
             self._raise_error_of_code(NOT_ASKED)
         return self.scale.check_reward("reward", reward)
@@ -100,15 +100,16 @@ _METHODS_WITH_ARMS: Final = ("ask", "tell", "recommend")
 
 
 class SettingLearner(Learner):
-    """A learner for any setting, whose policies name it or a subclass as their `learner_class`.
+    """A learner for any setting; policies name this class, or a subclass, as their `learner_class`.
 
-    `ask`, `tell` and `recommend` take and return the words of the setting's `StudyVocabulary`, in
-    which arms are numbers from 0, or names if they have any. A setting with other words, or whose
-    feedback belongs to rounds (`Setting.by_round`), defines a subclass. Its `ask` calls `decide`
-    with the values of the context, and its `tell` calls `learn` with the values of the feedback. A
-    subclass that defines `ask`, `tell` or `recommend` takes no names of arms, unless it sets
-    ``names_arms = True`` and converts them, by `vocabulary.arm_number` and `vocabulary.arms`.
-    Between a decision and its feedback, `decide` and `learn` refuse other threads.
+    `ask`, `tell` and `recommend` take and return *words*: the form in which users give and see the
+    values of the setting (`StudyVocabulary`). Arms are numbers from 0, or names if they have any. A
+    setting with other words, or whose feedback belongs to rounds (`Setting.by_round`), defines a
+    subclass. Its `ask` calls `decide` with the values of the context, and its `tell` calls `learn`
+    with the values of the feedback. A subclass that defines `ask`, `tell` or `recommend` takes no
+    names of arms, unless it sets ``names_arms = True`` and converts names, by
+    `vocabulary.arm_number` and `vocabulary.arms`. Between a decision and its feedback, `decide` and
+    `learn` refuse other threads.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class SettingLearner(Learner):
     names_arms = True
 
     def __init_subclass__(cls) -> None:
-        """Take no names of arms in a subclass that overrides a method, unless it declares them."""
+        """Let a subclass that overrides a method take no names of arms, unless it declares them."""
         super().__init_subclass__()
         if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_METHODS_WITH_ARMS):
             cls.names_arms = False
@@ -157,7 +158,7 @@ class SettingLearner(Learner):
         if self.vocabulary.round_class is not None:
             raise TypeError(
                 f"{type(self).__name__}.tell must be defined: in the setting "
-                f"{self.policy.setting.name!r} feedback belongs to rounds (a study takes it)"
+                f"{self.policy.setting.name!r} feedback belongs to rounds (or use a study)"
             )
         self._require_pending_decision()
         context = _arrays_as_lists(self._context)

@@ -46,8 +46,8 @@ def simulate(
     """Simulate policies on a problem, in many replications, and return their metrics.
 
     All policies share common random numbers: the n-th pull of an arm in a replication yields the
-    same sample to each. The result depends on the arguments alone: neither on `threads` and `on`,
-    nor on the machine's load, nor on which other policies run. A decision that the setting does not
+    same sample to each. The arguments determine the results; `threads`, `on`, the machine's load
+    and the other policies do not affect those of a policy. A decision that the setting does not
     allow is an error. A kernel in an endless loop cannot be interrupted: two seconds after Ctrl-C,
     or at the next one, its thread is abandoned with a warning, and ends with the process.
 
@@ -58,19 +58,19 @@ def simulate(
     policies : mapping of str to Policy, or iterable of Policy
         The policies by label; the default label is the policy's repr, ``LSA(alpha=1.35)``.
     horizon, replications : int
-        Rounds in a replication, and independent replications; each from 1 to 2**53.
+        The number of rounds in a replication, and of independent replications, from 1 to 2**53.
     seed : int, default 0
-        From 0, below 2**63.
+        The seed of all random numbers, from 0, below 2**63.
     checkpoints : iterable of int or mapping, optional
         Rounds after which the metrics are taken, increasing, from 1 to `horizon`. As in a spec,
         ``{"count": 50}`` stands for 50 evenly spaced rounds, and with ``"spacing": "log"`` their
         logarithms are evenly spaced. By default the horizon alone. In a setting with a budget, a
         checkpoint is a budget, and policies that know the horizon run once for each.
     threads : int, optional
-        At most 1,024; by default one for each processor.
+        The number of threads, at most 1,024; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress, on standard error or, in a notebook, below the cell. A function is
-        called with label, rounds done and rounds in all instead.
+        Whether to show progress, on standard error or, in a notebook, below the cell. If it is a
+        function, this is called instead, with label, rounds done and rounds in all.
     details : bool, default False
         Whether to keep the metrics that are details: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
@@ -81,10 +81,11 @@ def simulate(
         runs Keyhole's own policies on its own problems as long as they are not compiled, if that
         takes less than half a second.
     workers : int, default 1
-        How many decisions may be pending at a time, up to 65,536: each worker asks, is busy, tells,
-        and asks again. A checkpoint is a number of decisions; the decisions still pending then are
-        told before anything is measured. The setting `delayed` takes one worker only, since its
-        time counts in rounds.
+        The number of simulated workers, up to 65,536, and so of decisions that may be pending at a
+        time: each worker asks, is busy, tells, and asks again. A checkpoint is a number of
+        decisions. The feedback of decisions that are pending at a checkpoint is told before the
+        metrics are taken. The setting `delayed` takes one worker only, since its time counts in
+        rounds.
     duration : Duration, optional
         The distribution of the time that a worker is busy with a decision: see
         `keyhole.distributions.busy_times`. By default always 1. If it is given, or there are
@@ -164,10 +165,10 @@ class StoppingTimes:
     rounds : int
         The most rounds of a test.
     tests, not_done : int
-        The number of tests, and of those in which the policy was not done.
+        The number of tests, and the number of tests in which the policy was not done.
     median, quantile_90 : tuple of float
         The number of rounds after which half of the tests are done, and the number after which 90 %
-        are; each with the two ends of its 95 % interval. Numbers beyond `rounds` are infinite.
+        are; each with the two ends of its 95 % interval. A number beyond `rounds` is infinite.
     guarantee : str
         The promise of the policy, such as a bound on the chance that it names a wrong arm.
     error : tuple of float
@@ -230,7 +231,7 @@ def stopping_times(
     replications : int, default 200
         The number of simulated tests.
     seed : int, default 0
-        From 0, below 2**63.
+        The seed of all random numbers, from 0, below 2**63.
     **options
         Other arguments of `keyhole.simulate`, such as `threads` and `progress`.
 
@@ -275,10 +276,10 @@ def stopping_times(
 
 def _quantile_with_interval(rounds: FloatArray, share: float) -> tuple[float, ...]:
     """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
-    ordered = np.array([0.0, *np.sort(rounds), math.inf])
+    sorted_rounds = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)
     reach = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))
     ranks = np.clip(
         np.ceil([rank - 1e-9, rank - reach - 1.0, rank + reach + 1.0]), 0, len(rounds) + 1
     )
-    return tuple(ordered[ranks.astype(int)].tolist())
+    return tuple(sorted_rounds[ranks.astype(int)].tolist())

@@ -82,7 +82,7 @@ def json_digest(content: object) -> str:
 
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [digest_texts(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    facts = [digest_texts(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
     key_parts: list[object] = [
         type(policy).__name__,
         digest_texts(policy.parameters()),
@@ -149,7 +149,7 @@ class SimulationJob:
     @cached_property
     def rounds(self) -> int:
         """The rounds of one replication."""
-        return self.plan.rounds(self.plan.policies[self.label])
+        return self.plan.rounds_per_replication(self.plan.policies[self.label])
 
     @property
     def total_rounds(self) -> int:
@@ -185,17 +185,17 @@ class SimulationJob:
         return json.dumps(header).encode() + b"\n" + content
 
     def decode_block(self, replications: range, data: bytes) -> FloatArray | None:
-        """Decode a block; return None if the bytes are damaged or of another block."""
+        """Decode a block; return None if the bytes are damaged or belong to another block."""
         content = data.partition(b"\n")[2]
         shape = len(self.plan.checkpoints), len(self.plan.metrics), len(replications)
         if len(content) != _DTYPE.itemsize * math.prod(shape):
             return None
         values = np.frombuffer(content, _DTYPE).astype(np.float64).reshape(shape)
-        # Encoding is deterministic, so to compare the bytes is to check all parts of the header.
+        # Encoding is deterministic, so comparing the bytes checks all parts of the header.
         return values if self.encode_block(replications, values) == data else None
 
     def take_next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Take the next block from `remaining`, one that takes about so many seconds.
+        """Take the next block from `remaining`; it should take about `seconds`.
 
         `at_once` is the number of replications that run at once. The first block is small, since no
         speed has been measured yet.
@@ -215,7 +215,7 @@ class SimulationJob:
         self.remaining = [span for span in (first[count:], *others) if span]
         return replications
 
-    def record_block(self, replications: range, seconds: float) -> None:
+    def record_duration(self, replications: range, seconds: float) -> None:
         """Record how long some replications took."""
         self._seconds += seconds
         self._measured_replications += len(replications)
@@ -247,7 +247,7 @@ def run_locally(
         values = simulate_replications(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
-        job.record_block(replications, monotonic() - began)
-        # The values are not encoded. This would take the digest of all sources, which `simulate`
-        # does not need.
+        job.record_duration(replications, monotonic() - began)
+        # The values are not encoded. Encoding needs the digest of all sources, and `simulate` does
+        # not.
         store(job, replications, values)

@@ -129,7 +129,7 @@ _NO_WORKERS: Final = SimulatedWorkers()
 def check_checkpoints(
     checkpoints: Iterable[int] | Mapping[str, Any] | None, horizon: int, first: int = 1
 ) -> tuple[int, ...]:
-    """Return checked checkpoints; the horizon alone where none are given.
+    """Return checked checkpoints; the horizon alone if none are given.
 
     Parameters
     ----------
@@ -149,12 +149,12 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_checkpoints(checkpoints, min(first, horizon), horizon)
-    listed = validate.check_sequence(
+    entries = validate.check_sequence(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(
         validate.check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon))
-        for i, c in enumerate(listed)
+        for i, c in enumerate(entries)
     )
     if not rounds:
         raise ValueError("checkpoints must have at least one entry, got none")
@@ -170,9 +170,9 @@ def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tu
     Parameters
     ----------
     table : mapping
-        It has ``count``, from 1 to 100,000; fewer checkpoints remain where rounding makes some
-        equal. It may have ``spacing``: "linear" for even spacing in rounds, which is the default,
-        or "log" for even spacing in their logarithm.
+        It has ``count``, from 1 to 100,000; fewer checkpoints remain if rounding makes some equal.
+        It may have ``spacing``: "linear" for even spacing of the rounds, which is the default, or
+        "log" for even spacing of their logarithms.
     first, horizon : int
         The first round that a checkpoint may have, and the last checkpoint.
     """
@@ -195,20 +195,20 @@ def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tu
 def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
     """Return policies by label; refuse an empty list, and two policies with one label."""
     if isinstance(policies, Mapping):
-        result = dict(policies)
+        policies_by_label = dict(policies)
     else:
-        listed = validate.check_sequence("policies", policies, "a list of policies")
-        for i, policy in enumerate(listed):
+        entries = validate.check_sequence("policies", policies, "a list of policies")
+        for i, policy in enumerate(entries):
             _check_policy(f"policies[{i}]", policy)
-        result = {repr(policy): policy for policy in listed}
-        if len(result) < len(listed):
+        policies_by_label = {repr(policy): policy for policy in entries}
+        if len(policies_by_label) < len(entries):
             raise ValueError("policies must differ in their parameters or be given labels")
-    if not result:
+    if not policies_by_label:
         raise ValueError("policies must have at least one entry, got none")
-    for label, policy in result.items():
+    for label, policy in policies_by_label.items():
         validate.check_line("the label of a policy", label)
         _check_policy(f"policies[{label!r}]", policy)
-    return result
+    return policies_by_label
 
 
 def _check_policy(name: str, policy: object) -> None:
@@ -233,7 +233,7 @@ class Plan:
     interpret_uncompiled: bool = False
     """Whether Python may simulate short runs of policies that are not compiled yet."""
     workers: Mapping[str, SimulatedWorkers] = field(default_factory=dict)
-    """The simulated workers of each policy, by label; empty where decisions take no time."""
+    """The simulated workers of each policy, by label; empty if there are none."""
 
     @classmethod
     def make(
@@ -290,7 +290,7 @@ class Plan:
                 plan.workers[label].check(policy, problem)
                 if text := plan.workers[label].caution(policy):
                     warnings.warn(text, stacklevel=3)
-            for budget, _ in plan.runs(policy):
+            for budget, _ in plan.list_runs(policy):
                 # A warning may depend on the horizon, also for a policy that does not know it.
                 facts = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(facts, problem):
@@ -329,7 +329,7 @@ class Plan:
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
         return Curves(self.checkpoints, self.declared_metrics, values, arms=arms)
 
-    def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
+    def list_runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
         # A policy that knows its budget decides differently for each budget. Other policies reach
         # all budgets in one run.
@@ -337,9 +337,9 @@ class Plan:
             return [(budget, (budget,)) for budget in self.checkpoints]
         return [(self.horizon, self.checkpoints)]
 
-    def rounds(self, policy: Policy) -> int:
+    def rounds_per_replication(self, policy: Policy) -> int:
         """Return the number of rounds of one replication of a policy, in all its runs."""
-        return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
+        return sum(checkpoints[-1] for _, checkpoints in self.list_runs(policy))
 
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
         """Return, for each verdict on each arm, 1 if it is wrong and else 0.
@@ -349,21 +349,21 @@ class Plan:
         if not policy.verdicts:
             return np.zeros(1)
         wrong = np.asarray(policy.wrong_verdicts(self.problem))
-        expected = (self.problem.fact("arms"), len(policy.verdicts))
-        if wrong.shape != expected:
+        expected_shape = (self.problem.fact("arms"), len(policy.verdicts))
+        if wrong.shape != expected_shape:
             raise ValueError(
-                f"{type(policy).__name__}.wrong_verdicts must have the shape {expected}, "
+                f"{type(policy).__name__}.wrong_verdicts must have the shape {expected_shape}, "
                 f"got {wrong.shape}"
             )
         return np.ascontiguousarray(wrong, np.float64).ravel()
 
-    def stop_metrics_without_stop(
+    def constant_stop_metrics(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the metrics of stopping for a policy that cannot stop, by position.
+        """Return the values of the stop metrics for a policy that cannot stop, by position.
 
-        They have a value for each checkpoint. The plan has these metrics if any of its policies can
-        stop.
+        Each metric has a value for each checkpoint. The plan has stop metrics if any of its
+        policies can stop; for a policy that can stop, the result is empty.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

@@ -56,7 +56,7 @@ class EngineSimulator:
     """The compiled simulator of one policy on one problem, for any replication.
 
     All runs of a policy share `compiled`, the compiled classes of policy and environment, because
-    to digest their sources takes longer than a short run. With `workers`, several decisions may be
+    digesting their sources takes longer than a short run. With `workers`, several decisions may be
     pending.
     """
 
@@ -78,7 +78,7 @@ class EngineSimulator:
         sizes = policy_sizes, environment_sizes
         self.policy = policy
         self._interpreted = plan.interpreted
-        self._constant_metrics = plan.stop_metrics_without_stop(policy, checkpoints)
+        self._constant_metrics = plan.constant_stop_metrics(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first. A user's kernel that does not
@@ -156,20 +156,20 @@ class EngineSimulator:
 
 
 def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
-    """Compile kernels that would be interpreted if that would exceed the time budget.
+    """Compile kernels that are not compiled yet if interpreting them would exceed the time budget.
 
     The duration is estimated from the first rounds of one replication.
     """
     estimated_seconds = 0.0
-    tiered = [(s, s.kernel) for s in simulators if isinstance(s.kernel, TieredFunction)]
-    for simulator, kernel in tiered:
+    tiered_kernels = [(s, s.kernel) for s in simulators if isinstance(s.kernel, TieredFunction)]
+    for simulator, kernel in tiered_kernels:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
         if kernel.budget.seconds + estimated_seconds > tiered_execution.BUDGET:
             break
     else:
         return
-    for simulator, kernel in tiered:
+    for simulator, kernel in tiered_kernels:
         simulator.kernel = kernel.compile_function()
 
 
@@ -206,7 +206,7 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     simulators = [
         EngineSimulator(plan, policy, *run, compiled, plan.workers.get(label))
-        for run in plan.runs(policy)
+        for run in plan.list_runs(policy)
     ]
     if not (plan.checked or plan.interpreted):
         refuse_unnoticed_faults(plan, label, compiled[0])
@@ -241,7 +241,7 @@ def simulate_replications(
         partial(simulator.simulate, piece, view, control)
         for (simulator, piece, view), control in zip(pieces, controls, strict=True)
     ]
-    total = plan.rounds(policy) * len(replications)
+    total = plan.rounds_per_replication(policy) * len(replications)
 
     def report_progress() -> None:
         if report is not None:
@@ -351,8 +351,8 @@ class DaemonThreadPool:
         self._stopped.set()
         deadline = monotonic() + seconds
         try:
-            # The waits are short, since a Ctrl-C that comes just when one begins is noticed only by
-            # the next one.
+            # The waits are short, since a Ctrl-C that comes just when a wait begins is noticed only
+            # by the next wait.
             for thread in self._threads:
                 while thread.is_alive() and monotonic() < deadline:
                     thread.join(_POLL_SECONDS)
@@ -374,11 +374,11 @@ def measure_seconds_per_round(
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
 ) -> float:
-    """Simulate a policy for some seconds; return the seconds per round with so many threads.
+    """Simulate a policy for some seconds; return the seconds per round on all threads together.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower in it, time is extrapolated as the same power of the rounds. The
-    result is infinite if no round ends within half a minute.
+    measured. If rounds get slower meanwhile, time is assumed to go on growing as the same power of
+    the rounds. The result is infinite if no round ends within half a minute.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def measure_seconds_per_round(
         Returns the time in seconds.
     """
     make_simulators(plan, label)  # compile before the clock starts
-    rounds = plan.rounds(plan.policies[label])
+    rounds = plan.rounds_per_replication(plan.policies[label])
     group = engine.LANES * threads
     count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
     at_once = min(count, group)  # replications of a group advance together, round by round

@@ -45,7 +45,7 @@ class RowCodec:
         self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a scalar
         begin = 0
         for name, field in fields.items():
-            end = begin + field.cells(sizes)
+            end = begin + field.cell_count(sizes)
             codes += f"{end - begin}{_STRUCT_CODES[field.dtype]}"
             self._columns.append((name, begin, end, not field.shape))
             begin = end

@@ -5,8 +5,8 @@ Python's function has the result of the C library's, Python's is called, since i
 
 A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
 squaring. An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As in Numba,
-an operation on one of each gives an int64. Undefined or meaningless operations of compiled code
-are errors here: an integer divided by zero, an integer made of NaN.
+an operation on an int64 and a uint64 gives an int64. Undefined or meaningless operations of
+compiled code are errors here: an integer divided by zero, an integer made of NaN.
 """
 
 import ctypes
@@ -199,7 +199,7 @@ def _math_pow(x: float, y: float) -> float:
 
 
 def _make_rounding(function: Function) -> Function:
-    """Return a function that rounds a float to a float of its sign, and returns integers as is."""
+    """Return a function that rounds a float, keeping its sign, and returns integers unchanged."""
 
     def rounded(x: float) -> float:
         if type(x) is float and math.isfinite(x) and x:
@@ -221,7 +221,7 @@ def _sign(x: float) -> float:
 
 
 def _make_numpy_extremum(is_better: Comparison) -> Function:
-    """Return a function that chooses one of two numbers, or NaN if either is NaN."""
+    """Return a function that chooses the better of two numbers, or NaN if either is NaN."""
 
     def choose(x: float, y: float) -> float:
         if x != x or y != y:
@@ -253,12 +253,12 @@ absolute: Final = _make_wrapping_operation(abs)
 def _make_conversion(function: Function) -> Function:
     """Return a function that converts a number, by way of a float, to a `UInt64` or an int64."""
 
-    def convert(x: float) -> int:
+    def round_to_integer(x: float) -> int:
         if type(x) is UInt64:
             return to_uint64(float(x))
         return to_int64(float(function(float(x))))
 
-    return convert
+    return round_to_integer
 
 
 _UNARY: Final = (
@@ -429,9 +429,9 @@ def round_number(value: float, digits: int | None = None) -> float:
         scale = power_by_squaring(10.0, -digits)
         return _round_to_nearest(value / scale) * scale
     scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
-    further = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
+    further_scale = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
     # Where 10**digits is no exact float, the scaling takes two steps, in Numba's order.
-    scaled = value * further * scale
-    if math.isinf(scaled):
+    scaled_value = value * further_scale * scale
+    if math.isinf(scaled_value):
         return value
-    return _round_to_nearest(scaled) / scale / further
+    return _round_to_nearest(scaled_value) / scale / further_scale

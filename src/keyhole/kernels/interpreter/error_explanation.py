@@ -17,7 +17,7 @@ from keyhole.kernels.interpreter.interpreted_arrays import is_array
 _OWN_FOLDER: Final = str(Path(__file__).parent)
 _RAISE_OPCODE: Final = dis.opmap["RAISE_VARARGS"]
 _ADAPTER: Final = "adapter"
-"""The name of the generated functions that call kernels, in which `t` is the round."""
+"""The name of the generated functions that call kernels. Their variable `t` is the round."""
 _ARM: Final = "arm"
 
 
@@ -34,11 +34,11 @@ class OutOfBoundsError(IndexError):
 
 
 def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
-    """Return the error to show to the user for one that Python raised in a kernel.
+    """Return the error to show to the user in place of an error that Python raised in a kernel.
 
-    Its traceback ends in the kernel's line, so that a debugger stops there. The result is None if
-    `error` itself is to be shown: one that a kernel raises on purpose, to which a note is added, or
-    one outside kernels.
+    Its traceback ends in the kernel's line, so that a debugger stops at that line. The result is
+    None if `error` itself is to be shown. A note is added to it, unless it was raised outside
+    kernels.
     """
     entries = _list_traceback_entries(error.__traceback__)
     if not entries:
@@ -111,7 +111,7 @@ def _describe_location(entries: list[TracebackType]) -> str:
 def _find_integer(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
     """Yield the innermost integer in a variable `name`, if there is one.
 
-    It is searched in functions called `function_name`, or in all of them if that is "".
+    It is searched in functions called `function_name`, or in all functions if that is "".
     """
     for entry in reversed(entries):
         frame = entry.tb_frame

@@ -1,7 +1,7 @@
-"""Arrays for interpreted kernels, views of the memory of NumPy arrays, and operations on them.
+"""Arrays for interpreted kernels, which are views of NumPy arrays' memory, and their operations.
 
 Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
-and is read faster than a NumPy array; one of uint64, or of more axes, is an `ArrayView`.
+and is read faster than a NumPy array. An array of uint64, or of more axes, is an `ArrayView`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from keyhole.kernels.interpreter.arithmetic import MASK, UInt64, to_int64, wrap_
 
 # A memory view of one axis. A type checker knows its entries' type only if the format is a literal.
 Cells: TypeAlias = Any
-# A memory view or an `ArrayView`, or an entry of one.
+# A memory view or an `ArrayView`, or an entry of either.
 Array: TypeAlias = Any
 Index: TypeAlias = int | slice
 Indices: TypeAlias = Index | tuple[Index, ...]
@@ -31,7 +31,7 @@ _CELL_BYTES: Final = 8
 
 
 class ArrayView:
-    """An array of two or more axes, which may be empty; or one of uint64, of any number of axes."""
+    """An array of two or more axes, or an array of uint64 of any number of axes; may be empty."""
 
     __slots__ = ("__weakref__", "_entries", "cells", "format", "ndim", "shape")
 
@@ -116,7 +116,7 @@ class ArrayView:
 
 
 def _position_on_axis(index: int, length: int) -> int:
-    """Return an index as counted from the beginning of an axis; refuse one beyond the axis."""
+    """Return an index as counted from the beginning of an axis; refuse an index beyond the axis."""
     if not -length <= index < length:
         raise IndexError("index out of bounds")
     return operator.index(index) % length
@@ -164,7 +164,7 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
 _borrowed_by_buffer: Final[dict[int, dict[object, Array]]] = {}
 
 
-def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
+def _view_cache_of(buffer: Array) -> dict[object, Array]:
     """Return the arrays and views that are kept for a buffer, by the arguments that made them."""
     arrays = _borrowed_by_buffer.get(id(buffer))
     if arrays is None:
@@ -173,11 +173,11 @@ def _arrays_borrowed_from(buffer: Array) -> dict[object, Array]:
     return arrays
 
 
-def _make_borrower(cell_format: str) -> Kernel:
-    """Return the function (buffer, start, shape) -> array over the same memory."""
+def _make_view_function(cell_format: str) -> Kernel:
+    """Return the function (buffer, start, shape) -> array over the buffer's memory."""
 
     def borrow(buffer: Array, start: int, shape: tuple[int, ...]) -> Array:
-        arrays = _arrays_borrowed_from(buffer)
+        arrays = _view_cache_of(buffer)
         key = (cell_format, start, shape)
         if (array := arrays.get(key)) is not None:
             return array
@@ -194,16 +194,16 @@ def _make_borrower(cell_format: str) -> Kernel:
     return borrow
 
 
-borrow_float: Final = _make_borrower("d")
-borrow_int: Final = _make_borrower("q")
-borrow_word: Final = _make_borrower("Q")
+borrow_float: Final = _make_view_function("d")
+borrow_int: Final = _make_view_function("q")
+borrow_word: Final = _make_view_function("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
-    """Return a function (buffer, start, dims) -> views with its results cached by these three."""
+    """Return the function (buffer, start, dims) -> views of `reader`, with its results cached."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
-        arrays = _arrays_borrowed_from(buffer)
+        arrays = _view_cache_of(buffer)
         key = (reader, start, dims)
         views = arrays.get(key)
         if views is None:
@@ -307,5 +307,5 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
 
 
 def get_attribute(value: object, name: str) -> object:
-    """Return an attribute of an array as NumPy has it; of other values their own."""
+    """Return an attribute of an array as NumPy has it; of any other value, its own attribute."""
     return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.kernels.compiler_fork_locks import compiler_lock
-from keyhole.kernels.fingerprint import Chain, bare_copy, copy_used_attributes, link_copy
+from keyhole.kernels.fingerprint import Chain, bare_copy, link_copy, make_reduced_module
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
@@ -60,19 +60,19 @@ _copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 
 def interpreted_copy(kernel: Kernel) -> Kernel:
-    """Return the Python function that does the same as a kernel: its equivalent, or a copy of it.
+    """Return the Python function that does what a kernel does: its equivalent, or a copy of it.
 
     Raises
     ------
     NotInterpretedError
-        If something that it uses cannot be interpreted; the text names it.
+        If something that the kernel uses cannot be interpreted; the text names it.
     """
     if (equivalent := find_python_equivalent(kernel)) is not None:
         return equivalent
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_describe_value(kernel)} is not written in Python")
-    # Forks wait for this lock. A lock for which they do not might stay locked in a child for ever.
+    # Forks wait for this lock. Another lock might stay locked for ever in a child.
     with compiler_lock():
         if plain not in _copies:
             try:
@@ -93,7 +93,7 @@ def _make_interpreted_copy(plain: FunctionType) -> Kernel:
     result: Kernel = copy
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)
-    _copies[plain] = result  # before `link_copy`, since functions that it uses may use it in turn
+    _copies[plain] = result  # before `link_copy`, which also copies functions that use `plain`
     link_copy(plain, copy, partial(_value_of_name, plain))
     return result
 
@@ -120,7 +120,7 @@ def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if isinstance(getattr(value, "py_func", value), FunctionType):
         return interpreted_copy(cast(Kernel, value))
     if isinstance(value, ModuleType):
-        return copy_used_attributes(value, chains, _convert_attribute)
+        return make_reduced_module(value, chains, _convert_attribute)
     if isinstance(value, tuple):
         items = [_convert_value(item) for item in value]
         make: Kernel = type(value)

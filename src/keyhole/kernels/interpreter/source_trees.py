@@ -13,8 +13,8 @@ from typing import Final
 
 _LAMBDA: Final = "<lambda>"
 _NO_CLASS: Final = "_"  # Python mangles no names in a class of this name
-# Calls of functions of a module compile to other instructions if the file imports the module, so
-# that these instructions are not compared.
+# A call `module.f()` compiles to different instructions if the file itself imports the module. So
+# the instructions of calls are not compared.
 _CALLS: Final = (
     "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
     "PUSH_NULL",
@@ -37,11 +37,11 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
 
 
 def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
-    """Return the code of a definition, with the free variables of some code.
+    """Compile a definition, with the free variables of the original function, whose code is `code`.
 
     The definition is compiled inside a class with the name of the class around the original, since
-    private names (``__x``) depend on it. Names of a class are not visible in its functions, so that
-    a function which calls itself still reads a global.
+    private names (``__x``) depend on that name. Names of a class are not visible in its functions.
+    So a function which calls itself still reads a global.
     """
     class_definition = ast.ClassDef(_innermost_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
@@ -52,7 +52,7 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     outer = ast.FunctionDef("outer", arguments, body, [], None)
     _clear_type_parameters(class_definition)
     _clear_type_parameters(outer)
-    # Calls on imported names compile differently from those on other globals: see `_CALLS`.
+    # Calls on imported names compile differently from calls on other globals: see `_CALLS`.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
     ast.copy_location(outer, tree)
@@ -72,7 +72,7 @@ def _innermost_class_name(code: CodeType) -> str:
 
 
 def _find_candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
-    """Yield the definitions that may have been compiled to some code."""
+    """Yield the definitions from which `code` may have been compiled."""
     lines = linecache.getlines(code.co_filename)
     first = code.co_firstlineno
     if code.co_name == _LAMBDA:

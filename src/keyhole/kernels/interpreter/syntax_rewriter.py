@@ -1,7 +1,7 @@
 """Rewriter of kernels' syntax trees: operators that differ in compiled code become function calls.
 
 Operations that are the same in Python and compiled code stay as they are. Keyhole's own functions
-keep their integers below 2**63; those of users may rely on wrapping.
+keep their integers below 2**63; users' functions may rely on wrapping.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Rewriter(ast.NodeTransformer):
 def _fold_constant(node: ast.expr) -> ast.Constant | None:
     """Return the constant that an operation on constants folds to, such as ``1 << 63``; else None.
 
-    Its arithmetic is Python's, without a limit of 64 bits.
+    It is folded with Python's arithmetic, without a limit of 64 bits.
     """
     if not all(isinstance(operand, _FOLDED_NODES) for operand in ast.walk(node)):
         return None
@@ -189,8 +189,8 @@ def _is_float(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Div) or _is_float(node.left) or _is_float(node.right)
     if isinstance(node, ast.Call):
-        called = node.func
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        callee = node.func
+        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
         return name in _FLOAT_FUNCTIONS
     return False
 

@@ -76,7 +76,7 @@ class PartLibrary(JITCodeLibrary):
         """Return a module of this code and all that it uses."""
         module = self._final_module.clone()
         for library in self.linked_libraries():
-            # A part comes without the parts that it uses, since the list has these too.
+            # A part is linked without the parts that it uses, since the list has these too.
             if isinstance(library, PartLibrary):
                 module.link_in(library._final_module, preserve=True)
             else:
@@ -100,8 +100,8 @@ class PartLowering(NativeLowering):
     def run_pass(self, state: StateDict) -> bool:
         """Lower the current function."""
         _lower(super().run_pass, state, has_wrapper=False)
-        # The token stands for the function inside the compiler. Its address is 0, so that a call of
-        # it would crash; but callers are linked to the code, not to the address.
+        # The token stands for the function inside the compiler. Its address is 0, so calling it
+        # would crash; but callers are linked to the code, not to the address.
         lowered = state.cr
         module = lowered.fndesc.lookup_module()
         token = _dynfunc.make_function(module, "part", "", 0, lowered.env, (state.library,))
@@ -154,7 +154,7 @@ class EntryPointCompiler(PartCompiler):
 
 
 class PartDispatcher(CPUDispatcher):
-    """A function for compiled callers; called from Python, it is compiled by Numba as usual."""
+    """A function for compiled callers; if Python calls it, Numba compiles it as usual."""
 
     def __init__(
         self,
@@ -197,23 +197,23 @@ class PartDispatcher(CPUDispatcher):
 
 
 def _variable_type(numba_type: types.Type) -> types.Type:
-    """Return the type of a variable that holds values of a type, which may be a constant's."""
+    """Return the type of a variable for values of `numba_type`, which may be that of a constant."""
     return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 
 
-# How Numba's names of variables that hold an address begin.
+# The beginning of the names that Numba gives to variables that hold an address.
 _ADDRESS: Final = "numba.dynamic.globals"
 _ADDRESSES: Final = re.compile(
     rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
 )
 # All objects that the compiler takes for functions: parts, and the deferred objects for them.
 _parts: Final[WeakSet[object]] = WeakSet()
-# How Numba's names of functions that are called before they are compiled begin.
+# The beginning of the names that Numba gives to functions that are called before they are compiled.
 _UNRESOLVED: Final = ".numba.unresolved$"
 
 
 def type_of_deferred(deferred: object, numba_object: object) -> object:
-    """Return the compiler's type of a deferred value, given the object of Numba's made from it."""
+    """Return the compiler's type of a deferred value, given the Numba object that it stands for."""
     _parts.add(deferred)
     if isinstance(numba_object, types.ExternalFunction):
         return numba_object
@@ -249,7 +249,7 @@ def compile_entry_point(
     environments = {name: lookup_environment(name) for name in names}
     environment_names = [name for name, value in environments.items() if value is not None]
     if any(environments[name].consts for name in environment_names):
-        # Such objects live in Numba's environments, which are not saved with the machine code.
+        # Objects of Python live in Numba's environments, which are not saved with the machine code.
         raise TypeError("a kernel cannot use objects of Python")
     # Machine code that holds an address is valid in this process only.
     is_lasting = not (
@@ -277,7 +277,7 @@ _POWERS: Final = ("llvm.pow.f64", "pow")
 
 # "nobuiltin" hides from LLVM that the function called is the C library's `pow`, so that LLVM does
 # not replace it. `sqrt` and `pow` differ for -0.0 (root -0.0, power 0.0) and -infinity (root NaN,
-# power infinity), so that the code needs `fabs` and `is_least`, whether x is -infinity.
+# power infinity). So the code needs `fabs` and `is_least`, which says whether x is -infinity.
 _POWER: Final = """
 declare double @llvm.sqrt.f64(double)
 declare double @llvm.fabs.f64(double)
@@ -335,7 +335,7 @@ def _uses_address(text: str) -> bool:
 
 @contextmanager
 def _pause_garbage_collector() -> Iterator[None]:
-    """Pause the garbage collector, since there is little garbage, and to look for it costs 8 %."""
+    """Pause the garbage collector, since there is little garbage, and looking for it costs 8 %."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

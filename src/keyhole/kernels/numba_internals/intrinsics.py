@@ -1,8 +1,8 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
 Vector instructions find the smallest of sixteen numbers, and the position of a number among them;
-`keyhole.draws.argmin_tree` has the same functions in Python. They also draw four random numbers of
-beta distributions, which `keyhole.draws.samplers` draws step by step, too.
+`keyhole.draws.argmin_tree` has the same functions in Python. Others draw four random numbers of
+beta distributions at once; `keyhole.draws.samplers` draws the same numbers step by step.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -65,8 +65,8 @@ def _find_among_sixteen(typing, keys, start, key):
         key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # The sixteen comparisons are the bits of a word, whose lowest set bit is the first equal
-        # key. Bit 16 is set in case that none is equal, as in a damaged store; the mask then makes
-        # the result 0.
+        # key. Bit 16 is set in case no key is equal, as in a damaged store; the mask then makes the
+        # result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _INT64)
         first = builder.cttz(builder.or_(bits, _INT64(1 << _CHILDREN)), ir.IntType(1)(1))
         return builder.and_(first, _INT64(_CHILDREN - 1))
@@ -84,8 +84,8 @@ thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.
 _CELL: Final = 8
 
 
-def make_borrower(dtype: str, like: Kernel) -> Kernel:
-    """Return a compiled function (buffer, start, shape) -> array over the same memory.
+def make_view_function(dtype: str, like: Kernel) -> Kernel:
+    """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function replaces `like`, and gets
     its name, since the name is part of the fingerprint of whatever uses the function.
@@ -130,12 +130,12 @@ _FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)
 _FOUR_FLOATS: Final = ir.VectorType(ir.DoubleType(), _LANES)
 
 
-def _four_words(value: int) -> ir.Value:
+def _splat_word(value: int) -> ir.Value:
     """Return four equal words."""
     return ir.Constant(_FOUR_WORDS, [value] * _LANES)
 
 
-def _four_floats(value: float) -> ir.Value:
+def _splat_float(value: float) -> ir.Value:
     """Return four equal floats."""
     return ir.Constant(_FOUR_FLOATS, [value] * _LANES)
 
@@ -171,9 +171,9 @@ class _FourVariates:
         vector = _shuffle(self.builder, vector, [0] * _LANES)
         vector = self.builder.add(vector, ir.Constant(_FOUR_WORDS, steps))
         for shift, factor in zip((30, 27), self._factors, strict=True):
-            vector = self.builder.xor(vector, self.builder.lshr(vector, _four_words(shift)))
-            vector = self.builder.mul(vector, _four_words(factor))
-        return self.builder.xor(vector, self.builder.lshr(vector, _four_words(31)))
+            vector = self.builder.xor(vector, self.builder.lshr(vector, _splat_word(shift)))
+            vector = self.builder.mul(vector, _splat_word(factor))
+        return self.builder.xor(vector, self.builder.lshr(vector, _splat_word(31)))
 
     def to_floats(self, word: ir.Value) -> ir.Value:
         """Convert signed integers below 2**53 to floats, exactly.
@@ -183,47 +183,47 @@ class _FourVariates:
         is 2**63 for the flipped bit. Few processors have an instruction for the conversion.
         """
         build = self.builder
-        low = build.and_(word, _four_words(2**32 - 1))
-        low = build.bitcast(build.or_(low, _four_words(0x433 << 52)), _FOUR_FLOATS)
-        high = build.lshr(build.xor(word, _four_words(2**63)), _four_words(32))
-        high = build.bitcast(build.or_(high, _four_words(0x453 << 52)), _FOUR_FLOATS)
-        return build.fadd(build.fsub(high, _four_floats(2.0**84 + 2.0**63 + 2.0**52)), low)
+        low = build.and_(word, _splat_word(2**32 - 1))
+        low = build.bitcast(build.or_(low, _splat_word(0x433 << 52)), _FOUR_FLOATS)
+        high = build.lshr(build.xor(word, _splat_word(2**63)), _splat_word(32))
+        high = build.bitcast(build.or_(high, _splat_word(0x453 << 52)), _FOUR_FLOATS)
+        return build.fadd(build.fsub(high, _splat_float(2.0**84 + 2.0**63 + 2.0**52)), low)
 
     def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
         """Return gamma variates, and for each whether it is the usual case."""
         # The operations are those of `samplers._gamma_by_first_proposal`, in the same order, since
-        # they would round differently in another. LLVM must not fuse them into multiply-adds, and
-        # by default does not.
+        # another order would round differently. LLVM must not fuse them into multiply-adds, and by
+        # default does not.
         build = self.builder
-        ones = _four_floats(1.0)
+        ones = _splat_float(1.0)
         unary = ir.FunctionType(_FOUR_FLOATS, [_FOUR_FLOATS])
         square_root, absolute = (
             cgutils.get_or_insert_function(build.module, unary, f"llvm.{name}.v{_LANES}f64")
             for name in ("sqrt", "fabs")
         )
-        d = build.fsub(shape, _four_floats(1.0 / 3.0))
-        c = build.fdiv(ones, build.call(square_root, [build.fmul(_four_floats(9.0), d)]))
+        d = build.fsub(shape, _splat_float(1.0 / 3.0))
+        c = build.fdiv(ones, build.call(square_root, [build.fmul(_splat_float(9.0), d)]))
         bits = self.random_words(position, number)
-        strips = build.and_(bits, _four_words(255))
-        x = self.to_floats(build.or_(build.ashr(bits, _four_words(10)), _four_words(1)))
+        strips = build.and_(bits, _splat_word(255))
+        x = self.to_floats(build.or_(build.ashr(bits, _splat_word(10)), _splat_word(1)))
         x = build.fmul(x, self.gather(tables[0], strips))
-        strip_ends = self.gather(tables[1], build.add(strips, _four_words(1)))
-        u = self.to_floats(build.lshr(self.random_words(position, number + 1), _four_words(11)))
-        u = build.fmul(u, _four_floats(2.0**-53))
+        strip_ends = self.gather(tables[1], build.add(strips, _splat_word(1)))
+        u = self.to_floats(build.lshr(self.random_words(position, number + 1), _splat_word(11)))
+        u = build.fmul(u, _splat_float(2.0**-53))
         y = build.fmul(c, x)
         square = build.fmul(x, x)
         base = build.fadd(ones, y)
         cube = build.fmul(build.fmul(base, base), base)
-        reduction = build.fmul(build.fmul(_four_floats(0.0331), square), square)
+        reduction = build.fmul(build.fmul(_splat_float(0.0331), square), square)
         is_usual = build.fcmp_ordered("<", u, build.fsub(ones, reduction))
-        reduction = build.fmul(build.fmul(_four_floats(0.15), square), build.fmul(y, y))
-        margin = build.fmul(_four_floats(1e-12), build.fadd(ones, d))
+        reduction = build.fmul(build.fmul(_splat_float(0.15), square), build.fmul(y, y))
+        margin = build.fmul(_splat_float(1e-12), build.fadd(ones, d))
         is_certain = build.fcmp_ordered("<", u, build.fsub(build.fsub(ones, reduction), margin))
-        is_certain = build.and_(is_certain, build.fcmp_ordered(">", y, _four_floats(-0.5)))
+        is_certain = build.and_(is_certain, build.fcmp_ordered(">", y, _splat_float(-0.5)))
         is_usual = build.or_(is_usual, is_certain)
         is_inside = build.fcmp_ordered("<", build.call(absolute, [x]), strip_ends)
         is_usual = build.and_(is_usual, is_inside)
-        is_usual = build.and_(is_usual, build.fcmp_ordered(">", base, _four_floats(0.0)))
+        is_usual = build.and_(is_usual, build.fcmp_ordered(">", base, _splat_float(0.0)))
         is_usual = build.and_(is_usual, build.fcmp_ordered(">=", shape, ones))
         return build.fmul(d, cube), is_usual
 
@@ -243,8 +243,8 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
     def four_betas(typing, position, a, b, first, count, out, step, ends):
         """Fill up to four of `count` variates, from `first` on.
 
-        `position` is that of the stream. A call returns a number with one bit set for each of the
-        four variates that is not usual, and whose value is meaningless.
+        `position` is the position in the stream. A call returns a number in which one bit is set
+        for each of the four variates that is not usual. The value of such a variate is meaningless.
         """
         for name, vector in (("a", a), ("b", b), ("out", out)):
             is_vector = isinstance(vector, types.Array) and vector.ndim == 1

@@ -1,9 +1,9 @@
 """Serialisation and loading of machine code, without importing Numba.
 
 llvmlite links the code. The functions of Numba that it calls are in two C extension modules, which
-can be loaded without the package around them. The symbols that code refers to are those that Numba
-registers when it is imported (`numba.core.base`, `numba.core.externals`), at the same addresses,
-since the elementary functions of another C library differ in the last bit. A test compares all.
+can be loaded without the package around them. Code refers to the symbols that Numba registers when
+it is imported (`numba.core.base`, `numba.core.externals`), at the same addresses: the elementary
+functions of another C library would differ in the last bit. A test compares the addresses.
 """
 
 from __future__ import annotations

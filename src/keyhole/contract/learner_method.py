@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
 
 ARMS: Final = "arms"
-"""The fact that is the number of arms, for which a learner may take their names."""
+"""The name of the fact that holds the number of arms; learners also take names of arms for it."""
 
 _OR_NAMES: Final = (
     ". Or the names of the arms, distinct hashable\n    values, which the learner then takes and "
@@ -43,7 +43,7 @@ _SCALE: Final = Argument(
     Rewards, and known quantities in units of reward, are given and shown in these units.""",
 )
 _SEED: Final = Argument(
-    "seed", int, DEFAULT_SEED, f"int, default {DEFAULT_SEED}", "Of the policy's own randomness."
+    "seed", int, DEFAULT_SEED, f"int, default {DEFAULT_SEED}", "The seed of the policy's draws."
 )
 _INTERPRETED: Final = Argument(
     "interpreted",
@@ -51,16 +51,16 @@ _INTERPRETED: Final = Argument(
     None,
     "bool, optional",
     """Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
-    By default as `keyhole.interpreted` says. Otherwise kernels are compiled; those of Keyhole's own
-    policies that are not compiled yet are interpreted for the first half second of processor
-    time.""",
+    By default as `keyhole.interpreted` says. Where that is not used, kernels are compiled; but if
+    those of one of Keyhole's own policies are not compiled yet, Python runs them for the first half
+    second of processor time.""",
 )
 
 
 def learner_arguments(setting: Setting, learner_class: object) -> list[Argument]:
-    """Return the arguments of `Policy.learner` in a setting: required facts, others, options.
+    """Return the arguments of `Policy.learner` in a setting: required facts, other facts, options.
 
-    `learner_class` is the class of learners, which may take names of arms.
+    `learner_class` is the class of learners. It says whether they take names of arms.
     """
     names_arms = getattr(learner_class, "names_arms", False)
     arguments = [
@@ -116,12 +116,12 @@ Parameters
 Returns
 -------
 Learner
-    With `ask`, `tell` and `save`; see there.
+    An object with the methods `ask`, `tell` and `save`.
 
 Raises
 ------
 TypeError, ValueError
-    If a fact that the policy needs is missing, or one is not allowed.
+    If a fact that the policy needs is missing, or the value of a fact is not allowed.
 """
 
 
@@ -194,7 +194,7 @@ def resolve_facts(
 
 
 def _complete_facts(setting: Setting, values: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts in a learner's arguments by name, with defaults where none is given."""
+    """Return the facts by name: from a learner's arguments, else from the defaults of facts."""
     facts: dict[str, object] = {}
     for name, fact in setting.facts.items():
         argument = "feedback" if name == setting.mode else name
