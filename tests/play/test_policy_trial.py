@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from keyhole import simulate
-from keyhole.experiment.spec_factories import load_user_policy
+from keyhole.experiment.objects_from_spec import load_user_policy
 from keyhole.play import policy_trial
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.simulation_plan import Plan

@@ -8,8 +8,8 @@ import typer
 
 from keyhole.cli.output import print_result
 from keyhole.experiment import compile_jobs, setting_registry
+from keyhole.experiment.objects_from_spec import is_policy_file, load_user_policy
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_cache_keys
 from keyhole.kernels.interpreted_mode import is_interpreted

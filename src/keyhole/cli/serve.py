@@ -62,7 +62,7 @@ def serve(
     import msgspec
     import uvicorn
 
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import load_user_policies
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
     from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback
@@ -89,7 +89,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
-        http="keyhole.serve.http_protocol:RequestDeadlineProtocol",
+        http="keyhole.serve.request_deadline:RequestDeadlineProtocol",
         ws="none",
         log_config=make_log_config(log_level),
         access_log=False,

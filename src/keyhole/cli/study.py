@@ -121,7 +121,7 @@ def delete(
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
     """Open a study, whose policy may be one that `--policy` names."""
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import load_user_policies
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=load_user_policies(policy_names or []))
@@ -252,7 +252,7 @@ def restore(
     policy_names: PolicyFiles = None,
 ) -> None:
     """Create a study from an export."""
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import load_user_policies
     from keyhole.study import Study
 
     policies = load_user_policies(policy_names or [])
@@ -332,7 +332,7 @@ def make_other_policy(
     study: "Study", name: str, arguments: list[str] | None
 ) -> tuple["Policy", dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment.spec_factories import find_policy_class
+    from keyhole.experiment.objects_from_spec import find_policy_class
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)

@@ -177,7 +177,7 @@ def check(
     Prints a line for each study, and ends with 1 if anything is damaged. --repair-to leaves the
     damaged database as it is.
     """
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import load_user_policies
     from keyhole.study import check_database, copy_intact_events
 
     if (repair_to is None) != (out is None):
@@ -229,7 +229,7 @@ def plan(
     The same arguments print the same numbers.
     """
     from keyhole.contract.reward_units import UNIT
-    from keyhole.experiment.spec_factories import make_policy, make_problem
+    from keyhole.experiment.objects_from_spec import make_policy, make_problem
     from keyhole.play.simulation import stopping_times
 
     if storage is None and means is None:

@@ -13,13 +13,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.experiment import sweep_points
-from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_names
-from keyhole.experiment.spec_factories import (
+from keyhole.experiment.objects_from_spec import (
     WORKER_ENTRIES,
     make_policy,
     make_problem,
     make_workers,
 )
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_names
 from keyhole.files import read_text_file
 from keyhole.play.simulation_plan import MOST_CHECKPOINTS, Plan, SimulatedWorkers, SpacingKind
 from keyhole.spec_values import join_errors, list_errors, plain_value, unknown_name_error

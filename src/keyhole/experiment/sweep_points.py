@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment.spec_factories import WORKER_ENTRIES, find_policy_class, make_policy
+from keyhole.experiment.objects_from_spec import WORKER_ENTRIES, find_policy_class, make_policy
 from keyhole.validate import check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from threading import Lock
 from typing import Final, TypeVar
 
-from keyhole.experiment.spec_factories import load_user_policies
+from keyhole.experiment.objects_from_spec import load_user_policies
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.settings import Settings
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
