@@ -162,7 +162,7 @@ def test_a_parameter_of_a_users_policy_can_be_varied(tmp_path):
         ('"policy[2].alpha" = [1]', r"policy\[2\] cannot be varied: policy has 2 entries"),
         ('"problem.thrshold" = [1]', r"at problem.thrshold = 1: .*\(did you mean 'threshold'\?\)"),
         ('"problem.means[3]" = [1]', r"problem.means\[3\] cannot be varied: .* has 3 entries"),
-        ('"problem.threshold[3]" = [1]', "problem.threshold has no list"),
+        ('"problem.threshold[3]" = [1]', "problem.threshold is no list"),
         ('"problem.threshold.x" = [1]', "problem.threshold must be a table if its x is varied"),
         (
             '"problem.distribution.x" = [1]',

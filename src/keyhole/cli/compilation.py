@@ -8,7 +8,7 @@ import typer
 
 from keyhole.cli.output import print_result
 from keyhole.experiment import compile_jobs, setting_registry
-from keyhole.experiment.objects_from_spec import is_policy_file, load_user_policy
+from keyhole.experiment.objects_from_spec import import_user_policy, is_policy_file
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_cache_keys
@@ -71,7 +71,7 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
 def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     """Return the kernels of a policy, named or in a file, in each setting that has it."""
     if is_policy_file(name):
-        policy = load_user_policy(name, Path(), field="POLICY")
+        policy = import_user_policy(name, Path(), field="POLICY")
         return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
     policy_names = sorted({policy for setting in settings for policy in setting.policies})

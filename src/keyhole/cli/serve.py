@@ -62,7 +62,7 @@ def serve(
     import msgspec
     import uvicorn
 
-    from keyhole.experiment.objects_from_spec import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
     from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback
@@ -75,7 +75,7 @@ def serve(
         max_open=max_open,
     )
     # A wrong policy is refused once, before processes start.
-    load_user_policies(settings.policies)
+    import_user_policies(settings.policies)
     open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):
         raise ValueError(

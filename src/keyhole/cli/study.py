@@ -121,10 +121,10 @@ def delete(
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
     """Open a study, whose policy may be one that `--policy` names."""
-    from keyhole.experiment.objects_from_spec import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=load_user_policies(policy_names or []))
+    return Study.open(storage, name, policies=import_user_policies(policy_names or []))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
@@ -252,10 +252,10 @@ def restore(
     policy_names: PolicyFiles = None,
 ) -> None:
     """Create a study from an export."""
-    from keyhole.experiment.objects_from_spec import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
-    policies = load_user_policies(policy_names or [])
+    policies = import_user_policies(policy_names or [])
     Study.restore(storage, path, name=name, policies=policies).close()
 
 

@@ -177,14 +177,14 @@ def check(
     Prints a line for each study, and ends with 1 if anything is damaged. --repair-to leaves the
     damaged database as it is.
     """
-    from keyhole.experiment.objects_from_spec import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import check_database, copy_intact_events
 
     if (repair_to is None) != (out is None):
         raise ValueError("--repair-to and --out must be given together")
     if repair_to is not None and name is None:
         raise ValueError("--repair-to must be given with the NAME of a study")
-    policies = load_user_policies(policy_names or [])
+    policies = import_user_policies(policy_names or [])
     if repair_to is not None and out is not None and name is not None:
         copy = copy_intact_events(storage, name, repair_to, out, policies=policies)
         text = f"{name}: goes on after event {repair_to} in {out}"

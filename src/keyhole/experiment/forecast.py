@@ -60,7 +60,7 @@ class Forecast:
     endless: tuple[str, ...]
 
 
-def forecast(
+def measure_forecast(
     spec: Spec,
     *,
     threads: int | None = None,
@@ -83,7 +83,7 @@ def forecast(
     for runs in kinds:
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
-    # Only new files are counted: the run need not compile code that the cache had before.
+    # Only new files are counted: the code of the others was in the cache before.
     compiled = len({path for path, _ in cached_files()} - files_before)
     compiling = clock() - began
     samples = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
@@ -93,7 +93,7 @@ def forecast(
 
     def seconds_per_round(run: SimulationJob) -> float:
         policy = repr(run.plan.policies[run.label])
-        # The attempt to measure an endless round takes half a minute, and is not repeated.
+        # It takes half a minute to find that a round does not end, so the attempt is not repeated.
         if policy in endless:
             return math.inf
         count = run.replications
@@ -148,7 +148,7 @@ def _log_size(run: SimulationJob) -> float:
 
 
 def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
-    """Return evenly spaced runs from the largest to the smallest; a single one is the largest."""
+    """Return up to `count` runs, at least one, evenly spaced from the largest to the smallest."""
     count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(runs))
     positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
     return [runs[position] for position in positions]
@@ -159,7 +159,7 @@ def _estimate_seconds(
     samples: Sequence[SimulationJob],
     seconds_per_round: Callable[[SimulationJob], float],
 ) -> float:
-    """Return the seconds of all runs of a kind, from the seconds of its samples.
+    """Estimate the seconds that all runs of a kind take, from the seconds per round of samples.
 
     Seconds per round are averaged over samples of the same size, and interpolated between sizes.
     """
@@ -173,7 +173,7 @@ def _estimate_seconds(
     return float(rounds @ np.interp([*map(_log_size, runs)], sizes, paces))
 
 
-# By setting and policy, the nanoseconds of a round.
+# The file has the nanoseconds that a round takes, by setting and policy.
 _TIMES_FILE: Final = Path(__file__).with_name("round_times.toml")
 _UNKNOWN_TIME: Final = 70.0  # nanoseconds of a round of a user's policy
 # The time to compile a policy, on the machine on which the times of rounds were measured.
@@ -181,9 +181,9 @@ _SECONDS_TO_COMPILE: Final = 2.7
 
 
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
-    """Return a work item for each policy of some specs, which have no sweep.
+    """Return a work item for each policy of each spec; the specs must have no sweep.
 
-    A key of `specs` is the location of the spec's items.
+    The key of a spec in `specs` becomes the `place` of its work items.
     """
     times = read_toml(_TIMES_FILE)
     thread_count = min(threads or math.inf, os.cpu_count() or 1)

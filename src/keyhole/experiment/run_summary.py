@@ -12,7 +12,7 @@ from keyhole.text_formatting import join_words
 
 _MOST_ROWS: Final = 40
 MOST_LEADERS: Final = 3
-"""The most policies that a text names; if more may be best, it has their number."""
+"""The most policies that a text names; if more may be best, the text says how many."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Leaders:
     """The policies that may be best at a point.
 
     They are the policy with the best mean, and the policies whose 95 % intervals overlap with its
-    interval. A single replication has no intervals: then only the best mean is known.
+    interval. A single replication has no intervals: then there is only the policy with the best
+    mean.
     """
 
     names: Mapping[str, str]  # the short names of the point's values, by entry
@@ -35,7 +36,7 @@ class Leaders:
 
     @property
     def text(self) -> str:
-        """The names of the policies that may be best."""
+        """The policies that may be best, as text."""
         if len(self.labels) > MOST_LEADERS:
             return f"{self.labels[0]} or {len(self.labels) - 1} others"
         return " or ".join(self.labels)
@@ -64,7 +65,7 @@ def last_means(curves: Curves) -> tuple[Metric, LastMeans]:
     return metric, {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
 
 
-def leaders_table(
+def leaders_cells(
     points: Sequence[Mapping[str, str]], means_of_points: Iterable[tuple[Metric, LastMeans]]
 ) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of the best policy at each of the first 40 points.
@@ -103,7 +104,7 @@ def summarize_run(curves: Curves) -> str:
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on the policies whose intervals overlap with the best's, if any."""
+    """Return a sentence on `others`, whose intervals overlap with that of the best, if any."""
     if not others:
         return ""
     if len(others) == 1:

@@ -84,7 +84,7 @@ class RegisteredSetting:
 
 
 def _iterate_subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
-    """Yield the subclasses of a class, and theirs; one with two bases may come twice."""
+    """Yield direct and indirect subclasses of a class; a class with two bases may come twice."""
     for subclass in cls.__subclasses__():
         yield subclass
         yield from _iterate_subclasses(subclass)
@@ -98,7 +98,7 @@ def setting_names() -> list[str]:
 def find_setting(name: Any, field: str = "setting") -> RegisteredSetting:
     """Return a setting by its name; errors begin with `field`.
 
-    The setting of a broken package is refused, with the package and the reason.
+    A setting whose package is broken is refused; the error names the package and the reason.
     """
     return _load_setting(check_choice(field, name, setting_names()))
 

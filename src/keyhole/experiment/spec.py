@@ -219,8 +219,9 @@ class Spec(BaseModel):
     def points(self) -> tuple[sweep_points.Point, ...]:
         """The points of the sweep; without a sweep, the spec itself is the only one.
 
-        They are all combinations in the order of the table; the last entry varies the fastest. The
-        default label of a policy is its name with the parameters that are equal at all points.
+        The points are all combinations of the values in the table ``[sweep]``, in its order; the
+        last entry varies the fastest. The default label of a policy is its name with the parameters
+        that are equal at all points.
         """
         if self.sweep is None:
             _ = self.plan
@@ -300,8 +301,8 @@ class Spec(BaseModel):
 
 
 def _add_hint(error: Exception) -> str:
-    """Return the message of an error; say of an unknown entry if it belongs to another table."""
-    path, unknown, _ = str(error).partition(" is not known;")
+    """Return the message of an error; if it names an entry of another table, say of which."""
+    path, separator, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
     names_by_location: dict[str, Iterable[str]] = {
@@ -310,6 +311,6 @@ def _add_hint(error: Exception) -> str:
         "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
     for location, names in names_by_location.items():
-        if unknown and entry in names and location != f"in [{table}]":
+        if separator and entry in names and location != f"in [{table}]":
             return f"{error}; it belongs {location}"
     return str(error)

@@ -33,7 +33,7 @@ _EXACT: Final = 2**53  # a float represents every integer below
 
 
 def values_schema(metrics: Iterable[str]) -> pa.Schema:
-    """Return the schema of `keyhole.experiment.run_folder.values_table`."""
+    """Return the schema of `keyhole.experiment.run_folder.policy_values_to_table`."""
     keys = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
     return pa.schema([*keys, *((metric, pa.float64()) for metric in metrics)])
 
@@ -68,11 +68,12 @@ def _return_unchanged(value: Any) -> Any:
 
 
 @contextmanager
-def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
+def open_points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
     """Yield a function that writes the table of the next point, and returns its row group count.
 
-    Varied entries are the first columns. One that is also a column of the results, such as
-    `replications`, is left out there. Columns of the schema that a table lacks are null.
+    Varied entries are the first columns. If a varied entry is also a column of the results, such as
+    `replications`, the column of the results is left out. If a table lacks a column of the schema,
+    the column is null at its point.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
     sweep_fields = [pa.field(name, arrow_type) for name, (arrow_type, _) in columns.items()]
