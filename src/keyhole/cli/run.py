@@ -138,7 +138,7 @@ def _forecast_lines(size: Forecast, startup: float) -> list[str]:
 
 
 def _print_means(curves: Curves) -> None:
-    """Print every metric at the last checkpoint, with half of its 95 % interval."""
+    """Print the means of every metric at the last checkpoint, with half the 95 % interval."""
     width = max(map(len, curves.labels))
     for metric in curves.metrics:
         typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")

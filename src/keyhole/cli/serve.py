@@ -106,10 +106,10 @@ def serve(
     "keyhole serve key add shop --storage items.db --right admin --studies 'shop-*' --lifetime 90d",
 )
 def add(
-    who: Annotated[str, typer.Argument(metavar="WHO", help="To whom it is given, for the logs.")],
+    who: Annotated[str, typer.Argument(metavar="WHO", help="Who gets the key, for the logs.")],
     storage: Storage,
     right: Annotated[
-        str, typer.Option(help="read, decide or admin: each with those before it.")
+        str, typer.Option(help="read, decide or admin; each includes those before it.")
     ] = "decide",
     studies: Annotated[
         str, typer.Option(help="Studies that it sees: * is any text, ? a letter, [ab] a or b.")

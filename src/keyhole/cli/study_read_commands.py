@@ -23,7 +23,7 @@ app = commands.app
 
 _SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
-_SO_FAR: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
+_CAVEAT: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
@@ -213,7 +213,7 @@ def plan(
     rule: Annotated[str | None, Option(help="The policy, which must be able to stop.")] = None,
     delta: Annotated[float | None, Option(help="The error rate that the policy allows.")] = None,
     tolerance: Annotated[float | None, Option(help="The policy's tolerance, if any.")] = None,
-    threshold: Annotated[float | None, Option(help="To label arms as above or below it.")] = None,
+    threshold: Annotated[float | None, Option(help="Arms are labelled above or below it.")] = None,
     decisions: Annotated[int, Option(min=1, help="The most decisions of a test.")] = 200_000,
     replications: Annotated[int, Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
@@ -272,7 +272,7 @@ def plan(
     texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
     means_text = f"means: {', '.join(texts)}"
     if not means:
-        means_text += _SO_FAR
+        means_text += _CAVEAT
     print_result(content, means_text, times, as_json=as_json)
 
 

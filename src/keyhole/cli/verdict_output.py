@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keyhole.papers.report.judged_entry import JudgedEntry
     from keyhole.papers.verdicts import Verdict
 
-_MOST_LINES: Final = 12  # that are printed of a reproduction, to be read at one look
+_MOST_LINES: Final = 12  # of a printed reproduction, so that it is read at one look
 
 
 def show_entries(*, as_json: bool = False) -> None:
