@@ -26,7 +26,7 @@ class Mechanism:
         return sum(p.alive and p.pid != main for p in process_tree.list_descendants())
 
     def kill(self, main: int) -> bool:
-        """Kill all processes of the run; return False if some may not be signalled."""
+        """Kill all processes of the run; return False if this process must not signal some."""
         raise NotImplementedError
 
     def reap(self, init: int) -> None:
@@ -35,7 +35,7 @@ class Mechanism:
 
 
 class Namespace(Mechanism):
-    """A PID namespace for each run, whose process 1 is the init (Linux 5.3).
+    """A PID namespace for each run; process 1 of the namespace is the init (Linux 5.3).
 
     No process leaves the namespace, and the kernel kills all of them when process 1 ends.
     """

@@ -21,7 +21,7 @@ from .framing import encode_frame
 from .kill_mechanisms import Mechanism
 from .linux_syscalls import LINUX, set_dumpable
 
-_MIN_SLEEP: Final = 0.1  # seconds of suspension that are reported: two clocks drift by less
+_MIN_SLEEP: Final = 0.1  # the shortest suspension, in seconds, that is reported: clocks drift less
 _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
 _NOT_KILLED: Final = "processes of another user could not be ended"
 _CHUNK_BYTES: Final = 1 << 16
@@ -30,9 +30,9 @@ _MAXRSS_BYTES: Final = 1024 if LINUX else 1  # the unit of ru_maxrss
 _MIN_INTERVAL: Final = 0.003  # seconds from the start to the first sample, and between any two
 _MAX_INTERVAL: Final = 0.25  # seconds between two samples
 _INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
-_MAX_SAMPLE_SHARE: Final = 0.05  # the part of the time that samples may take
+_MAX_SAMPLE_SHARE: Final = 0.05  # the largest share of the time that is spent on samples
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
-_MAX_FILL_RATE: Final = 4e9  # bytes a second, assumed: about two processors at their fastest
+_MAX_FILL_RATE: Final = 4e9  # assumed limit, in bytes a second: about that of two fast processors
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
 _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
@@ -122,14 +122,14 @@ class UsageMeter:
         # Both sums are lower bounds, so the larger sum counts. The first sum lacks processes that
         # began and ended between two samples. The second sum lacks processes that ended and were
         # never reaped: the kernel adds a child's usage to its parent when the parent waits for it.
-        living = sum(process.cpu + process.reaped_cpu for process in processes)
-        self._raise_cpu_to(sum(self._cpu_by_process.values()), living + reaped_cpu_seconds())
+        listed_cpu = sum(process.cpu + process.reaped_cpu for process in processes)
+        self._raise_cpu_to(sum(self._cpu_by_process.values()), listed_cpu + reaped_cpu_seconds())
 
     def _update_memory(self, processes: list[process_tree.Process]) -> None:
         total = sum(process.resident for process in processes)
         if len(processes) > 1 and total > self.memory:
-            # Resident sizes count shared pages in each process. For the exact proportional size the
-            # kernel reads all page tables, so that it is asked for after a rise only.
+            # Resident sizes count shared pages in each process. The proportional size is exact, but
+            # the kernel reads all page tables to find it: it is read only after a rise.
             if total <= self._resident * _MIN_RISE:
                 return
             self._resident = total
@@ -180,7 +180,8 @@ def start_command(request: dict[str, Any], output: int) -> CommandProcess:
 def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:
     subject = request["folder"]  # what the message of an error is about
     try:
-        # A session of its own: signals to the process group of the command must not reach its init.
+        # The command gets a session of its own: signals that it sends to its process group must not
+        # reach its supervisor (the init).
         os.setsid()
         set_dumpable(True)  # unlike the init: the command must be able to read its own /proc
         # Python ignores SIGPIPE and SIGXFSZ, and ignored signals are inherited through exec.
@@ -240,7 +241,7 @@ def _set_limits(request: dict[str, Any]) -> None:
 def supervise(
     request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> None:
-    """Supervise one run from start to end, as its init; send the answer to the helper.
+    """Supervise one run from start to end, as the init of the run; send the answer to the helper.
 
     `helper` is the descriptor of a socket. The run is killed when the helper shuts the socket down,
     or ends.
