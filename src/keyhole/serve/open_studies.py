@@ -81,7 +81,7 @@ class OpenStudies:
         return [entry.study.study for entry in self._entries.values() if hasattr(entry, "study")]
 
     async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
-        """Return the result of a function that is called with a study; keep it open meanwhile."""
+        """Call a function with a study, which stays open meanwhile; return the result."""
         async with self._slots:
             entry = self._entries.get(name)
             if entry is None:

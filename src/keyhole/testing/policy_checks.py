@@ -49,8 +49,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(read_policy) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Parameters identify learners and results. If one could be changed, these would become
-            # those of another policy, unnoticed.
+            # Parameters identify learners and results: if a parameter could be changed, these would
+            # be taken for those of another policy.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -84,8 +84,8 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
-    # One simulation that differs in all three: it is run again, in three threads, and beside a
-    # second policy (the same one under another label).
+    # One simulation tests all of this: it repeats another, in three threads, and beside a second
+    # policy (the same policy under another label).
     repeated = subject.simulate_metrics(subject.policy, threads=3)
     assert np.array_equal(subject.simulated, repeated), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "
@@ -179,7 +179,7 @@ def play_with_arm_counts(subject: CheckContext, sizes: Sequence[int]) -> None:
         # Long enough to pull every arm once and then decide a hundred times.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
         resized = replace(subject, problem=problem, horizon=int(rounds))
-        # One replication, since those of a large problem take long.
+        # Only one replication, since simulations of a large problem take long.
         values = resized.simulate_metrics(replications=1)
         assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
@@ -232,8 +232,8 @@ Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
-    # This is the first check that plays, since the engine does not check indices, so that a faulty
-    # kernel would corrupt memory.
+    # This is the first check that plays: it checks indices. The engine does not, so that a faulty
+    # kernel would corrupt memory there.
     stays_within_its_arrays,
     acts_at_all,
     engine_is_deterministic,
@@ -319,7 +319,8 @@ def check_problem(
 ) -> None:
     """Check that a problem and its environment keep the contract.
 
-    `policy`, one of its setting, plays it; the other parameters are those of `check_policy`.
+    `policy`, a policy of its setting, plays the problem; the other parameters are those of
+    `check_policy`.
 
     Examples
     --------
