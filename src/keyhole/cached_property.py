@@ -10,9 +10,9 @@ else:
     class cached_property(functools.cached_property):
         """A property that is computed once for each object, like `functools.cached_property`.
 
-        Before Python 3.12, Python's own has a lock, which all objects of a class share. A process
-        that is forked while another thread computes inherits the lock locked, and hangs. This class
-        takes no lock, so that two threads may both compute the value.
+        Before Python 3.12, Python's own class has a lock, which all objects of a class share. A
+        process that is forked while another thread computes inherits the lock locked, and hangs.
+        This class takes no lock: two threads may both compute the value.
 
         Parameters
         ----------

@@ -32,16 +32,16 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``, so that equal
     decisions have equal feedback.
 
-    =============  =========================  ========================================  ==========
-    setting        action                     observation                               reward
-    =============  =========================  ========================================  ==========
-    stochastic     arm                        reward                                    reward
-    thresholding   arm                        reward                                    reward
-    threshold      arm                        value; threshold of the next round        0 or 1
-    delayed        arm                        total, or totals and counts by arm        total
-    semibandit     amount for each arm        losses                                    less losses
-    resource       arm and limit              reward, consumption, exceeded             gain
-    =============  =========================  ========================================  ==========
+    =============  ====================  ========================================  ==============
+    setting        action                observation                               reward
+    =============  ====================  ========================================  ==============
+    stochastic     arm                   reward                                    reward
+    thresholding   arm                   reward                                    reward
+    threshold      arm                   value; threshold of the next round        0 or 1
+    delayed        arm                   total, or totals and counts by arm        total
+    semibandit     amount for each arm   losses                                    minus losses
+    resource       arm and limit         reward, consumption, exceeded             gain
+    =============  ====================  ========================================  ==============
 
     If the amounts of an action of `semibandit` exceed the resource together, they are made smaller
     by a common factor, so that they fit. An action of `resource` is the number of the arm and the
@@ -63,7 +63,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or `with_regret` is True where the setting has no regret of its
+        If a value is not allowed, or if `with_regret` is True and the setting has no regret of
         decisions.
 
     Examples
@@ -118,7 +118,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
             From 0, below 2**63. Without it, the episode is the next replication of the last seed; a
             first episode takes a random seed.
         options : dict, optional
-            There are none.
+            Not used.
         """
         super().reset(seed=seed)
         if seed is None and self._seed is not None:

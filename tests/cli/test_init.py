@@ -207,7 +207,7 @@ def test_questions_take_commands_until_an_empty_line(keyhole, answers, folder):
     code, _, err = keyhole("init")
     assert code == 0
     assert "--command must be quoted as in a shell" in err
-    assert "--limit must be as 90s" in err
+    assert "--limit must be like 90s" in err
     spec = TuneSpec.from_file(folder / "tune.toml")
     assert [arm.name for arm in spec.arms] == ["echo", "cat"]
 
