@@ -185,19 +185,19 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def has_content(folder: Path) -> bool:
-    """Return whether a folder for results has content; drafts of killed processes do not count.
-
-    Raises
-    ------
-    ValueError
-        If the path is a file.
-    """
-    if folder.is_dir():
-        return any(not path.name.startswith(".") for path in folder.iterdir())
-    if folder.exists() or folder.is_symlink():
+def refuse_file(folder: Path) -> None:
+    """Refuse a file in the place of a folder for results, which need not exist yet."""
+    if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
         raise ValueError(f"out must be a folder, got the file {folder}")
-    return False
+
+
+def has_content(folder: Path) -> bool:
+    """Return whether a folder for results has content; refuse a file in its place.
+
+    Drafts of killed processes do not count.
+    """
+    refuse_file(folder)
+    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
 
 
 def refuse_newer_format(folder: Path, version: object, newest: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.run_summary import last_means, summarize_run
+from keyhole.experiment.run_summary import first_metric_and_means, summarize_run
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path, value_to_toml
 from keyhole.experiment.sweep_report import sweep_page
@@ -194,7 +194,7 @@ def _replications_sentence(run: RunFolder) -> str:
 
 def _ranking_table(curves: Curves) -> Table:
     """Return the table of the policies at the last checkpoint, the best first."""
-    metric, means = last_means(curves)
+    metric, means = first_metric_and_means(curves)
     labels = metric.rank({label: mean.value for label, mean in means.items()})
     rows = [[label, means[label].plus_minus()] for label in labels]
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)

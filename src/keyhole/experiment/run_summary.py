@@ -59,7 +59,7 @@ LastMeans = dict[str, Estimate]
 """The mean of each policy at the last checkpoint."""
 
 
-def last_means(curves: Curves) -> tuple[Metric, LastMeans]:
+def first_metric_and_means(curves: Curves) -> tuple[Metric, LastMeans]:
     """Return the first metric, and the mean of each policy at the last checkpoint."""
     metric = curves.metric(curves.metrics[0])
     return metric, {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
@@ -71,7 +71,7 @@ def leaders_cells(
     """Return head and rows of a table of the best policy at each of the first 40 points.
 
     `points` has the short names of each point's values, by varied entry; `means_of_points` has
-    what `last_means` returns for each point.
+    what `first_metric_and_means` returns for each point.
     """
     rows: list[list[str]] = []
     headings: dict[str, None] = {}
@@ -87,7 +87,7 @@ def leaders_cells(
 
 def summarize_run(curves: Curves) -> str:
     """Return a sentence on the best policy of a run by its first metric."""
-    metric, means = last_means(curves)
+    metric, means = first_metric_and_means(curves)
     leaders = find_leaders(means, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
     best = [label for label, mean in means.items() if mean.value == leaders.mean.value]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
 from keyhole.experiment import run_folder, setting_registry
 from keyhole.experiment.forecast import list_work
@@ -20,7 +21,6 @@ from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import FORMAT, RESULTS, SPEC, VERSION, RunFolder
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, open_points_writer, values_schema
-from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Report, TotalProgress, print_step_name, progress_callback
@@ -80,8 +80,8 @@ def run(
     check_cluster_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
-    has_content(folder)  # refuses a file
-    with _create_folder(folder), folder_lock(folder):
+    files.refuse_file(folder)
+    with _create_folder(folder), files.folder_lock(folder):
         provenance = _read_provenance_of(folder, spec, digest)
         # For a finished run, only texts that reports show, such as the title, are written again.
         if provenance is not None and provenance.get("finished") is not None:
@@ -136,7 +136,7 @@ def run_digest(spec: Spec) -> str:
 
 def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run in a folder, if any; refuse one of another spec or code."""
-    if not has_content(folder):
+    if not files.has_content(folder):
         return None
     provenance = run_folder.read_provenance(folder)
     if provenance["digest"] != digest:
@@ -153,7 +153,7 @@ def _write_spec_and_provenance(
     `provenance` is None if the folder has no run yet.
     """
     for drafts_folder in (folder, folder / _BLOCKS):
-        remove_drafts(drafts_folder)
+        files.remove_drafts(drafts_folder)
     texts = {SPEC: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
@@ -166,7 +166,7 @@ def _write_spec_and_provenance(
     for name, text in texts.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
-            write_atomically(path, text.encode())
+            files.write_atomically(path, text.encode())
     return provenance
 
 
@@ -174,7 +174,7 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     """Return how the run in a folder differs from a run of a spec, as words that follow "a run"."""
     # Digests only tell that two runs differ, so likely differences are looked for in turn.
     try:
-        saved = dict(json.loads(read_saved_file(folder / SPEC)))
+        saved = dict(json.loads(files.read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     table = spec.table()
