@@ -108,8 +108,8 @@ def _check_program_path(path: Path) -> None:
     # its name is allowed.
     if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
-            f"--out must not be called like a module of Python, Keyhole or another installed "
-            f"package, which the program would hide from its imports, got {str(path)!r}"
+            "--out must not have the name of a module of Python, Keyhole or another installed "
+            f"package, which the program could then not import; got {str(path)!r}"
         )
     database = path.with_suffix(".db")
     if database.exists():

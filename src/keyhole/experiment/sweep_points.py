@@ -248,7 +248,7 @@ def _is_whole_table(steps: EntryPath) -> bool:
 
 
 def _positions_with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
-    """Return the positions of the policies that have a parameter; refuse one that no policy has."""
+    """Return the positions of the policies that have a parameter; refuse it if no policy has it."""
     all_parameters: dict[str, None] = {}
     positions = []
     for i, entry in enumerate(table["policy"]):

@@ -84,8 +84,8 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
-    # One simulation tests all of this: it repeats another, in three threads, and beside a second
-    # policy (the same policy under another label).
+    # One simulation tests all of this: it repeats an earlier simulation, but in three threads, and
+    # beside a second policy (the same policy under another label).
     repeated = subject.simulate_metrics(subject.policy, threads=3)
     assert np.array_equal(subject.simulated, repeated), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "

@@ -79,10 +79,10 @@ class SettingCase:
             allowed = study_vocabulary.guard_allows(self.setting, facts, self.context, decision)
             decisions = [decision] if allowed else []
         if not decisions:
-            got = "one of zeros" if self.decision is None else self.decision
+            got = "a decision of zeros" if self.decision is None else self.decision
             raise ValueError(
-                f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
-                f"tested; got {got}"
+                f"decision must be a decision that {self.setting.name} allows, to test its "
+                f"vocabulary; got {got}"
             )
         return [(_to_plain_values(self.context), decision) for decision in decisions]
 
