@@ -11,8 +11,8 @@ else:
         """A property that is computed once for each object, like `functools.cached_property`.
 
         Before Python 3.12, Python's own class has a lock, which all objects of a class share. A
-        process that is forked while another thread computes inherits the lock locked, and hangs.
-        This class takes no lock: two threads may both compute the value.
+        process that is forked while another thread computes inherits the locked lock, and hangs.
+        This class takes no lock, so two threads may both compute the value.
 
         Parameters
         ----------

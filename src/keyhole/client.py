@@ -33,9 +33,10 @@ _MAX_IDLE: Final = 2.0  # seconds that an idle connection is kept; the service c
 class Client:
     """A client of a service of studies, which `keyhole serve` runs.
 
-    Threads may share a client. While the service or its database cannot be reached, calls are
-    repeated if that does no harm. These are calls that read, `ask` (with a random key if none is
-    given), `tell` and `correct`; if the connection is refused, all calls.
+    Threads may share a client. While the service or its database cannot be reached, a call is
+    repeated, if that does no harm. Any call is repeated if its connection is refused. In other
+    cases only these are: calls that read, `ask` (with a random key if none is given), `tell` and
+    `correct`.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 _DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
-_DRAFT_SECONDS: Final = 3600.0  # a draft to which nothing was written for this time has no writer
+_DRAFT_SECONDS: Final = 3600.0  # a draft to which nothing was written for this long has no writer
 # The command that shows and raises the limit that was reached, by the number of the error.
 _LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",

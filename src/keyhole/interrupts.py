@@ -68,7 +68,7 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
             handler(number, frame)
 
     # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
-    # Python. Otherwise, a KeyboardInterrupt was raised by the code itself, and is replaced.
+    # Python. Any other KeyboardInterrupt was raised by the code itself, and is replaced.
     is_noted = callable(handler) and _set_handler(note_signal)
     try:
         yield
