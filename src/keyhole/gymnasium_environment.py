@@ -63,7 +63,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or if `with_regret` is True and the setting has no regret of
+        If a value is not allowed, or if `with_regret` is True and the setting has no regret of its
         decisions.
 
     Examples
