@@ -46,8 +46,8 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     factory_names = [name for name in factories if name in entries]
     if len(factory_names) != 1:
         # An unknown entry may be the misspelt name of a factory.
-        misspelt = (f"none{hint}" for name in entries if (hint := suggestion(name, factories)))
-        got = " and ".join(factory_names) or next(misspelt, "none")
+        misspellings = (f"none{hint}" for name in entries if (hint := suggestion(name, factories)))
+        got = " and ".join(factory_names) or next(misspellings, "none")
         raise ValueError(f"problem must have exactly one of {', '.join(factories)}; got {got}")
     return factories[factory_names[0]].problem(factory_names[0], entries, folder)
 
@@ -140,11 +140,11 @@ def import_user_policy(name: str, folder: Path, *, field: str = "name") -> type[
     names = [
         n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__
     ]
-    defined = f"it defines {', '.join(names)}" if names else "it defines no policy"
+    listing = f"it defines {', '.join(names)}" if names else "it defines no policy"
     if not colon:
-        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {defined}")
+        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {listing}")
     raise ValueError(
-        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, names)}"
+        f"{field}: {file!r} has no policy {class_name!r}; {listing}{suggestion(class_name, names)}"
     )
 
 

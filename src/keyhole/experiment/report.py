@@ -112,8 +112,8 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
 
 def _list_replications(spec: dict[str, Any]) -> str:
     """Return the numbers of replications of a spec, which a sweep may vary."""
-    varied = spec.get("sweep", {}).get("replications", [spec["replications"]])
-    return ", ".join(f"{count:,}" for count in varied)
+    counts = spec.get("sweep", {}).get("replications", [spec["replications"]])
+    return ", ".join(f"{count:,}" for count in counts)
 
 
 def write_report(folder: str | Path) -> Path:
@@ -180,9 +180,9 @@ def _run_page(run: RunFolder, title: str) -> Page:
 
 def _default_title(run: RunFolder) -> str:
     """Return the title of a page whose spec has none."""
-    varied = list(run.spec.get("sweep", {}))
-    verb = "varies" if len(varied) == 1 else "vary"
-    suffix = f", as {join_words(varied)} {verb}" if varied else ""
+    varied_entries = list(run.spec.get("sweep", {}))
+    verb = "varies" if len(varied_entries) == 1 else "vary"
+    suffix = f", as {join_words(varied_entries)} {verb}" if varied_entries else ""
     return f"{run.spec['name']}: which policy is best{suffix}?"
 
 

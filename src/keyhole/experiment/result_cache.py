@@ -80,8 +80,8 @@ class ResultCache:
                 # Experiments that share a policy share its job. Complete results are not read.
                 if key not in self._complete_keys and key not in jobs:
                     job = self._job(key)
-                    stored = [span for span, _ in read_blocks(self.folder, key, job)]
-                    job.remaining = missing_replications(stored, spec.replications)
+                    stored_ranges = [span for span, _ in read_blocks(self.folder, key, job)]
+                    job.remaining = missing_replications(stored_ranges, spec.replications)
                     jobs[key] = label, job
         keys = {job: key for key, (_, job) in jobs.items()}
         total = sum(job.total_rounds for job in keys)
@@ -127,20 +127,20 @@ class ResultCache:
         """Return a policy's values at the checkpoints and of the metrics of an experiment."""
         shared_plan = self._plans[key]
         plan = spec.plan
-        stored = read_blocks(self.folder, key, self._job(key))
-        values = merge_blocks(stored, spec.replications)
+        blocks = read_blocks(self.folder, key, self._job(key))
+        values = merge_blocks(blocks, spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of policies that can.
         policy = shared_plan.policies[_LABEL]
         constant_values = plan.stop_metrics_without_stop(policy, plan.checkpoints)
-        selected = np.empty((len(rows), len(plan.metrics), spec.replications))
+        selected_values = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
             if i in constant_values:
-                selected[:, i] = constant_values[i][:, None]
+                selected_values[:, i] = constant_values[i][:, None]
             else:
-                selected[:, i] = values[rows, shared_plan.metrics.index(name)]
-        return selected
+                selected_values[:, i] = values[rows, shared_plan.metrics.index(name)]
+        return selected_values
 
 
 def _single_policy_plan(plan: Plan, label: str) -> Plan:
@@ -209,19 +209,19 @@ def missing_replications(ranges: Iterable[range], replications: int) -> list[ran
     >>> missing_replications([range(0, 8), range(16, 20)], 24)
     [range(8, 16), range(20, 24)]
     """
-    missing = []
+    gaps = []
     end = 0
     for stored_range in ranges:
-        missing.append(range(end, stored_range.start))
+        gaps.append(range(end, stored_range.start))
         end = stored_range.stop
-    return [gap for gap in (*missing, range(end, replications)) if gap]
+    return [gap for gap in (*gaps, range(end, replications)) if gap]
 
 
 def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray:
     """Return the values of all replications; refuse blocks that lack some."""
-    if missing := missing_replications([block_range for block_range, _ in blocks], replications):
+    if gaps := missing_replications([block_range for block_range, _ in blocks], replications):
         raise ValueError(
-            f"the block of replication {missing[0].start} was changed by another program; run the "
+            f"the block of replication {gaps[0].start} was changed by another program; run the "
             "spec again"
         )
     return np.concatenate([values for _, values in blocks], axis=2)

@@ -185,8 +185,8 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
-    checksum_found = result.pop("checksum", None)
-    if checksum_found != files.content_checksum(result):
+    saved_checksum = result.pop("checksum", None)
+    if saved_checksum != files.content_checksum(result):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
     for name, entry_type in _ENTRIES.items():
         if not isinstance(result.get(name), entry_type):

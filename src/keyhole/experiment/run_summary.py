@@ -51,8 +51,8 @@ def find_leaders(
     # One replication has no interval, without which no policy can be called best.
     if not all(math.isfinite(mean.half_width) for mean in means.values()):
         return Leaders(names, (labels[0],), best, has_intervals=False)
-    overlapping = [n for n in labels if means[n].low <= best.high and best.low <= means[n].high]
-    return Leaders(names, tuple(overlapping), best)
+    leaders = [n for n in labels if means[n].low <= best.high and best.low <= means[n].high]
+    return Leaders(names, tuple(leaders), best)
 
 
 LastMeans = dict[str, Estimate]
@@ -78,10 +78,10 @@ def leaders_cells(
     for names, (metric, means) in zip(points[:_MOST_ROWS], means_of_points, strict=False):
         leaders = find_leaders(means, metric, names)
         headings[f"{metric.best} {metric.title} in the end"] = None
-        best = f"{leaders.text}: {leaders.mean.plus_minus()}"
-        rows.append([f"{len(rows)}", *names.values(), best])
-    if (more := len(points) - len(rows)) > 0:
-        rows.append([f"... and {more:,} more", *("" for _ in points[0]), ""])
+        best_text = f"{leaders.text}: {leaders.mean.plus_minus()}"
+        rows.append([f"{len(rows)}", *names.values(), best_text])
+    if (hidden_count := len(points) - len(rows)) > 0:
+        rows.append([f"... and {hidden_count:,} more", *("" for _ in points[0]), ""])
     return ["point", *points[0], " or ".join(headings)], rows
 
 
@@ -90,16 +90,16 @@ def summarize_run(curves: Curves) -> str:
     metric, means = first_metric_and_means(curves)
     leaders = find_leaders(means, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
-    best = [label for label, mean in means.items() if mean.value == leaders.mean.value]
-    subject = join_words(best) if len(best) <= MOST_LEADERS else f"{len(best)} policies"
-    verb = "has" if len(best) == 1 else "share"
+    winners = [label for label, mean in means.items() if mean.value == leaders.mean.value]
+    subject = join_words(winners) if len(winners) <= MOST_LEADERS else f"{len(winners)} policies"
+    verb = "has" if len(winners) == 1 else "share"
     text = (
         f"{subject} {verb} the {metric.best} {metric.title} after "
         f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
     )
     if not leaders.has_intervals:
         return f"{text}."
-    others = [label for label in leaders.labels if label not in best]
+    others = [label for label in leaders.labels if label not in winners]
     return f"{text}.{describe_overlaps(others)}"
 
 

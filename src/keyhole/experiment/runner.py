@@ -118,12 +118,12 @@ def run(
 @contextmanager
 def _create_folder(folder: Path) -> Iterator[None]:
     """Create a folder and its parents; at the end remove those that are new and still empty."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    missing_folders = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
-        for path in missing:
+        for path in missing_folders:
             with suppress(OSError):  # it is not empty
                 path.rmdir()
 
@@ -174,12 +174,12 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     """Return how the run in a folder differs from a run of a spec, as words that follow "a run"."""
     # Digests only tell that two runs differ, so likely differences are looked for in turn.
     try:
-        saved = dict(json.loads(files.read_saved_file(folder / SPEC)))
+        saved_spec = dict(json.loads(files.read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     table = spec.table()
-    changed = (name for name in {**table, **saved} if table.get(name) != saved.get(name))
-    if names := [name for name in changed if name not in _REPORT_ENTRIES]:
+    changes = (name for name in {**table, **saved_spec} if table.get(name) != saved_spec.get(name))
+    if names := [name for name in changes if name not in _REPORT_ENTRIES]:
         return f"of another spec (not the same {', '.join(names)})"
     versions = provenance["versions"]
     packages = [p for p in _list_packages(_CODE_PACKAGES, spec) if versions.get(p) != version(p)]

@@ -51,10 +51,10 @@ class RegisteredSetting:
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
         """The setting's policies by name, in the order of the module's ``__all__``."""
-        public = {name: getattr(self.module, name) for name in self.module.__all__}
+        public_values = {name: getattr(self.module, name) for name in self.module.__all__}
         return {
             name: value
-            for name, value in public.items()
+            for name, value in public_values.items()
             if inspect.isclass(value) and issubclass(value, Policy) and not value.abstract
         }
 
@@ -191,6 +191,6 @@ def _check_setting(name: str, module: Any) -> None:
             )
     if not hasattr(module, "__all__"):
         raise ValueError(f"{module.__name__}.__all__ must list its problem and its policies")
-    for public in module.__all__:
-        if not hasattr(module, public):
-            raise ValueError(f"{module.__name__}.__all__ lists {public!r}, which it does not have")
+    for export in module.__all__:
+        if not hasattr(module, export):
+            raise ValueError(f"{module.__name__}.__all__ lists {export!r}, which it does not have")

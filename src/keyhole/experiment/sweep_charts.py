@@ -73,8 +73,8 @@ def charts_by_parameter(
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
         curves = _curves_by_parameter(summary.labels, panel, metric)
         scale: Scale = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
-        negative = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
-        low = min(negative, default=0.0) if begins_at_zero else None
+        negative_values = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
+        low = min(negative_values, default=0.0) if begins_at_zero else None
         chart = LineChart(
             id=f"{anchor}-{len(charts) + 1}",
             x=Axis(title=entry, scale=_parameter_scale(values)),
@@ -114,9 +114,9 @@ def _describe_panel(title: str, metric_title: str, entry: str, panel: Panel, met
     """Return the alternative text of a panel: the means at the largest value of the entry."""
     _, point = max(panel, key=lambda pair: pair[0])
     means = ((label, point.last_mean(label, metric)) for label in point.labels)
-    ends = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+    means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
     prefix = f"{title}: " if title else ""
-    return f"{prefix}{metric_title} against {entry}; at its largest value: {ends}."
+    return f"{prefix}{metric_title} against {entry}; at its largest value: {means_text}."
 
 
 def charts_by_round(
@@ -135,13 +135,13 @@ def charts_by_round(
         )
     panel_count = len(sweep_summary.group_points(summary.points, MOST_STYLES))
     has_logarithms = any(is_drawn_as_logarithm(panel, metric, y) for panel in panels)
-    combined = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
+    chart = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
     value_counts = [len(summary.sweep[name]) for name in panels[0].names]
     is_table = len(value_counts) > 1 and len(panels) == math.prod(value_counts)
     # The last entry varies fastest: the table has a column for each of its values.
-    if isinstance(combined, ChartGrid) and is_table:
-        return replace(combined, columns=value_counts[-1])
-    return combined
+    if isinstance(chart, ChartGrid) and is_table:
+        return replace(chart, columns=value_counts[-1])
+    return chart
 
 
 def _combine_charts(
@@ -155,17 +155,17 @@ def _combine_charts(
     # A panel without positive means has a linear axis even if the other panels have logarithmic
     # axes. Only panels with the most frequent kind of axis share a range.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
-    usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
+    usual_positions = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
     ranges = [_value_range(chart) for chart in charts]
-    shared_low = min(ranges[i][0] for i in usual)
-    shared_high = max(ranges[i][1] for i in usual)
+    shared_low = min(ranges[i][0] for i in usual_positions)
+    shared_high = max(ranges[i][1] for i in usual_positions)
     # Curves that go below the axis are cut off at the same value in all panels.
     if shares_lower_end:
-        for i in usual:
+        for i in usual_positions:
             ranges[i] = shared_low, ranges[i][1]
-    heights = [high - low for low, high in (ranges[i] for i in usual) if high > low]
+    heights = [high - low for low, high in (ranges[i] for i in usual_positions) if high > low]
     if shared_high - shared_low <= _SHARED_RATIO * min(heights, default=0.0):
-        for i in usual:
+        for i in usual_positions:
             ranges[i] = shared_low, shared_high
     if len(set(ranges)) > 1:
         caption += " Panels differ in their vertical axes."

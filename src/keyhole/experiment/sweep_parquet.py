@@ -81,11 +81,11 @@ def open_points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
         rows: int = table.num_rows
-        encoded = {name: encode(values[name]) for name, (_, encode) in columns.items()}
+        encoded_values = {name: encode(values[name]) for name, (_, encode) in columns.items()}
         arrays = []
         for field in schema:
-            if field.name in encoded:
-                arrays.append(pa.repeat(pa.scalar(encoded[field.name], field.type), rows))
+            if field.name in encoded_values:
+                arrays.append(pa.repeat(pa.scalar(encoded_values[field.name], field.type), rows))
             elif field.name in table.column_names:
                 arrays.append(table[field.name])
             else:
@@ -104,5 +104,5 @@ def read_point(path: Path, groups: range, sweep: Sweep) -> pa.Table:
             raise ValueError(f"{path.name} has {file.num_row_groups} row groups")
         table = file.read_row_groups(list(groups))
     # The file has the metrics of all points: those that this point lacks are columns of nulls.
-    empty = [name for name in table.column_names if table[name].null_count == table.num_rows]
-    return table.drop_columns([*sweep, *empty])
+    null_columns = [name for name in table.column_names if table[name].null_count == table.num_rows]
+    return table.drop_columns([*sweep, *null_columns])

@@ -320,8 +320,8 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None
     first_texts, *other_texts = [_parameter_texts(policy) for policy in policies]
-    common = [text for text in first_texts if all(text in texts for texts in other_texts)]
-    return f"{names.pop()}({', '.join(common)})"
+    common_texts = [text for text in first_texts if all(text in texts for texts in other_texts)]
+    return f"{names.pop()}({', '.join(common_texts)})"
 
 
 def _parameter_texts(policy: Policy) -> list[str]:

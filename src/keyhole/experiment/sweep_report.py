@@ -66,8 +66,8 @@ def _short_names_section(summary: SweepSummary) -> list[Section]:
     The list is empty if every value is short enough to be its own name.
     """
     names_and_values = sweep_summary.list_shortened_values(summary.sweep)
-    omitted = len(names_and_values) - _MOST_ROWS
-    note = f"; {omitted:,} more are in the spec" if omitted > 0 else ""
+    omitted_count = len(names_and_values) - _MOST_ROWS
+    note = f"; {omitted_count:,} more are in the spec" if omitted_count > 0 else ""
     rows = [[name, value] for name, value in names_and_values[:_MOST_ROWS]]
     table = Table(f"The values of short names{note}.", ["name", "value"], rows)
     return [Section("key", "Short names", [table])] if rows else []

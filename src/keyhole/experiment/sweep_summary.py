@@ -118,12 +118,12 @@ def group_points(
     """
     # Each varied entry of policies is tried in turn: points that differ in it are put together if
     # the points of each resulting group can share a panel.
-    merged: tuple[str, ...] = ()
+    merged_entries: tuple[str, ...] = ()
     for name in points[0].names:
-        groups = _group_without(points, (*merged, name))
+        groups = _group_without(points, (*merged_entries, name))
         if name.startswith("policy") and all(_can_share_panel(group, limit) for _, group in groups):
-            merged += (name,)
-    return _group_without(points, merged)
+            merged_entries += (name,)
+    return _group_without(points, merged_entries)
 
 
 def _group_without(
@@ -200,22 +200,22 @@ def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
 
 def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
     """Return the short names of a point's values on a line; `among` are all varied entries."""
-    short = _last_components([*(among or names)])
+    components = _last_components([*(among or names)])
     return ", ".join(
-        text if text.startswith(f"{short[name]} ") else f"{short[name]} = {text}"
+        text if text.startswith(f"{components[name]} ") else f"{components[name]} = {text}"
         for name, text in names.items()
     )
 
 
 def _last_components(names: Sequence[str]) -> dict[str, str]:
     """Return the last component of each name, or the whole name if the component is ambiguous."""
-    last = {name: name.rpartition(".")[2] for name in names}
-    counts = Counter(last.values())
+    components = {name: name.rpartition(".")[2] for name in names}
+    counts = Counter(components.values())
     policies = {name.partition(".")[0] for name in names if name.startswith("policy[")}
-    ambiguous = {name for name in names if counts[last[name]] > 1}
+    ambiguous_names = {name for name in names if counts[components[name]] > 1}
     if len(policies) > 1:
-        ambiguous |= {name for name in names if name.startswith("policy")}
-    return {name: name if name in ambiguous else last[name] for name in names}
+        ambiguous_names |= {name for name in names if name.startswith("policy")}
+    return {name: name if name in ambiguous_names else components[name] for name in names}
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
