@@ -73,11 +73,11 @@ def run_bench(
         return
     # Yardsticks know what is unknown in practice, and are not ranked: if only yardsticks have
     # played, no policy is the best.
-    ranked = [summary for summary in summaries if summary.ranked]
-    if verbose or not ranked:
+    ranked_summaries = [summary for summary in summaries if summary.ranked]
+    if verbose or not ranked_summaries:
         _print_standings(summaries)
     else:
-        _print_best(ranked)
+        _print_best(ranked_summaries)
     for name, path in paths.items():
         typer.echo(f"{name}: {path}")
 

@@ -83,8 +83,8 @@ def _explain_slow_compilation() -> Iterator[str]:
             "KEYHOLE_INTERPRET is set: policies run in Python, which takes some 100 times as long; "
             "unset it"
         )
-    if changed := changed_compiler_settings():
-        names = ", ".join(f"NUMBA_{name}" for name in changed)
+    if changed_names := changed_compiler_settings():
+        names = ", ".join(f"NUMBA_{name}" for name in changed_names)
         yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
     folder, files = cache_folder(), cached_files()
     with warnings.catch_warnings():

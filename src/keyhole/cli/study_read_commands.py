@@ -92,17 +92,17 @@ def show(study: Any, as_json: AsJson = False) -> None:
         print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
         return
     typer.echo(study)
-    expired = frozenset(expired_ids)
+    expired_set = frozenset(expired_ids)
     now = time.time()
-    overdue = sum(
-        decision.id not in expired and rule.has_expired(now - decision.at.timestamp(), 0)
+    late_count = sum(
+        decision.id not in expired_set and rule.has_expired(now - decision.at.timestamp(), 0)
         for decision in pending
     )
-    if overdue:
-        typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
+    if late_count:
+        typer.echo(f"past their time: {late_count:,} of the pending, which expire at the next ask")
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
-        + ", expired: to ask again" * (decision.id in expired)
+        + ", expired: to ask again" * (decision.id in expired_set)
         for decision in pending
     ]
     if (hidden_count := len(lines) - 2 * _SHOWN_AT_ENDS) > 0:

@@ -120,6 +120,6 @@ def _describe_allowed(detail: ErrorDetails) -> str:
     if detail["type"] == "model_type":
         return "be a table"
     text = re.sub(r"^\w+ should ", "", detail["msg"])
-    for theirs, ours in _WORDS.items():
-        text = text.replace(theirs, ours)
+    for pydantic_words, words in _WORDS.items():
+        text = text.replace(pydantic_words, words)
     return text[0].lower() + text[1:]

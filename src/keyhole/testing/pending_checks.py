@@ -114,11 +114,11 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
-    uninterrupted, _ = subject.played
+    expected_decisions, _ = subject.played
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)
         environment = subject.environment()
-        for t, decision in enumerate(uninterrupted, start=1):
+        for t, decision in enumerate(expected_decisions, start=1):
             policy.tell(policy.ask(environment, ()))
             assert decision_as_numbers(policy.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "

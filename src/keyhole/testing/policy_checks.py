@@ -86,8 +86,8 @@ def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
     # One simulation tests all of this: it repeats an earlier simulation, but in three threads, and
     # beside a second policy (the same policy under another label).
-    repeated = subject.simulate_metrics(subject.policy, threads=3)
-    assert np.array_equal(subject.simulated, repeated), (
+    repeated_metrics = subject.simulate_metrics(subject.policy, threads=3)
+    assert np.array_equal(subject.simulated, repeated_metrics), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "
         "results"
     )
@@ -99,25 +99,25 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     A learner receives feedback only, so this also shows that the policy does not read what its
     setting hides.
     """
-    simulated = subject.simulated
+    simulated_metrics = subject.simulated
     last = REPLICATIONS - 1
     for replication, (_, metrics) in ((0, subject.played), (last, subject.play_through(last))):
         # Metrics of stopping come after the environment's, and the learner has none.
-        assert metrics == simulated[: len(metrics), replication].tolist(), (
+        assert metrics == simulated_metrics[: len(metrics), replication].tolist(), (
             f"{subject.policy}: engine and learner differ in replication {replication}"
         )
 
 
 def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that saving and loading a learner at random moments changes no decision."""
-    uninterrupted, _ = subject.played
+    expected_decisions, _ = subject.played
     learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
     # The learner is saved both while a decision is pending, when its file holds more, and between
     # rounds.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     decisions = []
-    for t in range(len(uninterrupted)):
+    for t in range(len(expected_decisions)):
         environment.ask(learner)
         if t in after_ask:
             learner = _save_and_load(learner)
@@ -130,18 +130,18 @@ def saving_changes_nothing(subject: CheckContext) -> None:
         text += ": arrays of `scratch_array` are not saved"
     if reason := subject.policy.explain_waiting():
         text += f"; {reason}"
-    assert decisions == uninterrupted, text
+    assert decisions == expected_decisions, text
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:
     """Check that a copy of a learner takes the same decisions, independently of the original."""
-    uninterrupted, _ = subject.played
+    expected_decisions, _ = subject.played
     draw = np.random.default_rng(subject.seed)
     for make_copy in (copy.copy, copy.deepcopy):
         learner, environment = subject.start_game()
         moments = set(draw.choice(subject.horizon, 2).tolist())
         decisions = []
-        for t in range(len(uninterrupted)):
+        for t in range(len(expected_decisions)):
             environment.ask(learner)
             if t in moments:
                 with bounds_checked():
@@ -150,7 +150,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
                 original._tell()  # other feedback, which must not affect the copy
             decisions.append(decision_as_numbers(learner._decision))
             environment.tell(learner)
-        assert decisions == uninterrupted, (
+        assert decisions == expected_decisions, (
             f"{subject.policy}: {make_copy.__name__} changed its decisions"
         )
 
@@ -178,9 +178,9 @@ def play_with_arm_counts(subject: CheckContext, sizes: Sequence[int]) -> None:
             return
         # Long enough to pull every arm once and then decide a hundred times.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
-        resized = replace(subject, problem=problem, horizon=int(rounds))
+        resized_subject = replace(subject, problem=problem, horizon=int(rounds))
         # Only one replication, since simulations of a large problem take long.
-        values = resized.simulate_metrics(replications=1)
+        values = resized_subject.simulate_metrics(replications=1)
         assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
 
