@@ -19,7 +19,7 @@ from keyhole.kernels.kernel_declaration import changed_compiler_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 
-_NEARLY_FULL: Final = 0.9  # share of its limit above which the cache will soon remove old pieces
+_NEARLY_FULL_SHARE: Final = 0.9  # above this share of its limit, the cache soon removes pieces
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -100,7 +100,7 @@ def _explain_slow_compilation() -> Iterator[str]:
             "nothing is compiled yet: the first run of a policy on a kind of problem takes seconds "
             "longer; `keyhole compile` compiles ahead"
         )
-    elif sum(file.st_size for _, file in files) > _NEARLY_FULL * cache_limit():
+    elif sum(file.st_size for _, file in files) > _NEARLY_FULL_SHARE * cache_limit():
         yield (
             f"the cache of compiled code is full ({cache_limit() // 10**6} MB): what is removed "
             "must be compiled again; set KEYHOLE_CACHE_MB to more"

@@ -24,7 +24,7 @@ from keyhole.validate import short_repr
 # The program's name, also if it is started by `python -m keyhole`: shells complete this name.
 _PROGRAM: Final = "keyhole"
 # The commands that resume their work when they are called again.
-_RESUMING: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
+_RESUMING_COMMANDS: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
 # Our words for types of numbers in Pydantic's errors.
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
@@ -69,7 +69,7 @@ def _run_app() -> int | None:
 
 
 def _interruption_text() -> str:
-    if sys.argv[1:2] and sys.argv[1] in _RESUMING:
+    if sys.argv[1:2] and sys.argv[1] in _RESUMING_COMMANDS:
         return "interrupted; the same command resumes from here"
     return "interrupted"
 

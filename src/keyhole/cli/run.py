@@ -26,7 +26,7 @@ from keyhole.play.progress import print_step_name
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import capitalize, count_text
 
-_SHOWN_POINTS: Final = 12
+_MOST_SHOWN_POINTS: Final = 12
 
 
 def run_spec(
@@ -105,7 +105,7 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
 def _print_sweep(spec: Spec) -> None:
     for name, values in (spec.sweep or {}).items():
         typer.echo(one_line_text(f"{name}: {count_text(len(values), 'value')}"))
-    if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
+    if spec.sweep and len(spec.points) <= _MOST_SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {one_line_text(str(point))}")
 
@@ -149,7 +149,7 @@ def _print_means(curves: Curves) -> None:
 def _print_points(summary: SweepSummary) -> None:
     """Print the first metric at each point, if there are few points, and the best policies."""
     metric = next(iter(summary.metrics))
-    if len(summary.points) <= _SHOWN_POINTS:
+    if len(summary.points) <= _MOST_SHOWN_POINTS:
         typer.echo(f"{metric} at the last checkpoint")
         for point in summary.points:
             means = ((label, point.last_mean(label, metric)) for label in point.labels)

@@ -21,7 +21,7 @@ from keyhole.play.thread_executor import make_simulators, measure_seconds_per_ro
 
 _SPAN: Final = 1.0  # seconds, of all samples together
 _LEAST_SPAN: Final = 0.05  # seconds, of one sample
-_SAMPLES: Final = 12
+_SAMPLE_COUNT: Final = 12
 _MOST_SAMPLES_OF_A_KIND: Final = 4
 
 
@@ -86,7 +86,7 @@ def measure_forecast(
     # Only new files are counted: the code of the others was in the cache before.
     compiled = len({path for path, _ in cached_files()} - files_before)
     compiling = clock() - began
-    samples = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
+    samples = [_choose_samples(runs, _SAMPLE_COUNT // len(kinds)) for runs in kinds]
     sample_count = sum(map(len, samples))
     sample_span = max(_LEAST_SPAN, span / sample_count)
     endless: dict[str, None] = {}

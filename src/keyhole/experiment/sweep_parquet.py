@@ -28,8 +28,8 @@ CURVES_SCHEMA: Final = pa.schema(
 """The schema of `Curves.to_arrow`."""
 
 _MOST_ROWS: Final = 2**26  # of a row group: Arrow's limit
-_INT64: Final = 2**63
-_EXACT: Final = 2**53  # a float represents every integer below
+_INT64_LIMIT: Final = 2**63
+_EXACT_LIMIT: Final = 2**53  # a float represents every integer below
 
 
 def values_schema(metrics: Iterable[str]) -> pa.Schema:
@@ -56,9 +56,9 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
     types = {type(value) for value in values}
     if types == {bool}:
         return pa.bool_(), _return_unchanged
-    if types == {int} and all(-_INT64 <= value < _INT64 for value in values):
+    if types == {int} and all(-_INT64_LIMIT <= value < _INT64_LIMIT for value in values):
         return pa.int64(), _return_unchanged
-    if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
+    if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT_LIMIT for v in values):
         return pa.float64(), _return_unchanged
     return pa.string(), _return_unchanged if types == {str} else json.dumps
 

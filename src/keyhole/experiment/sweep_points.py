@@ -29,7 +29,7 @@ SWEEPABLE_ENTRIES: Final = (
 """The entries of a spec that a sweep may vary, as a whole or in part."""
 
 _MOST_POINTS: Final = 10_000
-_NOT_SWEEPABLE: Final = ("name", "label")  # entries of a policy
+_UNSWEEPABLE_ENTRIES: Final = ("name", "label")  # entries of a policy
 # No leading zeros, so that an entry has one name only: policy[1], not policy[01].
 _STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(0|[1-9]\d{0,8})\]")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -135,7 +135,7 @@ def parse_path(name: str) -> EntryPath:
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
     # A policy is one line through all points in figures, so its name and label stay the same.
-    if steps[0] == "policy" and steps[-1] in _NOT_SWEEPABLE:
+    if steps[0] == "policy" and steps[-1] in _UNSWEEPABLE_ENTRIES:
         raise ValueError(
             f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"
         )

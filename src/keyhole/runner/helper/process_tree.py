@@ -9,7 +9,7 @@ from typing import Final
 
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
-_ENDED: Final = (b"Z", b"X")
+_ENDED_STATES: Final = (b"Z", b"X")
 _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
 _WAIT_SECONDS: Final = 1.0  # seconds to wait for children that this process must not signal
 _PAUSE_SECONDS: Final = 0.01  # seconds between two checks of such children
@@ -71,7 +71,7 @@ def _read_process(pid: str) -> Process | None:
     return Process(
         pid=int(pid),
         parent=int(columns[1]),
-        alive=columns[0] not in _ENDED,
+        alive=columns[0] not in _ENDED_STATES,
         start_ticks=int(columns[19]),
         cpu=(int(columns[11]) + int(columns[12])) / TICKS_PER_SECOND,
         reaped_cpu=(int(columns[13]) + int(columns[14])) / TICKS_PER_SECOND,

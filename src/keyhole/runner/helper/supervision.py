@@ -23,7 +23,7 @@ from .linux_syscalls import LINUX, set_dumpable
 
 _MIN_SLEEP: Final = 0.1  # the shortest suspension, in seconds, that is reported: clocks drift less
 _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
-_NOT_KILLED: Final = "processes of another user could not be ended"
+_NOT_KILLED_REASON: Final = "processes of another user could not be ended"
 _CHUNK_BYTES: Final = 1 << 16
 _CHUNKS_PER_CALL: Final = 16  # endless output must not delay the check of the limits
 _MAXRSS_BYTES: Final = 1024 if LINUX else 1  # the unit of ru_maxrss
@@ -294,7 +294,7 @@ def supervise(
         "code": code if code is not None and code >= 0 else None,
         "signal": -code if code is not None and code < 0 else None,
         "left": left_count,
-        "reason": main.problem or ("" if are_all_killed else _NOT_KILLED),
+        "reason": main.problem or ("" if are_all_killed else _NOT_KILLED_REASON),
         "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
     with suppress(BrokenPipeError), os.fdopen(helper, "wb") as file:  # the helper may have ended
