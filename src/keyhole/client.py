@@ -259,7 +259,7 @@ class StudyClient:
         self, path: str, key: str | None, exclude: Iterable[str] | None,
         metadata: Mapping[str, Any] | None, context: Mapping[str, object], **options: object,
     ) -> Any:  # fmt: skip
-        """Return the answer to a request for decisions, with a key so that it may be repeated."""
+        """Return the answer to a request for decisions; with a key, the request can be repeated."""
         arms = None if exclude is None else list(exclude)
         body = {"context": context, "exclude": arms, "metadata": metadata} | options
         if key is None:
@@ -325,7 +325,7 @@ class StudyClient:
             after = events[-1]["seq"]
 
     def oldest_pending(self, limit: int = 100) -> list[Decision]:
-        """Return the oldest pending decisions, as many as `limit`, at most 1,000."""
+        """Return the oldest pending decisions, up to `limit`, which is at most 1,000."""
         answer = self._request("GET", f"/decisions?limit={limit}")
         return list(map(_parse_decision, answer["pending"]))
 

@@ -93,7 +93,7 @@ def _make_jobs(
 
 
 def _compile_checked_step(policy: CompiledClass, setting: Setting) -> object:
-    """Return the compiled step of a learner that is loaded from a file; it checks every index."""
+    """Compile the step of a learner that is loaded from a file, with checks of every index."""
     with bounds_checked():
         return compiled_step(policy, setting)
 

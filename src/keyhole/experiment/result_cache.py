@@ -41,14 +41,14 @@ class ResultCache:
         self._replications: dict[str, int] = {}
         # The key by spec name and label, only for the first spec with this key: the rounds of a
         # policy that several specs share are counted once.
-        self._first_users: dict[tuple[str, str], str] = {}
+        self._keys_of_first_users: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
         # The keys of each spec are computed once, since digests take a while.
         self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._plans:
-                    self._first_users[spec.name, label] = key
+                    self._keys_of_first_users[spec.name, label] = key
                 plan = _single_policy_plan(spec.plan, label)
                 self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
@@ -62,7 +62,7 @@ class ResultCache:
 
     def rounds_to_simulate(self, spec_name: str, label: str) -> int:
         """Return how many rounds of a policy a spec simulates; 0 if an earlier spec shares them."""
-        key = self._first_users.get((spec_name, label))
+        key = self._keys_of_first_users.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
     def simulate_missing_blocks(
@@ -124,7 +124,7 @@ class ResultCache:
         return self._spec_keys[id(spec)][1]
 
     def _read_values(self, spec: Spec, key: str) -> FloatArray:
-        """Return a policy's values at the checkpoints and of the metrics of an experiment."""
+        """Return the values of a policy for the checkpoints and metrics of one experiment."""
         shared_plan = self._plans[key]
         plan = spec.plan
         blocks = read_blocks(self.folder, key, self._job(key))

@@ -237,7 +237,7 @@ def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
         open_points_writer(folder / run_folder.VALUES_FILE, sweep, schema) as write_values,
         open_points_writer(folder / run_folder.CURVES_FILE, sweep, CURVES_SCHEMA) as write_curves,
     ):
-        # Point by point, since the values of a whole sweep may not fit into memory.
+        # Point by point, since the values of a whole sweep might not fit into memory.
         for point in spec.points:
             values, curves = _make_tables(point.spec, cache)
             counts.append(write_values(point.values, values))

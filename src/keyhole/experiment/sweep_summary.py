@@ -83,7 +83,7 @@ class SweepSummary:
 
     @classmethod
     def from_run(cls, run: RunFolder) -> "SweepSummary":
-        """Summarise a run point by point, since all results may not fit into memory."""
+        """Summarise a run point by point, since all results might not fit into memory."""
         sweep = run.spec["sweep"]
         points = [
             _summarize_point(names, point.curves, whole=False)
@@ -92,15 +92,15 @@ class SweepSummary:
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.metrics.items()}
         # Panels need all checkpoints of some points. These points are read again, since all
-        # checkpoints of all points may not fit into memory.
+        # checkpoints of all points might not fit into memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
         def summarize_whole(point: PointSummary) -> PointSummary:
             return _summarize_point(point.names, results[id(point)].curves, whole=True)
 
         panels = [
-            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], entries)
-            for entries, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
+            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], names)
+            for names, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
@@ -129,7 +129,7 @@ def group_points(
 def _group_without(
     points: Sequence[PointSummary], entries: Sequence[str]
 ) -> list[tuple[Names, list[PointSummary]]]:
-    """Group points by their values of all varied entries except these."""
+    """Group points that have equal values of all varied entries except `entries`."""
     groups: dict[tuple[str, ...], tuple[Names, list[PointSummary]]] = {}
     for point in points:
         other_names = {name: text for name, text in point.names.items() if name not in entries}
@@ -152,7 +152,7 @@ def _can_share_panel(points: Sequence[PointSummary], limit: float) -> bool:
 
 
 def _first_points_of_labels(points: Sequence[PointSummary]) -> list[PointSummary]:
-    """Return the points that are the first with some label."""
+    """Return each point that is the first with one of its labels."""
     # In reverse order, the first point of a label overwrites the label's later points.
     first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first_ids.values()]

@@ -120,6 +120,6 @@ def _describe_allowed(detail: ErrorDetails) -> str:
     if detail["type"] == "model_type":
         return "be a table"
     text = re.sub(r"^\w+ should ", "", detail["msg"])
-    for pydantic_words, words in _WORDS.items():
-        text = text.replace(pydantic_words, words)
+    for pydantic_words, replacement in _WORDS.items():
+        text = text.replace(pydantic_words, replacement)
     return text[0].lower() + text[1:]
