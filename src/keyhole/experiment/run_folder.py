@@ -65,7 +65,7 @@ class PointResult:
 
     @property
     def curves(self) -> Curves:
-        """The results; a sweep's results are read each time, since all might not fit into memory."""
+        """The results; those of a sweep are read each time, since all might not fit into memory."""
         return self.read()
 
 
