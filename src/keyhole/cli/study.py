@@ -128,7 +128,7 @@ def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Stud
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that makes a command of a function whose first argument is an open study.
+    """Return a decorator that turns a function, whose first argument is a study, into a command.
 
     The command takes the storage and the name of the study in place of that argument, and
     `--policy` after the function's other arguments.

@@ -61,7 +61,7 @@ class RegisteredSetting:
     @property
     def environments(self) -> list[type[Environment]]:
         """The setting's environments in the order of their definition, including abstract ones."""
-        # With the dot, a package does not match if its name only begins with this name.
+        # The dot keeps out packages whose names only begin with the name of this one.
         package = f"{self.module.__name__}."
         classes = dict.fromkeys(_iterate_subclasses(Environment))  # once each: some have two bases
         return [cls for cls in classes if f"{cls.__module__}.".startswith(package)]

@@ -185,8 +185,7 @@ class Spec(BaseModel):
             entries = {name: plain_value(name, v) for name, v in entries.items()}
             if "sweep" in entries:
                 sweep_points.check_sweep(entries["sweep"])
-                # The first values stand in for entries that vary as a whole, which the model may
-                # require.
+                # The model may require entries that vary as a whole: their first values stand in.
                 entries |= sweep_points.first_swept_values(entries["sweep"])
             spec = cls(**entries, folder=folder)
         except TypeError as error:

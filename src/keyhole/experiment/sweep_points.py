@@ -137,7 +137,7 @@ def parse_path(name: str) -> EntryPath:
     # A policy is one line through all points in figures, so its name and label stay the same.
     if steps[0] == "policy" and steps[-1] in _UNSWEEPABLE_ENTRIES:
         raise ValueError(
-            f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"
+            f"sweep must not vary {steps[-1]}, got {short_repr(name)}; write a [[policy]] for each"
         )
     return steps
 
@@ -287,8 +287,8 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if depth == len(steps) - 1:
-            # The value is copied: a longer name may set an entry of it, which must not change the
-            # value at other points.
+            # The value is copied: if a longer name sets an entry of it, the value must not change
+            # at other points.
             table[step] = deepcopy(value)
         # A missing table is refused: a new table would have no other entries.
         elif isinstance(step, str) and step not in table:

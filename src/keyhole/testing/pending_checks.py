@@ -164,8 +164,8 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
 def pending_decisions_are_safe(subject: CheckContext) -> None:
     """Check four pending decisions at a time, told in any order.
 
-    All must be allowed, no index may leave its array, the state must not become NaN, and imputed
-    feedback must not change the state learnt from real feedback.
+    All decisions must be allowed, no index may leave its array, the state must not become NaN, and
+    imputed feedback must not change the state learnt from real feedback.
     """
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)

@@ -128,7 +128,8 @@ def kill_children() -> bool:
                 group = os.getpgid(pid)
                 if group != own_group:
                     os.killpg(group, signal.SIGKILL)
-            # The child itself, too: it may be in this process's group, or have just left its group.
+            # The child itself is killed, too: it may be in this process's group, or may have just
+            # left its group.
             with suppress(ProcessLookupError):
                 try:
                     os.kill(pid, signal.SIGKILL)
