@@ -155,7 +155,7 @@ def test_a_parameter_of_a_users_policy_can_be_varied(tmp_path):
         ("horizn = [10]", r"one of seed, .*; got 'horizn' \(did you mean 'horizon'\?\)"),
         ('name = ["a", "b"]', "what is varied must be one of seed, .*; got 'name'"),
         ('"a..b" = [1]', r"must have names such as policy\[0\].alpha, got 'a..b'"),
-        ('"policy.name" = ["LSA"]', r"must not vary name, got 'policy.name'; give each its own"),
+        ('"policy.name" = ["LSA"]', r"must not vary name, got 'policy.name'; write a \[\[policy"),
         ("policy = [[]]", r"must name a policy, policy\[0\], or a parameter, policy.alpha"),
         ('"policy.alpa" = [1]', r'"policy.alpa" must be a parameter .* \(did you mean .alpha.\?\)'),
         ('"policy[0].alpa" = [1]', r"at policy\[0\].alpa = 1: policy\[0\].alpa is not known;"),
