@@ -40,7 +40,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
 
 
 def software_text(software: Mapping[str, Any]) -> str:
-    """Return what `describe_software` returned as a line; version 0.2.0 returned no commit.
+    """Return a description by `describe_software` as a line; version 0.2.0 described no commit.
 
     Examples
     --------

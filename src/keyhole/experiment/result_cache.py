@@ -134,13 +134,13 @@ class ResultCache:
         # A policy that cannot stop was simulated without the metrics of policies that can.
         policy = shared_plan.policies[_LABEL]
         constant_values = plan.stop_metrics_without_stop(policy, plan.checkpoints)
-        selected_values = np.empty((len(rows), len(plan.metrics), spec.replications))
+        selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
             if i in constant_values:
-                selected_values[:, i] = constant_values[i][:, None]
+                selected[:, i] = constant_values[i][:, None]
             else:
-                selected_values[:, i] = values[rows, shared_plan.metrics.index(name)]
-        return selected_values
+                selected[:, i] = values[rows, shared_plan.metrics.index(name)]
+        return selected
 
 
 def _single_policy_plan(plan: Plan, label: str) -> Plan:
