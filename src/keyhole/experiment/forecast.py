@@ -21,7 +21,7 @@ from keyhole.play.thread_executor import make_simulators, measure_seconds_per_ro
 
 _SPAN: Final = 1.0  # seconds, of all samples together
 _LEAST_SPAN: Final = 0.05  # seconds, of one sample
-_SAMPLE_COUNT: Final = 12
+_MOST_SAMPLES: Final = 12
 _MOST_SAMPLES_OF_A_KIND: Final = 4
 
 
@@ -77,16 +77,16 @@ def measure_forecast(
     specs = [point.spec for point in spec.points]
     # The cache only finds the jobs that points share: it reads and writes nothing in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
-    began = clock()
+    start = clock()
     files_before = {path for path, _ in cached_files()}
-    kinds = _group_by_kind(jobs)
-    for runs in kinds:
+    groups = _group_by_kind(jobs)
+    for runs in groups:
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
     # Only new files are counted: the code of the others was in the cache before.
-    compiled = len({path for path, _ in cached_files()} - files_before)
-    compiling = clock() - began
-    samples = [_choose_samples(runs, _SAMPLE_COUNT // len(kinds)) for runs in kinds]
+    compiled_count = len({path for path, _ in cached_files()} - files_before)
+    compile_seconds = clock() - start
+    samples = [_choose_samples(runs, _MOST_SAMPLES // len(groups)) for runs in groups]
     sample_count = sum(map(len, samples))
     sample_span = max(_LEAST_SPAN, span / sample_count)
     endless: dict[str, None] = {}
@@ -103,8 +103,8 @@ def measure_forecast(
         return seconds
 
     seconds = sum(
-        _estimate_seconds(runs, chosen, seconds_per_round)
-        for runs, chosen in zip(kinds, samples, strict=True)
+        _estimate_seconds(runs, group_samples, seconds_per_round)
+        for runs, group_samples in zip(groups, samples, strict=True)
     )
     return Forecast(
         points=len(specs),
@@ -112,8 +112,8 @@ def measure_forecast(
         distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
         rounds=sum(job.total_rounds for job in jobs),
-        compiled=compiled,
-        compiling=compiling if compiled else 0.0,
+        compiled=compiled_count,
+        compiling=compile_seconds if compiled_count else 0.0,
         threads=threads,
         samples=sample_count,
         seconds=math.inf if endless else seconds,
