@@ -246,7 +246,7 @@ def supervise(
     `helper` is the descriptor of a socket. The run is killed when the helper shuts the socket down,
     or ends.
     """
-    mechanism.enter()
+    mechanism.become_init()
     process_tree.enter_proc()
     set_dumpable(False)  # the run must not write to the memory or descriptors of its init
     asleep_before = _seconds_asleep()
@@ -259,7 +259,7 @@ def supervise(
     children.main = main.pid
     end = main.start + request["limit"]
     is_lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
-    children.collect()
+    children.reap()
     is_cut_off = not children.has_main_ended()
     if is_cut_off and request["grace"] and not is_lost:
 
@@ -274,7 +274,7 @@ def supervise(
         is_lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
     # The time that it takes to kill the other processes does not count.
     seconds = time.monotonic() - main.start
-    children.collect()
+    children.reap()
     # Processes are counted before they are killed. Usage is complete afterwards, when all children
     # have been reaped.
     left_count = mechanism.count_left(main.pid)
@@ -318,7 +318,7 @@ def _wait_for_end(
         if now >= end or meter.is_over_limit():
             return True
         if now >= meter.next_sample:
-            children.collect()
+            children.reap()
             meter.sample()
             continue
         # Rounded up: rounded down, the loop would spin in the last millisecond.
@@ -328,7 +328,7 @@ def _wait_for_end(
         if output.reading in events and not output.drain():
             poll.unregister(output.reading)
         if children.ready in events:
-            children.collect()
+            children.reap()
     return True
 
 
@@ -368,7 +368,7 @@ class _Children:
         """Return whether the main process has ended and been reaped."""
         return self.status is not None
 
-    def collect(self) -> None:
+    def reap(self) -> None:
         """Reap all ended children; `status` becomes the exit code of the main one, or -signal."""
         with suppress(BlockingIOError):
             os.read(self.ready, 1 << 16)
