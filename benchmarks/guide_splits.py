@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from keyhole import simulate, threshold
-from keyhole.experiment.spec_factories import make_problem
+from keyhole.experiment.objects_from_spec import make_problem
 from keyhole.semibandit import CSBST, ThresholdThompson
 from keyhole.threshold import AnytimeDKWUCB, SurvivalThompson
 from tools.draw_problems import draw_common_allocation, draw_survival

@@ -12,5 +12,5 @@ def test_days_hours_minutes_and_seconds_are_parsed():
 
 @pytest.mark.parametrize("text", ["", "soon", "1h 30m", "-3", "3x"])
 def test_other_texts_are_refused(text):
-    with pytest.raises(ValueError, match="--limit must be as 90s, 30m, 2h or 1d12h, got"):
+    with pytest.raises(ValueError, match="--limit must be like 90s, 30m, 2h or 1d12h, got"):
         parse_seconds("--limit", text)

@@ -23,11 +23,11 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
     "missing-right": PermissionError,
     "storage": StoreError,
 } | {errors.problem_name(error): error for error in errors.ALL}
-"""The class of error for each name of a problem; with another name, it is a RuntimeError."""
+"""The class of the error by the name of the problem; other problems raise a RuntimeError."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds
 _HISTORY_BATCH: Final = 1000  # events in one answer
-_MAX_IDLE: Final = 2.0  # seconds that a connection is kept; the service closes it after five
+_MAX_IDLE: Final = 2.0  # seconds that an idle connection is kept; the service closes it after five
 
 
 class Client:
@@ -131,7 +131,7 @@ class Client:
         self, method: str, path: str, body: object = None, *, key: str | None = None,
         is_safe: bool = False,
     ) -> Any:  # fmt: skip
-        """Return the content of the answer to a request; raise the error if it is refused.
+        """Return the content of the answer to a request; raise an error if the request is refused.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Client:
         key : str, optional
             The idempotency key.
         is_safe : bool, default False
-            Whether the request may be sent again if its answer is lost. A GET always may.
+            Whether the request can be sent again if its answer is lost. Any GET is safe.
         """
         content = None if body is None else json.dumps(body).encode()
         headers = self._headers
@@ -259,7 +259,7 @@ class StudyClient:
         self, path: str, key: str | None, exclude: Iterable[str] | None,
         metadata: Mapping[str, Any] | None, context: Mapping[str, object], **options: object,
     ) -> Any:  # fmt: skip
-        """Return the answer to a request for decisions, with a key so that it may be repeated."""
+        """Return the answer to a request for decisions; with a key, the request can be repeated."""
         arms = None if exclude is None else list(exclude)
         body = {"context": context, "exclude": arms, "metadata": metadata} | options
         if key is None:
@@ -276,7 +276,7 @@ class StudyClient:
 
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of up to 1,000 decisions, as `Study.tell_many` does."""
-        items = [{"id": _id_of(item), "feedback": feedback} for item, feedback in tellings]
+        items = [{"id": _decision_id(item), "feedback": feedback} for item, feedback in tellings]
         if not items:
             return []
         answer = self._request("POST", "/feedback", {"tellings": items}, is_safe=True)
@@ -325,7 +325,7 @@ class StudyClient:
             after = events[-1]["seq"]
 
     def oldest_pending(self, limit: int = 100) -> list[Decision]:
-        """Return the oldest pending decisions, as many as `limit`, at most 1,000."""
+        """Return the oldest pending decisions, up to `limit`, which is at most 1,000."""
         answer = self._request("GET", f"/decisions?limit={limit}")
         return list(map(_parse_decision, answer["pending"]))
 
@@ -397,9 +397,9 @@ def _parse_time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _id_of(decision: str | Decision) -> str:
+def _decision_id(decision: str | Decision) -> str:
     return decision.id if isinstance(decision, Decision) else decision
 
 
 def _decision_path(decision: str | Decision) -> str:
-    return f"/decisions/{quote(_id_of(decision), safe='')}"
+    return f"/decisions/{quote(_decision_id(decision), safe='')}"

@@ -22,7 +22,7 @@ def parse_seconds(name: str, text: str) -> float:
     """
     text = text.strip()
     if not _DURATION.fullmatch(text):
-        raise ValueError(f"{name} must be as 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
+        raise ValueError(f"{name} must be like 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
     if text[-1] not in _SECONDS:
         return float(text)
     numbers_and_units = re.findall(r"([\d.]+)([smhd])", text)

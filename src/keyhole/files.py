@@ -58,7 +58,7 @@ def explain_os_error(error: Exception) -> str:
 
 
 def check_no_device(path: Path) -> None:
-    """Refuse a device, a named pipe or a socket, from which one may read for ever."""
+    """Refuse a device, a named pipe or a socket, since to read it might never end."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{path} must be a file, got a device, a named pipe or a socket")
 
@@ -86,7 +86,7 @@ def decode_text(data: bytes, name: object) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The added byte counts the line of the error even if the error is at its beginning.
+        # With the added byte, the line of the error is counted even if the error begins it.
         line = len((data[: error.start] + b".").splitlines())
         raise ValueError(
             f"{name}, line {line}: the text must be UTF-8, got byte {data[error.start]:#x}"
@@ -130,7 +130,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def open_draft(path: Path) -> Iterator[BinaryIO]:
-    """Yield a draft file to write to, which then replaces the file at `path` atomically.
+    """Yield a draft file to write to; after the block, it replaces the file at `path` atomically.
 
     If `path` is a symbolic link, the file to which it leads is replaced.
     """
@@ -185,25 +185,25 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def has_content(folder: Path) -> bool:
-    """Return whether a folder for results has content; drafts of killed processes do not count.
-
-    Raises
-    ------
-    ValueError
-        If the path is a file.
-    """
-    if folder.is_dir():
-        return any(not path.name.startswith(".") for path in folder.iterdir())
-    if folder.exists() or folder.is_symlink():
+def refuse_file(folder: Path) -> None:
+    """Refuse a file in the place of a folder for results, which need not exist yet."""
+    if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
         raise ValueError(f"out must be a folder, got the file {folder}")
-    return False
+
+
+def has_content(folder: Path) -> bool:
+    """Return whether a folder for results has content; refuse a file in its place.
+
+    Drafts of killed processes do not count.
+    """
+    refuse_file(folder)
+    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
 
 
 def refuse_newer_format(folder: Path, version: object, newest: int) -> None:
     """Refuse a folder of results whose format has a later version than `newest`."""
     if isinstance(version, int) and version > newest:
-        raise ValueError(f"{folder} was written by a newer version of Keyhole: open it with that")
+        raise ValueError(f"{folder} was written by a newer version of Keyhole: use that to open it")
 
 
 def remove_drafts(folder: Path) -> None:
@@ -220,7 +220,7 @@ def remove_drafts(folder: Path) -> None:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Lock a folder for the duration of a block; raise a ValueError if another process holds it.
+    """Lock a folder during a block; raise a ValueError if another process has the lock.
 
     The system releases the lock when the process ends, also if it is killed; no file is written.
     There are no such locks on Windows and on some network drives.

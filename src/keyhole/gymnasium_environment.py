@@ -32,16 +32,16 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``: with equal
     decisions, the feedback is equal.
 
-    =============  =========================  ========================================  ==========
-    setting        action                     observation                               reward
-    =============  =========================  ========================================  ==========
-    stochastic     arm                        reward                                    reward
-    thresholding   arm                        reward                                    reward
-    threshold      arm                        value; threshold of the next round        0 or 1
-    delayed        arm                        total, or totals and counts by arm        total
-    semibandit     amount for each arm        losses                                    less losses
-    resource       arm and limit              reward, consumption, exceeded             gain
-    =============  =========================  ========================================  ==========
+    =============  ====================  ========================================  ==============
+    setting        action                observation                               reward
+    =============  ====================  ========================================  ==============
+    stochastic     arm                   reward                                    reward
+    thresholding   arm                   reward                                    reward
+    threshold      arm                   value; threshold of the next round        0 or 1
+    delayed        arm                   total, or totals and counts by arm        total
+    semibandit     amount for each arm   losses                                    minus losses
+    resource       arm and limit         reward, consumption, exceeded             gain
+    =============  ====================  ========================================  ==============
 
     If the amounts of an action of `semibandit` add up to more than the resource, all are reduced by
     a common factor until they fit. An action of `resource` is the number of the arm and the number

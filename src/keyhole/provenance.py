@@ -12,7 +12,7 @@ from typing import Any, Final
 _HOME: Final = Path(__file__).parent
 _SOURCE_ENDINGS: Final = (".py", ".toml")
 _DIGEST_DIGITS: Final = 16
-_GIT_SECONDS: Final = 10.0  # that a command of Git may take
+_GIT_SECONDS: Final = 10.0  # the longest time that a command of Git may take
 
 
 def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _compute_sources_digest() -> str:
 @cache
 def _find_commit() -> str | None:
     """Return the commit of the repository that tracks this file, or None."""
-    # An environment may lie inside somebody's repository, whose commit says nothing of Keyhole.
+    # Keyhole may be installed in a folder of somebody's repository, whose commit says nothing.
     if _run_git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
     return _run_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")

@@ -20,13 +20,13 @@ class _StatusStream:
 
     def write(self, text: str) -> int:
         """Write a text, unless nobody can read it."""
-        with suppress(OSError, AttributeError):  # None if it is closed
+        with suppress(OSError, AttributeError):  # a closed standard error is None
             sys.stderr.write(text)
         return len(text)
 
     def flush(self) -> None:
         """Flush what was written."""
-        with suppress(OSError, AttributeError):  # None if it is closed
+        with suppress(OSError, AttributeError):  # a closed standard error is None
             sys.stderr.flush()
 
     def close(self) -> None:
@@ -38,8 +38,8 @@ class _StatusStream:
 
 
 def redirect_prints() -> AbstractContextManager[object]:
-    """Return a context in which what Python prints goes to standard error.
+    """Return a context in which `print` writes to standard error.
 
-    It is for the import of users' files, since standard output is for the results of a command.
+    Users' files are imported in it, since standard output is for the results of a command.
     """
     return redirect_stdout(cast(TextIO, _StatusStream()))

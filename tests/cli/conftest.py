@@ -5,7 +5,7 @@ import pytest
 import typer.main
 
 from keyhole.cli import main, run
-from keyhole.experiment.forecast import forecast
+from keyhole.experiment.forecast import measure_forecast
 
 TEXT = """
 name = "small"
@@ -36,7 +36,7 @@ def spec(tmp_path):
 @pytest.fixture
 def measured_shortly(monkeypatch):
     """Forecast by a twentieth of a second of play, not by a second."""
-    monkeypatch.setattr(run, "forecast", partial(forecast, span=0.05))
+    monkeypatch.setattr(run, "measure_forecast", partial(measure_forecast, span=0.05))
 
 
 # Each start of the command line builds all commands, which takes as long as what most of them do.

@@ -41,7 +41,7 @@ def test_the_doctor_says_what_is_missing(keyhole, monkeypatch, tmp_path):
     assert found["runs"] == "none: a runner needs Linux or macOS"
     assert found["keyhole[postgres]"] == "not there: no-such-package"
     assert found["C++ compiler"] == "none"
-    assert ", which may not be written to, " in found["compiled code"]
+    assert ", which cannot be written to, " in found["compiled code"]
 
 
 @pytest.fixture

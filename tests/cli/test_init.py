@@ -207,7 +207,7 @@ def test_questions_take_commands_until_an_empty_line(keyhole, answers, folder):
     code, _, err = keyhole("init")
     assert code == 0
     assert "--command must be quoted as in a shell" in err
-    assert "--limit must be as 90s" in err
+    assert "--limit must be like 90s" in err
     spec = TuneSpec.from_file(folder / "tune.toml")
     assert [arm.name for arm in spec.arms] == ["echo", "cat"]
 
@@ -321,9 +321,9 @@ def test_a_file_that_is_there_is_refused_before_any_question(keyhole, folder):
             "--out must end with .py with the goal 'study', got 'x.toml'",
         ),
         ([*STUDY, "--out", ".py"], "--out must have a name before .py, got '.py'"),
-        ([*STUDY, "--out", "random.py"], "--out must not be called like a module"),
-        ([*STUDY, "--out", "keyhole.py"], "--out must not be called like a module"),
-        ([*STUDY, "--out", "numpy.py"], "--out must not be called like a module"),
+        ([*STUDY, "--out", "random.py"], "--out must not have the name of a module"),
+        ([*STUDY, "--out", "keyhole.py"], "--out must not have the name of a module"),
+        ([*STUDY, "--out", "numpy.py"], "--out must not have the name of a module"),
         ([*STUDY, "--out", "a\nb.py"], "--out must have no control characters"),
         ([*STUDY, "--horizon", "3"], "--horizon must be left out with the goal 'study', got '3'"),
         ([*STUDY, "--arms", "a,,b"], "each name of --arms must not be empty"),

@@ -86,7 +86,7 @@ def test_a_tune_of_a_grid_shows_what_each_parameter_did(keyhole, tmp_path):
 BAD = {
     "no folder": ((), "--out must be given"),
     "no end": (("--out", "x"), "--budget or --runs must be given"),
-    "a budget": (("--out", "x", "--budget", "long"), "--budget must be as 90s, 30m, 2h or 1d12h"),
+    "a budget": (("--out", "x", "--budget", "long"), "--budget must be like 90s, 30m, 2h or 1d12h"),
     "no workers": (("--out", "x", "--runs", 1, "--workers", 0), "workers must lie in [1, 1024]"),
     "no workers to rehearse": (("--dry-run", "--workers", 0), "workers must lie in [1, 1024]"),
     "no cluster": (("--dry-run", "--on", "slurm"), "on must be threads, dask[=ADDRESS] or ray"),

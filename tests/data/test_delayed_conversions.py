@@ -170,7 +170,7 @@ def test_a_log_is_read_as_it_was_at_an_earlier_time(tmp_path):
 
 
 def test_a_spec_says_how_its_log_is_written_and_where_it_ends(tmp_path):
-    from keyhole.experiment.spec_factories import make_problem
+    from keyhole.experiment.objects_from_spec import make_problem
 
     write(tmp_path, "shown_at;converted_at;arm\n1.5.2024;3.5.2024;a\n1.5.2024;9.5.2024;b\n")
     form = {"delimiter": ";", "date_format": "%d.%m.%Y"}

@@ -6,7 +6,7 @@ import pytest
 
 import keyhole.experiment.forecast
 from keyhole.experiment import Spec
-from keyhole.experiment.forecast import forecast
+from keyhole.experiment.forecast import measure_forecast
 
 TEXT = """
 name = "grid"
@@ -42,7 +42,7 @@ def steady(plan, policy):
 
 def of(lines="", measure=None, *, text=TEXT, **options):
     given = {"measure": measure or Measured(steady)}
-    return forecast(Spec.from_text(text + lines), **given | options)
+    return measure_forecast(Spec.from_text(text + lines), **given | options)
 
 
 def test_what_is_to_be_played_is_counted_once():

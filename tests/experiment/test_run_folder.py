@@ -13,7 +13,7 @@ import pytest
 
 import keyhole
 from keyhole.experiment import Spec, load_run, open_run, run
-from keyhole.experiment.run_summary import last_means, leaders_table
+from keyhole.experiment.run_summary import first_metric_and_means, leaders_cells
 from keyhole.experiment.sweep_summary import point_names
 from keyhole.files import content_checksum
 from keyhole.pages.notebook_html import text_table
@@ -284,9 +284,9 @@ def test_forged_results_of_a_sweep_are_refused(swept, damage, name, read):
 
 def test_the_table_of_a_sweep_is_that_of_its_values(swept):
     run = open_run(swept)
-    means = [last_means(point.curves) for point in run.points]
+    means = [first_metric_and_means(point.curves) for point in run.points]
     names = list(point_names(run.spec["sweep"]))
-    assert text_table(*leaders_table(names, means)) in str(run)
+    assert text_table(*leaders_cells(names, means)) in str(run)
 
 
 @pytest.mark.parametrize("count", [10**30, 2**40, 9])

@@ -226,7 +226,7 @@ def test_blocks_of_another_policy_are_played_again(
 ):
     """Exchanged blocks have the right form, and valid checksums; they were taken once."""
     with monkeypatch.context() as patch:
-        patch.setattr(keyhole.experiment.runner, "points_writer", None)
+        patch.setattr(keyhole.experiment.runner, "open_points_writer", None)
         with pytest.raises(TypeError):
             run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())

@@ -15,14 +15,14 @@ from keyhole.experiment import (
     sweep_summary,
 )
 from keyhole.experiment.report import spec_report_section, write_report
-from keyhole.experiment.run_folder import LoadedResult, RunFolder
+from keyhole.experiment.run_folder import PointResult, RunFolder
 from keyhole.experiment.sweep_charts import best_tiles, charts_by_parameter, charts_by_round
 from keyhole.experiment.sweep_points import iterate_points
 from keyhole.experiment.sweep_report import sweep_page
 from keyhole.experiment.sweep_summary import (
-    Summaries,
+    SweepSummary,
     explain_best,
-    find_sweep_leaders,
+    find_leaders_by_problem,
     format_point_title,
     short_names,
     summarize_sweep,
@@ -73,8 +73,10 @@ def made_up(
         noise = noises.setdefault(beside, 0.1 * rng.standard_normal((len(checkpoints), 1, 8)))
         found = {label: mean + noise for label, mean in means(values).items()}
         curves = Curves(checkpoints, [metric], found)
-        points.append(LoadedResult(values, lambda curves=curves: curves))
-    return Summaries.of(RunFolder(None, {"sweep": sweep, "name": "made up"}, {}, tuple(points)))
+        points.append(PointResult(values, lambda curves=curves: curves))
+    return SweepSummary.from_run(
+        RunFolder(None, {"sweep": sweep, "name": "made up"}, {}, tuple(points))
+    )
 
 
 def plot_by_round(summaries, metric="loss"):
@@ -244,13 +246,13 @@ def test_what_is_the_same_in_all_panels_looks_the_same_in_them():
     same = np.array([[[0.0, 0.4]], [[0.0, 8.0]]])
     loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
     points = [
-        LoadedResult({"seed": seed}, lambda other=other: Curves(
+        PointResult({"seed": seed}, lambda other=other: Curves(
             (10, 100), [loss], {"A": same, "B": np.full((2, 1, 2), other)}, arms=4
         ))
         for seed, other in enumerate((2.0, 0.5, 1e-60))
     ]  # fmt: skip
     spec = {"sweep": {"seed": [0, 1, 2]}, "name": "made up"}
-    axes = plot_by_round(Summaries.of(RunFolder(None, spec, {}, tuple(points)))).axes
+    axes = plot_by_round(SweepSummary.from_run(RunFolder(None, spec, {}, tuple(points)))).axes
     bands = [one.collections[0].get_paths()[0].vertices for one in axes]
     assert all(np.array_equal(band, bands[0]) for band in bands)
     assert len({one.get_ylim() for one in axes}) == 1
@@ -294,13 +296,13 @@ def test_one_label_with_different_means_stays_in_panels_of_its_own():
 def test_what_ends_alike_is_not_the_same():
     ways = {alpha: np.array([[[alpha, 3.0]], [[1.0, 1.0]]]) for alpha in (1, 2)}
     points = [
-        LoadedResult(
+        PointResult(
             {"policy.alpha": alpha}, lambda way=way: Curves((1, 2), [LOSS], {"A": np.array(way)})
         )
         for alpha, way in ways.items()
     ]
     spec = {"sweep": {"policy.alpha": [1, 2]}, "name": "made up"}
-    assert len(Summaries.of(RunFolder(None, spec, {}, tuple(points))).panels) == 2
+    assert len(SweepSummary.from_run(RunFolder(None, spec, {}, tuple(points))).panels) == 2
 
 
 def test_more_policies_than_can_be_distinguished_have_panels_of_their_own():
@@ -313,11 +315,11 @@ def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
     values = {"A": np.array([[[2.0, 2.0]], [[0.0, 8.0]]])}
     loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
     points = [
-        LoadedResult({"seed": arms}, lambda arms=arms: Curves((10, 100), [loss], values, arms=arms))
+        PointResult({"seed": arms}, lambda arms=arms: Curves((10, 100), [loss], values, arms=arms))
         for arms in (2, 20)
     ]
     spec = {"sweep": {"seed": [2, 20]}, "name": "made up"}
-    axes = plot_by_round(Summaries.of(RunFolder(None, spec, {}, tuple(points)))).axes
+    axes = plot_by_round(SweepSummary.from_run(RunFolder(None, spec, {}, tuple(points)))).axes
     ends = [one.collections[0].get_paths()[0].vertices[:, 1].min() for one in axes]
     assert ends[0] == pytest.approx(ends[1])
     assert ends[0] == pytest.approx(axes[0].get_ylim()[0])
@@ -342,11 +344,11 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
 def test_a_panel_of_zeros_does_not_keep_the_others_from_sharing_an_axis():
     rises = np.array([1.0, 2.0]).reshape(2, 1, 1) + np.zeros((2, 1, 4))
     points = [
-        LoadedResult({"seed": n}, lambda n=n: Curves((1, 2), [LOSS], {"A": n * rises}))
+        PointResult({"seed": n}, lambda n=n: Curves((1, 2), [LOSS], {"A": n * rises}))
         for n in range(3)
     ]
     spec = {"sweep": {"seed": [0, 1, 2]}, "name": "made up"}
-    figure = plot_by_round(Summaries.of(RunFolder(None, spec, {}, tuple(points))))
+    figure = plot_by_round(SweepSummary.from_run(RunFolder(None, spec, {}, tuple(points))))
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
 
 
@@ -401,9 +403,9 @@ def test_panels_share_an_axis_and_one_of_zeros_has_its_own(tmp_path):
     flat = charts_by_round(made_up({"seed": [1, 2]}, lambda _: {"A": 0.0}), "loss", anchor="c")
     assert flat.charts[0].y.low is not None
     still = {"A": np.zeros((2, 1, 4))}
-    points = [LoadedResult({"seed": n}, lambda: Curves((1, 2), [LOSS], still)) for n in (1, 2)]
+    points = [PointResult({"seed": n}, lambda: Curves((1, 2), [LOSS], still)) for n in (1, 2)]
     spec = {"sweep": {"seed": [1, 2]}, "name": "made up"}
-    zeros = Summaries.of(RunFolder(None, spec, {}, tuple(points)))
+    zeros = SweepSummary.from_run(RunFolder(None, spec, {}, tuple(points)))
     for chart in charts_by_round(zeros, "loss", anchor="c").charts:
         assert (chart.y.low, chart.y.high) == (None, None)
 
@@ -424,7 +426,7 @@ def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path)
 
     sweep = {"seed": [1, 2, 3], "problem.means": [[0.1], [0.2]]}
     points = [
-        LoadedResult(
+        PointResult(
             values,
             lambda values=values: Curves(
                 (1,), [LOSS], {"A": np.full((1, 1, 4), means(values)["A"])}
@@ -434,13 +436,13 @@ def test_a_logarithmic_axis_leaves_out_a_panel_without_a_positive_mean(tmp_path)
     ]
     spec = {"sweep": sweep, "name": "made up", "figure": {"y": "log"}}
     run = RunFolder(tmp_path, spec, {}, tuple(points))
-    zeros, others = sweep_page(run, Summaries.of(run), "").figures[0].charts
+    zeros, others = sweep_page(run, SweepSummary.from_run(run), "").figures[0].charts
     assert (zeros.y.scale, others.y.scale) == ("linear", "log")
 
 
 def test_tiles_have_whole_rows(tmp_path):
     summaries = made_up({"seed": list(range(60)), "problem.means": [[0.1], [0.2], [0.3], [0.4]]})
-    tiles = best_tiles(summaries, find_sweep_leaders(summaries))
+    tiles = best_tiles(summaries, find_leaders_by_problem(summaries))
     assert len(tiles.rows) == 50
     assert len(tiles.cells) == 50 * 4
 
@@ -448,8 +450,8 @@ def test_tiles_have_whole_rows(tmp_path):
 def test_one_replication_has_no_bars(tmp_path):
     text = TEXT.replace("replications = 16", "replications = 1")
     result = run(Spec.from_text(text), tmp_path / "run")
-    summaries = Summaries.of(result)
-    assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").half_width)
+    summaries = SweepSummary.from_run(result)
+    assert math.isinf(summaries.points[0].last_mean("LSA()", "aggregate_regret").half_width)
     assert "one replication has no interval at all 6" in summarize_sweep(summaries)
     for figure in (
         plot_by_round(summaries, "aggregate_regret"),

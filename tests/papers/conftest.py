@@ -4,7 +4,7 @@ from functools import cache
 import pytest
 
 from keyhole.experiment import spec
-from keyhole.experiment.spec_factories import make_problem
+from keyhole.experiment.objects_from_spec import make_problem
 from keyhole.pages import figure_files
 from keyhole.papers import Entry, reproduce
 from tests.conftest import draw_only_svg

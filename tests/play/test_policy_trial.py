@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from keyhole import simulate
-from keyhole.experiment.spec_factories import load_user_policy
+from keyhole.experiment.objects_from_spec import import_user_policy
 from keyhole.play import policy_trial
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.simulation_plan import Plan
@@ -114,7 +114,7 @@ def _nothing_tried_yet(monkeypatch):
 
 def load(tmp_path, name, line="pass"):
     (tmp_path / "broken.py").write_text(BROKEN.replace("LINE", line))
-    return load_user_policy(f"broken.py:{name}", tmp_path)
+    return import_user_policy(f"broken.py:{name}", tmp_path)
 
 
 def attempt_all(*policies, problem=PROBLEM, horizon=1000):

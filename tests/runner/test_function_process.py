@@ -175,7 +175,7 @@ def test_an_answer_that_is_not_json_is_refused():
 def test_the_memory_limit_is_for_all_processes_together():
     with FunctionProcess(jobs.take, memory=100 << 20) as process:
         assert process.run(20 << 20, limit=60)[0] == 10 << 20
-        with pytest.raises(JobError, match="more memory than the 104857600 bytes that it may"):
+        with pytest.raises(JobError, match="more memory than its limit of 104857600 bytes"):
             process.run(140 << 20, limit=60)
         assert process.run(20 << 20, limit=60)[0] == 10 << 20
 

@@ -294,7 +294,7 @@ def begun(path, **given):
         ({"timeout": 0}, ValueError, "timeout must"),
         ({"timeout": float("inf")}, ValueError, "timeout must"),
         ({"timeout": 1e300}, ValueError, "timeout must"),
-        ({"timeout": "long"}, ValueError, "timeout must be as 90s, 30m, 2h or 1d12h, got 'long'"),
+        ({"timeout": "long"}, ValueError, "timeout must be like 90s, 30m, 2h or 1d12h, got 'long'"),
         ({"timeout": timedelta(0)}, ValueError, "timeout must"),
         ({"timeout_decisions": 0}, ValueError, "timeout_decisions must be at least 1, got 0"),
         ({"timeout_decisions": 1.5}, TypeError, "timeout_decisions must be a whole number"),

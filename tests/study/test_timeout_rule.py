@@ -37,7 +37,7 @@ def test_after_the_time_a_decision_is_forgotten(path, clock, timeout):
 
 
 def test_a_timeout_that_is_no_duration_says_how_it_is_written(path):
-    with pytest.raises(ValueError, match=r"^timeout must be as 90s, .* got '7 days'$"):
+    with pytest.raises(ValueError, match=r"^timeout must be like 90s, .* got '7 days'$"):
         labels(path, timeout="7 days")
 
 

@@ -182,8 +182,8 @@ def test_words_are_tried_on_decisions_that_are_allowed():
         with pytest.raises(error, match=message):
             check_setting(PAIRS, facts, decision=pair, vocabulary=kind)
     same = {"arm": 1, "rival": 1}
-    for arms, given, got in ((1, None, "one of zeros"), (3, same, "{'arm': 1, 'rival': 1}")):
-        message = f"decision must be one that pairs allows, on which its vocabulary .*; got {got}"
+    for arms, given, got in ((1, None, "a decision of zeros"), (3, same, "{'arm': 1, 'rival': 1}")):
+        message = f"decision must be a decision that pairs allows, to test its .*; got {got}"
         with pytest.raises(ValueError, match=message):
             check_setting(PAIRS, {"arms": arms}, decision=given, vocabulary=PairWords)
 

@@ -22,7 +22,7 @@ BAD = {
         {"limits": "1s"}, "limits must be numbers of seconds, such as 1, got '1s'"),
     "a limit of 0": ({"limits": [0, 1]}, r"limits\[0\] must be at least 0.001, got 0"),
     "a grace below 0": ({"grace": -1}, "grace must be at least 0"),
-    "a grace in words": ({"grace": "long"}, "grace must be as 90s, 30m, 2h or 1d12h, got 'long'"),
+    "a grace in words": ({"grace": "long"}, "grace must be like 90s, 30m, 2h or 1d12h, got 'long'"),
     "a judgement at several limits": (
         {"success": {"number": r"(\S+)", "at_limit": True}}, "at_limit must have one limit"),
     "a judgement by nothing": (

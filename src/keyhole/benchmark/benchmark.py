@@ -165,7 +165,7 @@ def _simulate_one_by_one(
     # depends on which are done.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
-            cache.fill([spec], None, threads, total.tracker(name))
+            cache.simulate_missing_blocks([spec], None, threads, total.tracker(name))
             total.mark_as_done(name)
 
 

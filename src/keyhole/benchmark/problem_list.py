@@ -11,7 +11,7 @@ from typing import Any, cast
 from keyhole.benchmark.problem import PARTS, BenchmarkProblem, expand_short_forms, wrong_choice_loss
 from keyhole.benchmark.rules import ORDERS, SEED, VARIANTS, YARDSTICKS, Scale
 from keyhole.experiment import Spec, setting_registry
-from keyhole.experiment.spec_factories import (
+from keyhole.experiment.objects_from_spec import (
     find_policy_class,
     is_policy_file,
     make_policy,

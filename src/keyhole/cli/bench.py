@@ -24,10 +24,10 @@ def run_bench(
     out: Out = None,
     scale: Annotated[str, Option(help="quick or paper.")] = "quick",
     problems: Annotated[
-        list[str] | None, Option(help="Names (with *), or tuning or judging; repeatable.")
+        list[str] | None, Option(help="A name (with *), or tuning or judging; repeatable.")
     ] = None,
     policies: Annotated[list[str] | None, Option(help="Name or FILE.py:CLASS; repeatable.")] = None,
-    seed: Annotated[int, Option(help="Of all random numbers.")] = 29,
+    seed: Annotated[int, Option(help="Seed of all random numbers.")] = 29,
     threads: Threads = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -56,7 +56,7 @@ def run_bench(
             progress=not quiet,
         )
     except (ValueError, FileNotFoundError) as error:
-        # The message begins with the name of an argument, which is that of its option.
+        # The arguments of `bench` have the names of the options.
         if str(error).startswith(("policies", "problems", "seed")):
             raise type(error)(f"--{error}") from error
         raise
@@ -73,11 +73,11 @@ def run_bench(
         return
     # Yardsticks know what is unknown in practice, and are not ranked: if only yardsticks have
     # played, no policy is the best.
-    ranked = [summary for summary in summaries if summary.ranked]
-    if verbose or not ranked:
+    ranked_summaries = [summary for summary in summaries if summary.ranked]
+    if verbose or not ranked_summaries:
         _print_standings(summaries)
     else:
-        _print_best(ranked)
+        _print_best(ranked_summaries)
     for name, path in paths.items():
         typer.echo(f"{name}: {path}")
 

@@ -8,16 +8,16 @@ import typer
 
 from keyhole.cli.output import print_result
 from keyhole.experiment import compile_jobs, setting_registry
+from keyhole.experiment.objects_from_spec import import_user_policy, is_policy_file
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.spec_factories import is_policy_file, load_user_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_cache_keys
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
-_KERNEL_PARTS = ("owner", "driver", "the compiler's options")  # of a key: they name the kernel
-_MAX_SHOWN = 60  # characters of both values of a change together
+_KERNEL_PARTS = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
+_MAX_SHOWN = 60  # characters of the old and the new value of a change together
 
 
 def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
@@ -63,15 +63,15 @@ def explain_cache(name: str, *, as_json: bool = False) -> None:
     if is_interpreted():
         raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
     keys = read_cache_keys()
-    rows = [{"kernel": kernel} | _explain(job, keys) for kernel, job in _find_policy_jobs(name)]
+    rows = [{"kernel": kernel} | _compare(job, keys) for kernel, job in _find_policy_jobs(name)]
     lines = (f"{row['kernel']}: {_describe_state(row)}" for row in rows)
     print_result(rows, *lines, as_json=as_json)
 
 
 def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
-    """Return the kernels of a policy, named or in a file, in each setting that has it."""
+    """Return the jobs of a policy, in each setting that has it; `name` may be FILE.py:CLASS."""
     if is_policy_file(name):
-        policy = load_user_policy(name, Path(), field="POLICY")
+        policy = import_user_policy(name, Path(), field="POLICY")
         return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
     policy_names = sorted({policy for setting in settings for policy in setting.policies})
@@ -83,8 +83,11 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     return jobs
 
 
-def _explain(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
-    """Return whether a kernel's code is cached; if not, how its key differs from the nearest."""
+def _compare(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+    """Return whether a kernel's code is cached; if not, how its key differs from cached keys.
+
+    `changed` has the differences from the most similar of `keys` that is a key of this kernel.
+    """
     file = find_code_file(compile_kernel)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")

@@ -19,7 +19,7 @@ from keyhole.kernels.kernel_declaration import changed_compiler_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 
-_NEARLY_FULL: Final = 0.9  # the share of the cache's limit from which old pieces are soon removed
+_NEARLY_FULL_SHARE: Final = 0.9  # above this share of its limit, the cache soon removes pieces
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -55,7 +55,7 @@ def _describe_cache() -> str:
     folder = cache_folder()
     # If the cache does not exist yet, the nearest folder above decides whether it can be made.
     parent = next(path for path in (folder, *folder.parents) if path.exists())
-    remark = "" if os.access(parent, os.W_OK) else ", which may not be written to"
+    remark = "" if os.access(parent, os.W_OK) else ", which cannot be written to"
     return f"{folder}{remark}, at most {cache_limit() // 10**6} MB"
 
 
@@ -83,12 +83,12 @@ def _explain_slow_compilation() -> Iterator[str]:
             "KEYHOLE_INTERPRET is set: policies run in Python, which takes some 100 times as long; "
             "unset it"
         )
-    if changed := changed_compiler_settings():
-        names = ", ".join(f"NUMBA_{name}" for name in changed)
+    if changed_names := changed_compiler_settings():
+        names = ", ".join(f"NUMBA_{name}" for name in changed_names)
         yield f"Numba's settings are changed, which may make kernels slower: {names}; unset them"
     folder, files = cache_folder(), cached_files()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the sentence below says the same
+        warnings.simplefilter("ignore")  # the sentence below takes the place of the warning
         is_kept = is_folder_usable(folder) and os.access(folder, os.W_OK)
     if not is_kept:
         yield (
@@ -100,7 +100,7 @@ def _explain_slow_compilation() -> Iterator[str]:
             "nothing is compiled yet: the first run of a policy on a kind of problem takes seconds "
             "longer; `keyhole compile` compiles ahead"
         )
-    elif sum(file.st_size for _, file in files) > _NEARLY_FULL * cache_limit():
+    elif sum(file.st_size for _, file in files) > _NEARLY_FULL_SHARE * cache_limit():
         yield (
             f"the cache of compiled code is full ({cache_limit() // 10**6} MB): what is removed "
             "must be compiled again; set KEYHOLE_CACHE_MB to more"
@@ -108,7 +108,7 @@ def _explain_slow_compilation() -> Iterator[str]:
 
 
 def _explain_slow_processors() -> Iterator[str]:
-    """Yield a sentence for each cause for which this process lacks processors."""
+    """Yield a sentence for each reason why this process has fewer processors than the machine."""
     usable, total = _count_processors()
     usable_text = count_text(usable, "processor")
     if usable < total:

@@ -24,7 +24,7 @@ from keyhole.validate import short_repr
 # The program's name, also if it is started by `python -m keyhole`: shells complete this name.
 _PROGRAM: Final = "keyhole"
 # The commands that resume their work when they are called again.
-_RESUMING: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
+_RESUMING_COMMANDS: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
 # Our words for types of numbers in Pydantic's errors.
 _NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
@@ -44,7 +44,7 @@ def _run_app() -> int | None:
         # In standalone mode, Typer would print errors itself, on several lines, and exit with codes
         # of its own.
         code: int | None = app(prog_name=_PROGRAM, standalone_mode=False)
-        if code == output.INTERRUPTED:  # Typer may also return it by itself
+        if code == output.INTERRUPTED:  # Typer may return this code instead of raising an error
             raise KeyboardInterrupt
         return code
     except (KeyboardInterrupt, typer.Abort) as end:
@@ -69,13 +69,13 @@ def _run_app() -> int | None:
 
 
 def _interruption_text() -> str:
-    if sys.argv[1:2] and sys.argv[1] in _RESUMING:
+    if sys.argv[1:2] and sys.argv[1] in _RESUMING_COMMANDS:
         return "interrupted; the same command resumes from here"
     return "interrupted"
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; about a number, ours in place of Pydantic's."""
+    """Return the message of a usage error; for a wrong number, in our words, not Pydantic's."""
     message: str = error.format_message()
     # Typer begins such a message with the name of the option or argument.
     argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
@@ -91,7 +91,7 @@ def _show_warning(message: Warning | str) -> None:
 
 
 def _discard_output() -> int:
-    """Discard all further output, since its reader has ended, as ``head`` does."""
+    """Discard all further output, whose reader has ended, as ``head`` does; return exit code 0."""
     # Python flushes the buffer when the process ends, which would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -100,16 +100,16 @@ def _check_path(path: Path, goal: str) -> Path:
 
 
 def _check_program_path(path: Path) -> None:
-    """Refuse a program that would hide a module from its imports, or continue another study."""
+    """Refuse a file that would shadow an importable module, or whose database exists already."""
     own_folders = {path.parent.resolve(), Path.cwd()}
     import_path = [entry for entry in sys.path if Path(entry).resolve() not in own_folders]
     module = None if "." in path.stem else PathFinder.find_spec(path.stem, import_path)
-    # A folder without code has a spec, too, but no origin. It is not hidden, since Python prefers
-    # a file of the same name anyway.
+    # A folder without `__init__.py` is found, too, but has no origin: it is rarely a package, and
+    # its name is allowed.
     if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
-            f"--out must not be called like a module of Python, Keyhole or another installed "
-            f"package, which the program would hide from its imports, got {str(path)!r}"
+            "--out must not have the name of a module of Python, Keyhole or another installed "
+            f"package, which the program could then not import; got {str(path)!r}"
         )
     database = path.with_suffix(".db")
     if database.exists():
@@ -170,7 +170,7 @@ def _ask_tune_spec(
     commands: list[str] | None, limit: str | None, pattern: str | None, path: Path
 ) -> str:
     """Return the spec of a tune; ask for commands, limit and instances if they are missing."""
-    question = "2. A command, or an empty line at the end"
+    question = "2. A command (an empty line ends the list)"
     note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
 
     def check_command(text: str) -> str:
@@ -185,7 +185,7 @@ def _ask_tune_spec(
     seconds = _ask_option(
         "--limit",
         limit,
-        "3. When do you give up on it today? Such as 30s or 10m",
+        "3. After what time do you stop a run at present? For example 30s or 10m",
         lambda text: validate.check_number("--limit", parse_seconds("--limit", text), _LIMITS),
     )
     if pattern is None and not any("{instance}" in command for command in commands):
@@ -193,7 +193,7 @@ def _ask_tune_spec(
     return _ask_option(
         "--instances",
         pattern,
-        "Which files is {instance}? A pattern such as cnf/*.cnf",
+        "Which files does {instance} stand for? A pattern such as cnf/*.cnf",
         lambda text: _make_tune_spec(commands, seconds, f"instances = {_quote(text)}\n", path),
     )
 
@@ -214,7 +214,7 @@ def _check_command(text: str, folder: Path) -> str:
 
 
 def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path) -> str:
-    """Return the spec of a tune of commands, checked; `instances` is a line of it or empty."""
+    """Return the spec of a tune, checked; `instances` is its line on instances, or empty."""
     from keyhole.tune import Spec
 
     arms = []
@@ -244,7 +244,7 @@ def _fill_starter(template: Path, path: Path, **values: str) -> str:
 
 
 def _quote_argument(path: Path) -> str:
-    """Return a path as an argument in a shell that no command takes for an option."""
+    """Return a path quoted for a shell, with ./ before a leading dash so that it is no option."""
     text = str(path)
     if text.startswith("-"):
         text = f"./{text}"
@@ -283,7 +283,7 @@ def _ask_option(
     default: str = "",
     optional: bool = False,
 ) -> _Answer:
-    """Return the value of an option, parsed; without it, ask on the terminal for a valid one.
+    """Return the parsed value of an option; without one, ask on the terminal until it is valid.
 
     `parse` raises a ValueError that names the option; `note` is printed above the question. An
     empty line is the `default`, or an empty answer if the answer is optional.

@@ -88,7 +88,7 @@ def fill_template(template: Path, **values: str) -> str:
 
 
 def check_absent(path: Path, *, advice: str, force: bool = False) -> None:
-    """Refuse to write over a file, unless `force` is set, over a folder, or below a file."""
+    """Refuse a folder, a path below a file and, unless `force` is set, an existing file."""
     if path.is_dir() or (path.exists() and not force):
         raise FileExistsError(f"{path} exists already; {advice}")
     parent = next(folder for folder in path.parents if folder.exists())

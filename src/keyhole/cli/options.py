@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-Threads = Annotated[int | None, typer.Option("--threads", help="By default one a processor.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="By default one per processor.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder for the results; if it has some, resume."),

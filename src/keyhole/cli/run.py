@@ -11,12 +11,12 @@ from keyhole.cli.output import one_line_text, print_json, print_result, try_to_w
 from keyhole.clusters.cluster import THREADS
 from keyhole.durations import format_duration
 from keyhole.experiment import Spec, run
-from keyhole.experiment.forecast import Forecast, forecast
+from keyhole.experiment.forecast import Forecast, measure_forecast
 from keyhole.experiment.report import write_run_report
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_summary import (
-    Summaries,
-    Summary,
+    PointSummary,
+    SweepSummary,
     explain_best,
     format_point_title,
     summarize_sweep,
@@ -26,7 +26,7 @@ from keyhole.play.progress import print_step_name
 from keyhole.results.curves import Curves
 from keyhole.text_formatting import capitalize, count_text
 
-_SHOWN_POINTS: Final = 12
+_MOST_SHOWN_POINTS: Final = 12
 
 
 def run_spec(
@@ -46,13 +46,13 @@ def run_spec(
     if on != THREADS:
         command += f" --on {on}"
     result = run(spec, out, threads=threads, progress=not quiet, command=command, on=on)
-    summaries = Summaries.of(result) if "sweep" in result.spec else None
+    summary = SweepSummary.from_run(result) if "sweep" in result.spec else None
     if not quiet:
         print_step_name("drawing the report")
     # The report is written before anything is printed, since a closed pipe makes printing fail.
-    report = try_to_write(write_run_report, result, summaries=summaries)
+    report = try_to_write(write_run_report, result, summary=summary)
     if as_json:
-        points = summaries.points if summaries is not None else [result.curves]
+        points = summary.points if summary is not None else [result.curves]
         print_json({"points": [_point_as_json(point) for point in points], "report": report})
         return
     if as_latex:
@@ -60,8 +60,8 @@ def run_spec(
             values = ", ".join(f"{name} = {value}" for name, value in point.values.items())
             typer.echo(point.curves.to_latex(caption=values or result.spec["name"]) + "\n")
         return
-    if summaries is not None:
-        _print_points(summaries)
+    if summary is not None:
+        _print_points(summary)
     else:
         _print_means(result.curves)
         if guarantees := find_guarantees(result):
@@ -71,17 +71,16 @@ def run_spec(
         typer.echo(f"report: {report}")
 
 
-def _point_as_json(point: Summary | Curves) -> dict[str, Any]:
+def _point_as_json(point: PointSummary | Curves) -> dict[str, Any]:
     """Return the metrics of all policies at the last checkpoint of a point, by name."""
     metrics: dict[str, dict[str, Any]] = {}
     for label in point.labels:
-        names = point.estimates_by_policy[label] if isinstance(point, Summary) else point.metrics
-        for metric in names:
-            last = point.estimates(label, metric)[-1]
-            estimate = {"mean": last.value, "low": last.low, "high": last.high}
+        for metric in point.metrics:
+            mean = point.estimates(label, metric)[-1]
+            estimate = {"mean": mean.value, "low": mean.low, "high": mean.high}
             metrics.setdefault(metric, {})[label] = estimate
     return {
-        "point": dict(point.names) if isinstance(point, Summary) else {},
+        "point": dict(point.names) if isinstance(point, PointSummary) else {},
         "rounds": int(point.checkpoints[-1]),
         "replications": point.replications,
         "metrics": metrics,
@@ -98,7 +97,7 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
     if not as_json:
         _print_sweep(spec)
     startup = process_time()  # CPU seconds so far: a run takes about as many to start
-    size = forecast(spec, threads=threads)
+    size = measure_forecast(spec, threads=threads)
     content = asdict(size) | {"starting": startup, "on": on}
     print_result(content, *_forecast_lines(size, startup), as_json=as_json)
 
@@ -106,7 +105,7 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
 def _print_sweep(spec: Spec) -> None:
     for name, values in (spec.sweep or {}).items():
         typer.echo(one_line_text(f"{name}: {count_text(len(values), 'value')}"))
-    if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
+    if spec.sweep and len(spec.points) <= _MOST_SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {one_line_text(str(point))}")
 
@@ -139,7 +138,7 @@ def _forecast_lines(size: Forecast, startup: float) -> list[str]:
 
 
 def _print_means(curves: Curves) -> None:
-    """Print every metric at the last checkpoint, with half of its 95 % interval."""
+    """Print the means of every metric at the last checkpoint, with half the 95 % interval."""
     width = max(map(len, curves.labels))
     for metric in curves.metrics:
         typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")
@@ -147,14 +146,14 @@ def _print_means(curves: Curves) -> None:
             typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
 
 
-def _print_points(summaries: Summaries) -> None:
+def _print_points(summary: SweepSummary) -> None:
     """Print the first metric at each point, if there are few points, and the best policies."""
-    metric = next(iter(summaries.metrics))
-    if len(summaries.points) <= _SHOWN_POINTS:
+    metric = next(iter(summary.metrics))
+    if len(summary.points) <= _MOST_SHOWN_POINTS:
         typer.echo(f"{metric} at the last checkpoint")
-        for point in summaries.points:
-            means = ((label, point.last(label, metric)) for label in point.labels)
+        for point in summary.points:
+            means = ((label, point.last_mean(label, metric)) for label in point.labels)
             means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
             title = format_point_title(point.names)
             typer.echo(f"  {one_line_text(f'{title}: {means_text}')}")
-    typer.echo(f"{capitalize(summarize_sweep(summaries))} {explain_best(summaries)}")
+    typer.echo(f"{capitalize(summarize_sweep(summary))} {explain_best(summary)}")

@@ -62,7 +62,7 @@ def serve(
     import msgspec
     import uvicorn
 
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.serve.api_keys import read_keys
     from keyhole.serve.json_log import make_log_config
     from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback
@@ -75,7 +75,7 @@ def serve(
         max_open=max_open,
     )
     # A wrong policy is refused once, before processes start.
-    load_user_policies(settings.policies)
+    import_user_policies(settings.policies)
     open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):
         raise ValueError(
@@ -89,7 +89,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
-        http="keyhole.serve.http_protocol:RequestDeadlineProtocol",
+        http="keyhole.serve.request_deadline:RequestDeadlineProtocol",
         ws="none",
         log_config=make_log_config(log_level),
         access_log=False,
@@ -106,10 +106,10 @@ def serve(
     "keyhole serve key add shop --storage items.db --right admin --studies 'shop-*' --lifetime 90d",
 )
 def add(
-    who: Annotated[str, typer.Argument(metavar="WHO", help="To whom it is given, for the logs.")],
+    who: Annotated[str, typer.Argument(metavar="WHO", help="Who gets the key, for the logs.")],
     storage: Storage,
     right: Annotated[
-        str, typer.Option(help="read, decide or admin: each with those before it.")
+        str, typer.Option(help="read, decide or admin; each includes those before it.")
     ] = "decide",
     studies: Annotated[
         str, typer.Option(help="Studies that it sees: * is any text, ? a letter, [ab] a or b.")

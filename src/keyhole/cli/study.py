@@ -36,7 +36,7 @@ Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql
 
 
 def _find_study_name(context: typer.Context, name: str | None) -> str | None:
-    """Return the given name, or the name of the only study; refuse a choice among several."""
+    """Return the given name, or the name of the only study; refuse to choose among several."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -121,14 +121,14 @@ def delete(
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
     """Open a study, whose policy may be one that `--policy` names."""
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=load_user_policies(policy_names or []))
+    return Study.open(storage, name, policies=import_user_policies(policy_names or []))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that makes a command of a function whose first argument is an open study.
+    """Return a decorator that turns a function, whose first argument is a study, into a command.
 
     The command takes the storage and the name of the study in place of that argument, and
     `--policy` after the function's other arguments.
@@ -165,7 +165,7 @@ def ask(
     values: Context = None,
     key: Annotated[str | None, Option(help="Idempotency key, for retries.")] = None,
     exclude: Annotated[
-        list[str] | None, Option(metavar="ARM", help="An arm that it must not be; repeatable.")
+        list[str] | None, Option(metavar="ARM", help="An arm not to choose; repeatable.")
     ] = None,
     metadata: Annotated[str | None, Option(help='JSON kept with it: \'{"who": "ann"}\'.')] = None,
     as_json: AsJson = False,
@@ -248,14 +248,14 @@ def export(study: Any, path: Annotated[Path, Argument(metavar="FILE")]) -> None:
 def restore(
     storage: Storage,
     path: Annotated[Path, Argument(metavar="FILE", help="A file that export wrote.")],
-    name: Annotated[str | None, Option(help="By default the exported one.")] = None,
+    name: Annotated[str | None, Option(help="By default the exported name.")] = None,
     policy_names: PolicyFiles = None,
 ) -> None:
     """Create a study from an export."""
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
-    policies = load_user_policies(policy_names or [])
+    policies = import_user_policies(policy_names or [])
     Study.restore(storage, path, name=name, policies=policies).close()
 
 
@@ -285,7 +285,7 @@ def import_results(
     path: Annotated[Path, Argument(metavar="FILE.csv", help="A row for each decision.")],
     arm: Annotated[str, Option(help="The column of the arm's name.")] = "arm",
     reward: Annotated[str, Option(help="The column of its reward.")] = "reward",
-    converted_at: Annotated[str | None, Option(help="The column, empty for a reward 0.")] = None,
+    converted_at: Annotated[str | None, Option(help="Conversion times, empty for none.")] = None,
     shown_at: Annotated[str | None, Option(help="The column of the decisions' times.")] = None,
     within: Annotated[str | None, Option(help="Length of a window: 7d (default: timeout).")] = None,
     key: Annotated[str | None, Option(help="Column of keys; younger rows become pending.")] = None,
@@ -297,8 +297,8 @@ def import_results(
     """Begin a study, just created, with past decisions and their rewards.
 
     All rows are imported or none; the same file again changes nothing. Import only for policies
-    that learn as well from decisions of others. Rows must be in the order of time, and not selected
-    by their rewards. Other commands that write to the study wait meanwhile.
+    that learn equally well from decisions that others took. Rows must be in the order of time, and
+    not selected by their rewards. Other commands that write to the study wait meanwhile.
 
     Rows that may yet convert would count as 0: leave them out, or give --shown-at and
     --converted-at. Then the import leaves them out or, with --key, makes them pending until they
@@ -332,12 +332,12 @@ def make_other_policy(
     study: "Study", name: str, arguments: list[str] | None
 ) -> tuple["Policy", dict[str, Any]]:
     """Return a policy of the study's setting, and the facts given with it."""
-    from keyhole.experiment.spec_factories import find_policy_class
+    from keyhole.experiment.objects_from_spec import find_policy_class
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
     # Each argument is a parameter or a fact. The number of arms cannot be given: the study knows
-    # it, and it may grow.
+    # the number, which may grow.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
     for key in values:

@@ -23,7 +23,7 @@ app = commands.app
 
 _SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
-_SO_FAR: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
+_CAVEAT: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
@@ -92,17 +92,17 @@ def show(study: Any, as_json: AsJson = False) -> None:
         print_json(content | {"pending": decisions, "to_ask_again": expired_ids})
         return
     typer.echo(study)
-    expired = frozenset(expired_ids)
+    expired_set = frozenset(expired_ids)
     now = time.time()
-    overdue = sum(
-        decision.id not in expired and rule.has_expired(now - decision.at.timestamp(), 0)
+    late_count = sum(
+        decision.id not in expired_set and rule.has_expired(now - decision.at.timestamp(), 0)
         for decision in pending
     )
-    if overdue:
-        typer.echo(f"past their time: {overdue:,} of the pending, which expire at the next ask")
+    if late_count:
+        typer.echo(f"past their time: {late_count:,} of the pending, which expire at the next ask")
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
-        + ", expired: to ask again" * (decision.id in expired)
+        + ", expired: to ask again" * (decision.id in expired_set)
         for decision in pending
     ]
     if (hidden_count := len(lines) - 2 * _SHOWN_AT_ENDS) > 0:
@@ -177,14 +177,14 @@ def check(
     Prints a line for each study, and ends with 1 if anything is damaged. --repair-to leaves the
     damaged database as it is.
     """
-    from keyhole.experiment.spec_factories import load_user_policies
+    from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import check_database, copy_intact_events
 
     if (repair_to is None) != (out is None):
         raise ValueError("--repair-to and --out must be given together")
     if repair_to is not None and name is None:
         raise ValueError("--repair-to must be given with the NAME of a study")
-    policies = load_user_policies(policy_names or [])
+    policies = import_user_policies(policy_names or [])
     if repair_to is not None and out is not None and name is not None:
         copy = copy_intact_events(storage, name, repair_to, out, policies=policies)
         text = f"{name}: goes on after event {repair_to} in {out}"
@@ -213,7 +213,7 @@ def plan(
     rule: Annotated[str | None, Option(help="The policy, which must be able to stop.")] = None,
     delta: Annotated[float | None, Option(help="The error rate that the policy allows.")] = None,
     tolerance: Annotated[float | None, Option(help="The policy's tolerance, if any.")] = None,
-    threshold: Annotated[float | None, Option(help="To label arms as above or below it.")] = None,
+    threshold: Annotated[float | None, Option(help="Arms are labelled above or below it.")] = None,
     decisions: Annotated[int, Option(min=1, help="The most decisions of a test.")] = 200_000,
     replications: Annotated[int, Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
@@ -229,7 +229,7 @@ def plan(
     The same arguments print the same numbers.
     """
     from keyhole.contract.reward_units import UNIT
-    from keyhole.experiment.spec_factories import make_policy, make_problem
+    from keyhole.experiment.objects_from_spec import make_policy, make_problem
     from keyhole.play.simulation import stopping_times
 
     if storage is None and means is None:
@@ -272,7 +272,7 @@ def plan(
     texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
     means_text = f"means: {', '.join(texts)}"
     if not means:
-        means_text += _SO_FAR
+        means_text += _CAVEAT
     print_result(content, means_text, times, as_json=as_json)
 
 

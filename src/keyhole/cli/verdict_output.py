@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keyhole.papers.report.judged_entry import JudgedEntry
     from keyhole.papers.verdicts import Verdict
 
-_MOST_LINES: Final = 12  # that are printed of a reproduction, to be read at one look
+_MOST_LINES: Final = 12  # of a printed reproduction, so that it is read at one look
 
 
 def show_entries(*, as_json: bool = False) -> None:
@@ -84,16 +84,16 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
     from keyhole.papers.verdicts import VERBS
 
     unmet = sorted(unmet, key=lambda verdict: verdict.status)
-    listed = unmet if len(unmet) <= lines else unmet[: lines - 1]
-    for verdict in listed:
+    listed_verdicts = unmet if len(unmet) <= lines else unmet[: lines - 1]
+    for verdict in listed_verdicts:
         status = VERBS[verdict.status][0]
         subject = "our check" if verdict.origin == "ours" else "claim"
         about_text = f"{verdict.about}: " if verdict.about else ""
         output.print_paragraph(
             f"{subject} {status}: {about_text}{verdict.headline} ({verdict.id})", 4
         )
-    if len(listed) < len(unmet):
-        output.print_paragraph(f"and {len(unmet) - len(listed)} more", 4)
+    if len(listed_verdicts) < len(unmet):
+        output.print_paragraph(f"and {len(unmet) - len(listed_verdicts)} more", 4)
 
 
 def print_verdict_counts(result: "ReproducedEntries", *, as_json: bool, verbose: bool) -> None:
@@ -107,9 +107,9 @@ def print_verdict_counts(result: "ReproducedEntries", *, as_json: bool, verbose:
     entries = count_text(len(result.parts), "entry")
     lines = [*result.counts, f"{entries}, {len(verdicts)} claims in all"]
     typer.echo("\n".join(lines))
-    refuted = [verdict for verdict in verdicts if verdict.status == "does not hold"]
-    refuted.sort(key=lambda verdict: verdict.origin == "ours")
-    _print_unmet(refuted, _MOST_LINES - len(lines) - 1)
+    refuted_verdicts = [verdict for verdict in verdicts if verdict.status == "does not hold"]
+    refuted_verdicts.sort(key=lambda verdict: verdict.origin == "ours")
+    _print_unmet(refuted_verdicts, _MOST_LINES - len(lines) - 1)
     typer.echo(f"index: {result.index}")
 
 
@@ -127,16 +127,16 @@ def print_latex(entries: "Sequence[JudgedEntry]") -> None:
     """Print for each entry the means on each problem, and its verdicts, as tables for LaTeX."""
     from keyhole.results.latex import latex_table
 
-    for judged in entries:
-        for problem, curves in judged.curves.items():
-            title = judged.entry.title
-            if len(judged.curves) > 1:
-                title += f", {judged.entry.problems[problem].title}"
-            typer.echo(curves.to_latex(metrics=judged.entry.metrics, caption=title) + "\n")
-        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in judged.verdicts]
+    for outcome in entries:
+        for problem, curves in outcome.curves.items():
+            title = outcome.entry.title
+            if len(outcome.curves) > 1:
+                title += f", {outcome.entry.problems[problem].title}"
+            typer.echo(curves.to_latex(metrics=outcome.entry.metrics, caption=title) + "\n")
+        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in outcome.verdicts]
         if rows:
             head = ["claim", "about", "verdict"]
-            typer.echo(latex_table(f"{judged.entry.title}: claims.", head, rows) + "\n")
+            typer.echo(latex_table(f"{outcome.entry.title}: claims.", head, rows) + "\n")
 
 
 def exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:

@@ -24,7 +24,7 @@ CompileJob = tuple[str, Callable[[], object]]
 
 
 def setting_jobs(registered: RegisteredSetting) -> list[CompileJob]:
-    """Return the jobs of a setting: of each policy as a learner and in each environment."""
+    """Return the jobs of all policies of a setting."""
     return [job for cls in registered.policies.values() for job in policy_jobs(cls, registered)]
 
 
@@ -39,7 +39,7 @@ def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> li
 
 
 def spec_jobs(spec: Spec) -> list[CompileJob]:
-    """Return the distinct jobs of a spec: of its policies in its environments and as learners."""
+    """Return the jobs of the policies at all points of a spec, each job once."""
     jobs: dict[str, CompileJob] = {}
     for plan in (point.spec.plan for point in spec.points):
         for label in plan.policies:
@@ -49,8 +49,11 @@ def spec_jobs(spec: Spec) -> list[CompileJob]:
 
 
 def find_cache_file(job: CompileJob) -> Path | None:
-    """Return the cache file of a job's kernel, whether or not it exists; None if it has none."""
-    # A kernel that is refused has no file. The error is raised when the job compiles it.
+    """Return the path of the cache file of a job's kernel; None if the kernel is never cached.
+
+    The file need not exist yet.
+    """
+    # A kernel that is refused has no file. The error is raised when the job compiles the kernel.
     with suppress(TypeError, ValueError):
         if file := find_code_file(job[1]):
             return file.path
@@ -58,7 +61,10 @@ def find_cache_file(job: CompileJob) -> Path | None:
 
 
 def plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
-    """Return the jobs that simulate one policy of a plan; with `learners`, also as a learner."""
+    """Return the jobs that simulate one policy of a plan; with `learners`, also those of learners.
+
+    A plan with simulated workers has no jobs of learners.
+    """
     policy_class = type(plan.policies[label])
     environment = plan.problem.environment
     if not plan.workers:
@@ -87,7 +93,7 @@ def _make_jobs(
 
 
 def _compile_checked_step(policy: CompiledClass, setting: Setting) -> object:
-    """Return the compiled step of a learner that is loaded from a file; it checks every index."""
+    """Compile the step of a learner that is loaded from a file, with checks of every index."""
     with bounds_checked():
         return compiled_step(policy, setting)
 

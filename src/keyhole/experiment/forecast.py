@@ -21,7 +21,7 @@ from keyhole.play.thread_executor import make_simulators, measure_seconds_per_ro
 
 _SPAN: Final = 1.0  # seconds, of all samples together
 _LEAST_SPAN: Final = 0.05  # seconds, of one sample
-_SAMPLES: Final = 12
+_MOST_SAMPLES: Final = 12
 _MOST_SAMPLES_OF_A_KIND: Final = 4
 
 
@@ -60,7 +60,7 @@ class Forecast:
     endless: tuple[str, ...]
 
 
-def forecast(
+def measure_forecast(
     spec: Spec,
     *,
     threads: int | None = None,
@@ -77,23 +77,23 @@ def forecast(
     specs = [point.spec for point in spec.points]
     # The cache only finds the jobs that points share: it reads and writes nothing in this folder.
     jobs = ResultCache(Path(), specs).all_jobs()
-    began = clock()
+    start = clock()
     files_before = {path for path, _ in cached_files()}
-    kinds = _group_by_kind(jobs)
-    for runs in kinds:
+    groups = _group_by_kind(jobs)
+    for runs in groups:
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
-    # Only new files are counted: the run need not compile code that the cache had before.
-    compiled = len({path for path, _ in cached_files()} - files_before)
-    compiling = clock() - began
-    samples = [_choose_samples(runs, _SAMPLES // len(kinds)) for runs in kinds]
+    # Only new files are counted: the code of the others was in the cache before.
+    compiled_count = len({path for path, _ in cached_files()} - files_before)
+    compile_seconds = clock() - start
+    samples = [_choose_samples(runs, _MOST_SAMPLES // len(groups)) for runs in groups]
     sample_count = sum(map(len, samples))
     sample_span = max(_LEAST_SPAN, span / sample_count)
     endless: dict[str, None] = {}
 
     def seconds_per_round(run: SimulationJob) -> float:
         policy = repr(run.plan.policies[run.label])
-        # The attempt to measure an endless round takes half a minute, and is not repeated.
+        # It takes half a minute to find that a round does not end, so the attempt is not repeated.
         if policy in endless:
             return math.inf
         count = run.replications
@@ -103,8 +103,8 @@ def forecast(
         return seconds
 
     seconds = sum(
-        _estimate_seconds(runs, chosen, seconds_per_round)
-        for runs, chosen in zip(kinds, samples, strict=True)
+        _estimate_seconds(runs, group_samples, seconds_per_round)
+        for runs, group_samples in zip(groups, samples, strict=True)
     )
     return Forecast(
         points=len(specs),
@@ -112,8 +112,8 @@ def forecast(
         distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
         rounds=sum(job.total_rounds for job in jobs),
-        compiled=compiled,
-        compiling=compiling if compiled else 0.0,
+        compiled=compiled_count,
+        compiling=compile_seconds if compiled_count else 0.0,
         threads=threads,
         samples=sample_count,
         seconds=math.inf if endless else seconds,
@@ -137,10 +137,10 @@ def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
         for _, checkpoints in plan.list_runs(policy):
             run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
             kinds.setdefault(tuple(key), []).append(run)
-    return [sorted(runs, key=_log_size) for runs in kinds.values()]
+    return [sorted(runs, key=_size_on_log_scale) for runs in kinds.values()]
 
 
-def _log_size(run: SimulationJob) -> float:
+def _size_on_log_scale(run: SimulationJob) -> float:
     """Return the logarithm of rounds times arms, on which the speed within a kind may depend."""
     problem = run.plan.problem
     arms = problem.fact("arms") if "arms" in problem.setting.facts else 1
@@ -148,7 +148,7 @@ def _log_size(run: SimulationJob) -> float:
 
 
 def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
-    """Return evenly spaced runs from the largest to the smallest; a single one is the largest."""
+    """Return up to `count` runs, at least one, evenly spaced from the largest to the smallest."""
     count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(runs))
     positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
     return [runs[position] for position in positions]
@@ -159,21 +159,21 @@ def _estimate_seconds(
     samples: Sequence[SimulationJob],
     seconds_per_round: Callable[[SimulationJob], float],
 ) -> float:
-    """Return the seconds of all runs of a kind, from the seconds of its samples.
+    """Estimate the seconds that all runs of a kind take, from the seconds per round of samples.
 
     Seconds per round are averaged over samples of the same size, and interpolated between sizes.
     """
     paces_by_size: dict[float, list[float]] = {}
     for run in samples:
-        paces_by_size.setdefault(_log_size(run), []).append(seconds_per_round(run))
+        paces_by_size.setdefault(_size_on_log_scale(run), []).append(seconds_per_round(run))
     sizes = sorted(paces_by_size)
     paces = [sum(paces_by_size[size]) / len(paces_by_size[size]) for size in sizes]
     rounds = np.array([run.total_rounds for run in runs], float)
     # Beyond the sampled sizes `interp` repeats the pace of the nearest size.
-    return float(rounds @ np.interp([*map(_log_size, runs)], sizes, paces))
+    return float(rounds @ np.interp([*map(_size_on_log_scale, runs)], sizes, paces))
 
 
-# By setting and policy, the nanoseconds of a round.
+# The file has the nanoseconds that a round takes, by setting and policy.
 _TIMES_FILE: Final = Path(__file__).with_name("round_times.toml")
 _UNKNOWN_TIME: Final = 70.0  # nanoseconds of a round of a user's policy
 # The time to compile a policy, on the machine on which the times of rounds were measured.
@@ -181,9 +181,9 @@ _SECONDS_TO_COMPILE: Final = 2.7
 
 
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
-    """Return a work item for each policy of some specs, which have no sweep.
+    """Return a work item for each policy of each spec; the specs must have no sweep.
 
-    A key of `specs` is the location of the spec's items.
+    The key of a spec in `specs` becomes the `place` of its work items.
     """
     times = read_toml(_TIMES_FILE)
     thread_count = min(threads or math.inf, os.cpu_count() or 1)

@@ -11,11 +11,11 @@ from typing import Any, Final, cast
 import numpy as np
 
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.run_summary import last_means, summarize_run
+from keyhole.experiment.run_summary import first_metric_and_means, summarize_run
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path, value_to_toml
 from keyhole.experiment.sweep_report import sweep_page
-from keyhole.experiment.sweep_summary import Summaries
+from keyhole.experiment.sweep_summary import SweepSummary
 from keyhole.pages.line_chart import LineChart
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.pages.page import Answer, Page, Section, Table, Text, write_page
@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of bad runs at the last checkpoint; none for a share or for one run."""
+    """Return a list of the table of bad runs in the end; empty for shares, and for one run."""
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]
@@ -56,7 +56,10 @@ def tail_tables(curves: Curves, metric: str) -> list[Table]:
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of paired differences to the first policy at the last checkpoint, if any."""
+    """Return a list of the table of paired differences to the first policy; empty for one policy.
+
+    The differences are those at the last checkpoint.
+    """
     first_label, *other_labels = curves.labels
     last_round = curves.checkpoints[-1]
     rows = []
@@ -109,8 +112,8 @@ def provenance_section(runs: Sequence[RunFolder]) -> Section:
 
 def _list_replications(spec: dict[str, Any]) -> str:
     """Return the numbers of replications of a spec, which a sweep may vary."""
-    varied = spec.get("sweep", {}).get("replications", [spec["replications"]])
-    return ", ".join(f"{count:,}" for count in varied)
+    counts = spec.get("sweep", {}).get("replications", [spec["replications"]])
+    return ", ".join(f"{count:,}" for count in counts)
 
 
 def write_report(folder: str | Path) -> Path:
@@ -134,11 +137,11 @@ def write_report(folder: str | Path) -> Path:
     return write_run_report(open_run(folder))
 
 
-def write_run_report(run: RunFolder, *, summaries: Summaries | None = None) -> Path:
-    """Write the report of a run; `summaries` are the summaries of a sweep, if they are at hand."""
+def write_run_report(run: RunFolder, *, summary: SweepSummary | None = None) -> Path:
+    """Write the report of a run; without `summary`, a sweep is summarised first."""
     title = run.spec.get("title") or _default_title(run)
     if "sweep" in run.spec:
-        page = sweep_page(run, summaries or Summaries.of(run), title)
+        page = sweep_page(run, summary or SweepSummary.from_run(run), title)
     else:
         page = _run_page(run, title)
     details = [spec_report_section(run.spec), provenance_section([run])]
@@ -166,7 +169,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
     return Page(
         title=title,
         answer=[
-            Answer(summarize_run(run.curves), _count_replications(run)),
+            Answer(summarize_run(run.curves), _replications_sentence(run)),
             Text(run.spec.get("notes", "")),
         ],
         figures=charts[:1],
@@ -177,13 +180,13 @@ def _run_page(run: RunFolder, title: str) -> Page:
 
 def _default_title(run: RunFolder) -> str:
     """Return the title of a page whose spec has none."""
-    varied = list(run.spec.get("sweep", {}))
-    verb = "varies" if len(varied) == 1 else "vary"
-    suffix = f", as {join_words(varied)} {verb}" if varied else ""
+    varied_entries = list(run.spec.get("sweep", {}))
+    verb = "varies" if len(varied_entries) == 1 else "vary"
+    suffix = f", as {join_words(varied_entries)} {verb}" if varied_entries else ""
     return f"{run.spec['name']}: which policy is best{suffix}?"
 
 
-def _count_replications(run: RunFolder) -> str:
+def _replications_sentence(run: RunFolder) -> str:
     """Return the numbers of replications and rounds as a sentence."""
     replications = count_text(run.curves.replications, "replication")
     return f"{replications} of {run.curves.checkpoints[-1]:,} rounds; 95 % intervals."
@@ -191,7 +194,7 @@ def _count_replications(run: RunFolder) -> str:
 
 def _ranking_table(curves: Curves) -> Table:
     """Return the table of the policies at the last checkpoint, the best first."""
-    metric, means = last_means(curves)
+    metric, means = first_metric_and_means(curves)
     labels = metric.rank({label: mean.value for label, mean in means.items()})
     rows = [[label, means[label].plus_minus()] for label in labels]
     return Table(f"After {curves.checkpoints[-1]:,} rounds.", ["policy", metric.title], rows)

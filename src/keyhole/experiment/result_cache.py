@@ -39,16 +39,16 @@ class ResultCache:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
         self._replications: dict[str, int] = {}
-        # By spec name and label: the rounds of a policy that several specs share count for the
-        # first of them, so that progress adds up to the rounds that are simulated.
-        self._first_users: dict[tuple[str, str], str] = {}
+        # The key by spec name and label, only for the first spec with this key: the rounds of a
+        # policy that several specs share are counted once.
+        self._keys_of_first_users: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
         # The keys of each spec are computed once, since digests take a while.
         self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._plans:
-                    self._first_users[spec.name, label] = key
+                    self._keys_of_first_users[spec.name, label] = key
                 plan = _single_policy_plan(spec.plan, label)
                 self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
@@ -61,18 +61,18 @@ class ResultCache:
         return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
     def rounds_to_simulate(self, spec_name: str, label: str) -> int:
-        """Return how many rounds a spec simulates of a policy: 0 if an earlier spec does."""
-        key = self._first_users.get((spec_name, label))
+        """Return how many rounds of a policy a spec simulates; 0 if an earlier spec shares them."""
+        key = self._keys_of_first_users.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
-    def fill(
+    def simulate_missing_blocks(
         self,
         specs: Sequence[Spec],
         cluster: Cluster | None,
         threads: int | None,
         report: Report | None,
     ) -> None:
-        """Simulate the missing blocks of some experiments; a cluster runs all of them at once."""
+        """Simulate the missing blocks of experiments; a cluster simulates all of them at once."""
         jobs: dict[str, tuple[str, SimulationJob]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
         for spec in specs:
@@ -80,8 +80,8 @@ class ResultCache:
                 # Experiments that share a policy share its job. Complete results are not read.
                 if key not in self._complete_keys and key not in jobs:
                     job = self._job(key)
-                    stored = [span for span, _ in read_blocks(self.folder, key, job)]
-                    job.remaining = missing_replications(stored, spec.replications)
+                    stored_ranges = [span for span, _ in read_blocks(self.folder, key, job)]
+                    job.remaining = missing_replications(stored_ranges, spec.replications)
                     jobs[key] = label, job
         keys = {job: key for key, (_, job) in jobs.items()}
         total = sum(job.total_rounds for job in keys)
@@ -91,7 +91,7 @@ class ResultCache:
             data = job.encode_block(replications, values)
             write_block(self.folder, keys[job], replications, data)
 
-        # One experiment shows the progress of each policy; several show only their total.
+        # For one experiment, the progress of each policy is reported; for several, only the total.
         def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
@@ -113,8 +113,8 @@ class ResultCache:
 
     def _keys(self, spec: Spec) -> dict[str, str]:
         """Return the cache keys of an experiment's policies, by label."""
-        # Specs are not hashable, so their ids are the keys of the dict. It also has the specs
-        # themselves: while a spec lives, no other object gets its id.
+        # Specs are not hashable, so the keys of the dict are their ids. The dict also keeps the
+        # specs themselves alive, since another object could get the id of a spec that is gone.
         if id(spec) not in self._spec_keys:
             keys = {
                 label: _cache_key(_single_policy_plan(spec.plan, label), spec.replications)
@@ -124,14 +124,14 @@ class ResultCache:
         return self._spec_keys[id(spec)][1]
 
     def _read_values(self, spec: Spec, key: str) -> FloatArray:
-        """Return a policy's values at the checkpoints and of the metrics of an experiment."""
+        """Return the values of a policy for the checkpoints and metrics of one experiment."""
         shared_plan = self._plans[key]
         plan = spec.plan
-        stored = read_blocks(self.folder, key, self._job(key))
-        values = merge_blocks(stored, spec.replications)
+        blocks = read_blocks(self.folder, key, self._job(key))
+        values = merge_blocks(blocks, spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
-        # A policy that cannot stop was simulated without the metrics of those that can.
+        # A policy that cannot stop was simulated without the metrics of policies that can.
         policy = shared_plan.policies[_LABEL]
         constant_values = plan.constant_stop_metrics(policy, plan.checkpoints)
         selected = np.empty((len(rows), len(plan.metrics), spec.replications))
@@ -154,8 +154,8 @@ def _single_policy_plan(plan: Plan, label: str) -> Plan:
 # `_read_values` selects those of one experiment.
 def _cache_key(plan: Plan, replications: int) -> str:
     """Return the cache key of a plan with one policy; it does not depend on checkpoints."""
-    ends = replace(plan, checkpoints=(plan.horizon,), details=False)
-    key_parts = [plan.horizon, plan.seed, replications, digest_parts(ends)]
+    plan_at_horizon = replace(plan, checkpoints=(plan.horizon,), details=False)
+    key_parts = [plan.horizon, plan.seed, replications, digest_parts(plan_at_horizon)]
     return json_digest(key_parts)[:_KEY_CHARACTERS]
 
 
@@ -168,7 +168,7 @@ def _merge_plans(first: Plan, second: Plan) -> Plan:
 _BLOCK_NAME: Final = re.compile(r"(\d+)-(\d+)\.block")
 
 StoredBlock = tuple[range, FloatArray]
-"""Some replications and their values."""
+"""The replications of a block, and their values."""
 
 
 def write_block(folder: Path, name: str, replications: range, data: bytes) -> None:
@@ -182,7 +182,7 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
     blocks: list[StoredBlock] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
         match = _BLOCK_NAME.fullmatch(path.name.removeprefix(f"{name}-"))
-        # A folder with the name of a block would make its writing fail, after the simulation.
+        # If a folder had the name of a block, the block could not be written after its simulation.
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if match is None or not path.is_file():
@@ -209,47 +209,48 @@ def missing_replications(ranges: Iterable[range], replications: int) -> list[ran
     >>> missing_replications([range(0, 8), range(16, 20)], 24)
     [range(8, 16), range(20, 24)]
     """
-    missing = []
+    gaps = []
     end = 0
     for stored_range in ranges:
-        missing.append(range(end, stored_range.start))
+        gaps.append(range(end, stored_range.start))
         end = stored_range.stop
-    return [gap for gap in (*missing, range(end, replications)) if gap]
+    return [gap for gap in (*gaps, range(end, replications)) if gap]
 
 
 def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray:
     """Return the values of all replications; refuse blocks that lack some."""
-    if missing := missing_replications([block_range for block_range, _ in blocks], replications):
+    if gaps := missing_replications([block_range for block_range, _ in blocks], replications):
         raise ValueError(
-            f"the block of replication {missing[0].start} was changed by another program; run the "
+            f"the block of replication {gaps[0].start} was changed by another program; run the "
             "spec again"
         )
     return np.concatenate([values for _, values in blocks], axis=2)
 
 
-def connect_if_runs_missing(
+def connect_if_unfinished(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> AbstractContextManager[Cluster | None]:
-    """Return a context manager of the cluster, or of None if none is named or no run is missing.
+    """Return a context manager of the cluster; of None without one, or if all runs are finished.
 
-    Enter it before a folder is created: a cluster that does not answer then leaves nothing behind.
+    Enter it before a folder is created, so that a cluster that does not answer leaves none behind.
     """
     all_finished = all(map(is_finished, specs))
+    # If the simulation is on threads, `cluster_connection` connects to no cluster.
     return cluster_connection(THREADS if all_finished else on, threads)
 
 
-def simulate_missing(
+def simulate_on_cluster(
     cache: ResultCache,
     specs: Mapping[Path, Spec],
     cluster: Cluster | None,
     threads: int | None,
     progress: bool,
 ) -> None:
-    """Simulate the results that missing runs need, if there is a cluster.
+    """Simulate on the cluster, if there is one, the results that unfinished runs need.
 
     Without a cluster, each run simulates what it lacks when its turn comes.
     """
     if cluster is not None:
         missing_specs = [spec for folder, spec in specs.items() if not is_finished(folder)]
         with progress_callback(progress) as report:
-            cache.fill(missing_specs, cluster, threads, report)
+            cache.simulate_missing_blocks(missing_specs, cluster, threads, report)

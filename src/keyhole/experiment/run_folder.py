@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from keyhole import files
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment import setting_registry
-from keyhole.experiment.run_summary import LastMeans, leaders_table, summarize_run
+from keyhole.experiment.run_summary import LastMeans, leaders_cells, summarize_run
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_table_at
@@ -57,15 +57,15 @@ _ENTRIES: Final[dict[str, type]] = {
 
 
 @dataclass(frozen=True)
-class LoadedResult:
-    """One point of a run: the values of the varied entries, and the results."""
+class PointResult:
+    """The results at one point of a run, and the values of the varied entries."""
 
     values: dict[str, Any]
     read: Callable[[], Curves] = field(repr=False)
 
     @property
     def curves(self) -> Curves:
-        """The results; a sweep's results are read each time, since all may not fit into memory."""
+        """The results; those of a sweep are read each time, since all might not fit into memory."""
         return self.read()
 
 
@@ -74,13 +74,13 @@ class RunFolder:
     """A finished run: its folder, its spec as a table, its provenance and results.
 
     The provenance is the content of ``run.json``: versions, seed, command and the like. `points`
-    are those of the spec, in its order; a run without a sweep has one.
+    has the results at each point of the spec, in its order; a run without a sweep has one point.
     """
 
     folder: Path
     spec: dict[str, Any]
     provenance: dict[str, Any]
-    points: tuple[LoadedResult, ...]
+    points: tuple[PointResult, ...]
 
     @property
     def curves(self) -> Curves:
@@ -103,7 +103,7 @@ class RunFolder:
         )
 
     def __str__(self) -> str:
-        """Return the result as text: the best policy, and the means; of a sweep, at each point."""
+        """Return the best policy and the means as text; for a sweep, the best at each point."""
         from keyhole.pages.notebook_html import text_table
 
         if "sweep" not in self.spec:
@@ -111,9 +111,9 @@ class RunFolder:
         return f"{self!r}\n{text_table(*self._best_by_point())}"
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the best policy, a plot and the means; of a sweep, a table.
+        """Return HTML for notebooks: the best policy, a plot and the means; for a sweep, a table.
 
-        If its files cannot be read, they show the name of the run and the reason.
+        If the files of the run cannot be read, it has only the name of the run and the reason.
         """
         from keyhole.pages.page import Table
 
@@ -132,13 +132,13 @@ class RunFolder:
         from keyhole.experiment.sweep_summary import point_names
 
         with _explain_alteration(self.folder):
-            return leaders_table(list(point_names(self.spec["sweep"])), _read_last_means(self))
+            return leaders_cells(list(point_names(self.spec["sweep"])), _read_last_means(self))
 
 
 def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
     """Yield the first metric and the last means at each point of a sweep.
 
-    They are read from the file of means, since the file with the values of all replications is
+    Both are read from the file of means, since the file with the values of all replications is
     thousands of times as large.
     """
     with pq.ParquetFile(run.folder / CURVES_FILE) as file:
@@ -185,8 +185,8 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
-    checksum_found = result.pop("checksum", None)
-    if checksum_found != files.content_checksum(result):
+    saved_checksum = result.pop("checksum", None)
+    if saved_checksum != files.content_checksum(result):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
     for name, entry_type in _ENTRIES.items():
         if not isinstance(result.get(name), entry_type):
@@ -202,13 +202,13 @@ def is_finished(folder: Path) -> bool:
         return False
 
 
-def values_table(
+def policy_values_to_table(
     label: str, metrics: tuple[str, ...], checkpoints: tuple[int, ...], values: FloatArray
 ) -> pa.Table:
     """Return the values of a policy, of shape (checkpoints, metrics, replications), as a table.
 
-    It has the columns policy, round, replication, and one for each metric, and a row for each
-    checkpoint and replication.
+    The table has the columns policy, round, replication, and one for each metric. It has a row for
+    each checkpoint and replication.
     """
     count = values.shape[2]
     rows = len(checkpoints) * count
@@ -249,13 +249,13 @@ def open_run(path: str | Path) -> RunFolder:
 
 def _load_points(
     folder: Path, spec: dict[str, Any], provenance: dict[str, Any]
-) -> tuple[LoadedResult, ...]:
+) -> tuple[PointResult, ...]:
     """Return the results at each point; the results of a run without a sweep are read at once."""
     if "sweep" not in spec:
         read_table = partial(pq.read_table, folder / VALUES_FILE)
         setting = spec["problem"]["setting"]
         curves = _read_curves(folder, read_table, setting, provenance.get("arms"))
-        return (LoadedResult({}, lambda: curves),)
+        return (PointResult({}, lambda: curves),)
     points = []
     first_group = 0
     with _explain_alteration(folder):
@@ -263,20 +263,20 @@ def _load_points(
             iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
         for values, group_count, arms in entries:
-            # Row groups are numbered in the whole file, in which the points follow each other.
+            # Row groups are numbered through the whole file, which has the points in order.
             groups = range(first_group, first_group + group_count)
             first_group += group_count
             read_table = partial(read_point, folder / VALUES_FILE, groups, spec["sweep"])
             setting = problem_table_at(spec, values)["setting"]
             read = partial(_read_curves, folder, read_table, setting, arms)
-            points.append(LoadedResult(values, read))
+            points.append(PointResult(values, read))
     return tuple(points)
 
 
 def _read_curves(
     folder: Path, read_table: Callable[[], pa.Table], setting: str, arms: int | None
 ) -> Curves:
-    """Return the curves of the table that `read_table` returns, one of `values_table`.
+    """Return the curves of a run or a point; `read_table` reads the table of its values.
 
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
@@ -301,7 +301,7 @@ def _read_curves(
 
 @contextmanager
 def _explain_alteration(folder: Path) -> Iterator[None]:
-    """Raise the errors that altered files of a run cause as a ValueError that names the folder."""
+    """Replace errors that altered files of a run cause with a ValueError that names the folder."""
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
@@ -321,7 +321,7 @@ def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
 
 
 def file_checksum(path: Path) -> str:
-    """Return the SHA-256 digest of a file, which need not fit into memory."""
+    """Return the SHA-256 digest of a file; the file need not fit into memory."""
     files.check_no_device(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,7 @@ from keyhole.text_formatting import join_words
 
 _MOST_ROWS: Final = 40
 MOST_LEADERS: Final = 3
-"""The most policies that a text names; if more may be best, it has their number."""
+"""The most policies that a text names; if more may be best, the text says how many."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Leaders:
     """The policies that may be best at a point.
 
     They are the policy with the best mean, and the policies whose 95 % intervals overlap with its
-    interval. A single replication has no intervals: then only the best mean is known.
+    interval. A single replication has no intervals: then there is only the policy with the best
+    mean.
     """
 
     names: Mapping[str, str]  # the short names of the point's values, by entry
@@ -35,7 +36,7 @@ class Leaders:
 
     @property
     def text(self) -> str:
-        """The names of the policies that may be best."""
+        """The policies that may be best, as text."""
         if len(self.labels) > MOST_LEADERS:
             return f"{self.labels[0]} or {len(self.labels) - 1} others"
         return " or ".join(self.labels)
@@ -50,60 +51,60 @@ def find_leaders(
     # One replication has no interval, without which no policy can be called best.
     if not all(math.isfinite(mean.half_width) for mean in means.values()):
         return Leaders(names, (labels[0],), best, has_intervals=False)
-    overlapping = [n for n in labels if means[n].low <= best.high and best.low <= means[n].high]
-    return Leaders(names, tuple(overlapping), best)
+    leaders = [n for n in labels if means[n].low <= best.high and best.low <= means[n].high]
+    return Leaders(names, tuple(leaders), best)
 
 
 LastMeans = dict[str, Estimate]
 """The mean of each policy at the last checkpoint."""
 
 
-def last_means(curves: Curves) -> tuple[Metric, LastMeans]:
+def first_metric_and_means(curves: Curves) -> tuple[Metric, LastMeans]:
     """Return the first metric, and the mean of each policy at the last checkpoint."""
     metric = curves.metric(curves.metrics[0])
     return metric, {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
 
 
-def leaders_table(
+def leaders_cells(
     points: Sequence[Mapping[str, str]], means_of_points: Iterable[tuple[Metric, LastMeans]]
 ) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table of the best policy at each of the first 40 points.
 
     `points` has the short names of each point's values, by varied entry; `means_of_points` has
-    what `last_means` returns for each point.
+    what `first_metric_and_means` returns for each point.
     """
     rows: list[list[str]] = []
     headings: dict[str, None] = {}
     for names, (metric, means) in zip(points[:_MOST_ROWS], means_of_points, strict=False):
         leaders = find_leaders(means, metric, names)
         headings[f"{metric.best} {metric.title} in the end"] = None
-        best = f"{leaders.text}: {leaders.mean.plus_minus()}"
-        rows.append([f"{len(rows)}", *names.values(), best])
-    if (more := len(points) - len(rows)) > 0:
-        rows.append([f"... and {more:,} more", *("" for _ in points[0]), ""])
+        best_text = f"{leaders.text}: {leaders.mean.plus_minus()}"
+        rows.append([f"{len(rows)}", *names.values(), best_text])
+    if (hidden_count := len(points) - len(rows)) > 0:
+        rows.append([f"... and {hidden_count:,} more", *("" for _ in points[0]), ""])
     return ["point", *points[0], " or ".join(headings)], rows
 
 
 def summarize_run(curves: Curves) -> str:
     """Return a sentence on the best policy of a run by its first metric."""
-    metric, means = last_means(curves)
+    metric, means = first_metric_and_means(curves)
     leaders = find_leaders(means, metric, {})
     # Policies that always decide alike have the same mean to the last bit: all of them are named.
-    best = [label for label, mean in means.items() if mean.value == leaders.mean.value]
-    subject = join_words(best) if len(best) <= MOST_LEADERS else f"{len(best)} policies"
-    verb = "has" if len(best) == 1 else "share"
+    winners = [label for label, mean in means.items() if mean.value == leaders.mean.value]
+    subject = join_words(winners) if len(winners) <= MOST_LEADERS else f"{len(winners)} policies"
+    verb = "has" if len(winners) == 1 else "share"
     text = (
         f"{subject} {verb} the {metric.best} {metric.title} after "
         f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
     )
     if not leaders.has_intervals:
         return f"{text}."
-    others = [label for label in leaders.labels if label not in best]
+    others = [label for label in leaders.labels if label not in winners]
     return f"{text}.{describe_overlaps(others)}"
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on the policies whose intervals overlap with the best's, if any."""
+    """Return a sentence on `others`, whose intervals overlap with that of the best, if any."""
     if not others:
         return ""
     if len(others) == 1:

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
 from keyhole.experiment import run_folder, setting_registry
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import FORMAT, RESULTS, SPEC, VERSION, RunFolder
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, points_writer, values_schema
-from keyhole.files import folder_lock, has_content, read_saved_file, remove_drafts, write_atomically
+from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, open_points_writer, values_schema
 from keyhole.kernels.package_digest import math_library_digest
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import Report, TotalProgress, print_step_name, progress_callback
@@ -28,11 +28,11 @@ from keyhole.play.simulation_job import digest_parts, json_digest
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
-# Entries of a spec that only reports show: they may change in a folder that holds results.
-_SHOWN: Final = ("title", "notes", "figure")
-# The packages whose versions run.json has, and those on which the results of simulations depend.
-_PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
-_DECIDING: Final = ("keyhole", "numba", "numpy")
+# Only reports show these entries of a spec: they may change when a folder has results already.
+_REPORT_ENTRIES: Final = ("title", "notes", "figure")
+# The packages whose versions run.json has, and the packages on which results depend.
+_RECORDED_PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
+_CODE_PACKAGES: Final = ("keyhole", "numba", "numpy")
 
 
 def run(
@@ -71,18 +71,19 @@ def run(
     Raises
     ------
     ValueError
-        If the folder holds something else, or a run of another spec or other code, or is locked by
-        another process; or if a policy of a user's file fails in a short trial in Python.
+        If the folder holds something other than a run, or a run of another spec or other code, or
+        is locked by another process; or if a policy of a user's file fails in a short trial in
+        Python.
     OSError
         If a file cannot be written; finished blocks are kept.
     """
     check_cluster_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
-    has_content(folder)  # refuses a file
-    with _create_folder(folder), folder_lock(folder):
+    files.refuse_file(folder)
+    with _create_folder(folder), files.folder_lock(folder):
         provenance = _read_provenance_of(folder, spec, digest)
-        # Of a finished run, only texts that reports show, such as the title, are written again.
+        # For a finished run, only texts that reports show, such as the title, are written again.
         if provenance is not None and provenance.get("finished") is not None:
             _write_spec_and_provenance(folder, spec, digest, command, provenance)
         else:
@@ -98,7 +99,7 @@ def run(
                 if progress is True and cluster is None and spec.sweep is None:
                     estimate = TotalProgress(list_work({"": spec}, cache, threads)).tracker("")
                 with progress_callback(progress, estimate) as report:
-                    cache.fill(specs, cluster, threads, report)
+                    cache.simulate_missing_blocks(specs, cluster, threads, report)
             if progress is True:
                 print_step_name("writing tables")
             # Results are written before the entry `finished` of run.json, and blocks are removed
@@ -117,25 +118,25 @@ def run(
 @contextmanager
 def _create_folder(folder: Path) -> Iterator[None]:
     """Create a folder and its parents; at the end remove those that are new and still empty."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    missing_folders = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
-        for path in missing:
+        for path in missing_folders:
             with suppress(OSError):  # it is not empty
                 path.rmdir()
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, except what only reports show, and its plans' `digest_parts`."""
-    table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
+    """Return a digest of a spec and its plans, without the entries that only reports show."""
+    table = {name: entry for name, entry in spec.table().items() if name not in _REPORT_ENTRIES}
     return json_digest([table, *(digest_parts(point.spec.plan) for point in spec.points)])
 
 
 def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
-    """Return the provenance of the run in a folder, if any; refuse a run of another spec."""
-    if not has_content(folder):
+    """Return the provenance of the run in a folder, if any; refuse one of another spec or code."""
+    if not files.has_content(folder):
         return None
     provenance = run_folder.read_provenance(folder)
     if provenance["digest"] != digest:
@@ -149,23 +150,23 @@ def _write_spec_and_provenance(
 ) -> dict[str, Any]:
     """Write the spec and the provenance of a run, or update those in the folder; return provenance.
 
-    `provenance` is that in the folder, if any.
+    `provenance` is None if the folder has no run yet.
     """
     for drafts_folder in (folder, folder / _BLOCKS):
-        remove_drafts(drafts_folder)
+        files.remove_drafts(drafts_folder)
     texts = {SPEC: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
     if provenance is None:
         provenance = _make_provenance(spec, digest, command) | {"checksums": checksums}
         run_folder.write_provenance(folder, provenance)
-    elif provenance["checksums"].get(SPEC) != checksums[SPEC]:  # its title has changed
+    elif provenance["checksums"].get(SPEC) != checksums[SPEC]:  # the title has changed, say
         provenance["checksums"] |= checksums
         run_folder.write_provenance(folder, provenance)
     for name, text in texts.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
-            write_atomically(path, text.encode())
+            files.write_atomically(path, text.encode())
     return provenance
 
 
@@ -173,17 +174,17 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     """Return how the run in a folder differs from a run of a spec, as words that follow "a run"."""
     # Digests only tell that two runs differ, so likely differences are looked for in turn.
     try:
-        saved = dict(json.loads(read_saved_file(folder / SPEC)))
+        saved_spec = dict(json.loads(files.read_saved_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     table = spec.table()
-    changed = (name for name in {**table, **saved} if table.get(name) != saved.get(name))
-    if names := [name for name in changed if name not in _SHOWN]:
+    changes = (name for name in {**table, **saved_spec} if table.get(name) != saved_spec.get(name))
+    if names := [name for name in changes if name not in _REPORT_ENTRIES]:
         return f"of another spec (not the same {', '.join(names)})"
     versions = provenance["versions"]
-    changed_packages = [p for p in _list_packages(_DECIDING, spec) if versions.get(p) != version(p)]
-    if changed_packages:
-        return f"of other versions of {', '.join(changed_packages)}"
+    packages = [p for p in _list_packages(_CODE_PACKAGES, spec) if versions.get(p) != version(p)]
+    if packages:
+        return f"of other versions of {', '.join(packages)}"
     if provenance.get("arithmetic", math_library_digest()) != math_library_digest():
         return "of a machine that computes logarithms otherwise"
     return "of other data, or of another version of the code"
@@ -208,7 +209,7 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
         "command": command,
-        **describe_software(_list_packages(_PACKAGES, spec)),
+        **describe_software(_list_packages(_RECORDED_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
         "started": _current_time(),
         "finished": None,
@@ -220,23 +221,23 @@ def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     plan = spec.plan
     values = cache.values(spec)
     tables = [
-        run_folder.values_table(label, plan.metrics, plan.checkpoints, array)
+        run_folder.policy_values_to_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
     return pa.concat_tables(tables), plan.make_curves(values).to_arrow()
 
 
 def _write_tables(folder: Path, spec: Spec, cache: ResultCache) -> list[int]:
-    """Write the results of each point; return the number of row groups of each."""
+    """Write the results of all points; return the number of row groups of each point."""
     metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
     schema = values_schema(metrics)
     sweep = spec.sweep or {}
     counts: list[int] = []
     with (
-        points_writer(folder / run_folder.VALUES_FILE, sweep, schema) as write_values,
-        points_writer(folder / run_folder.CURVES_FILE, sweep, CURVES_SCHEMA) as write_curves,
+        open_points_writer(folder / run_folder.VALUES_FILE, sweep, schema) as write_values,
+        open_points_writer(folder / run_folder.CURVES_FILE, sweep, CURVES_SCHEMA) as write_curves,
     ):
-        # Point by point, since the values of a whole sweep may not fit into memory.
+        # Point by point, since the values of a whole sweep might not fit into memory.
         for point in spec.points:
             values, curves = _make_tables(point.spec, cache)
             counts.append(write_values(point.values, values))

@@ -51,17 +51,17 @@ class RegisteredSetting:
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
         """The setting's policies by name, in the order of the module's ``__all__``."""
-        public = {name: getattr(self.module, name) for name in self.module.__all__}
+        public_values = {name: getattr(self.module, name) for name in self.module.__all__}
         return {
             name: value
-            for name, value in public.items()
+            for name, value in public_values.items()
             if inspect.isclass(value) and issubclass(value, Policy) and not value.abstract
         }
 
     @property
     def environments(self) -> list[type[Environment]]:
         """The setting's environments in the order of their definition, including abstract ones."""
-        # With the dot, a package does not match if its name only begins with this name.
+        # The dot keeps out packages whose names only begin with the name of this one.
         package = f"{self.module.__name__}."
         classes = dict.fromkeys(_iterate_subclasses(Environment))  # once each: some have two bases
         return [cls for cls in classes if f"{cls.__module__}.".startswith(package)]
@@ -84,7 +84,7 @@ class RegisteredSetting:
 
 
 def _iterate_subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
-    """Yield the subclasses of a class, and theirs; one with two bases may come twice."""
+    """Yield direct and indirect subclasses of a class; a class with two bases may come twice."""
     for subclass in cls.__subclasses__():
         yield subclass
         yield from _iterate_subclasses(subclass)
@@ -98,7 +98,7 @@ def setting_names() -> list[str]:
 def find_setting(name: Any, field: str = "setting") -> RegisteredSetting:
     """Return a setting by its name; errors begin with `field`.
 
-    The setting of a broken package is refused, with the package and the reason.
+    A setting whose package is broken is refused; the error names the package and the reason.
     """
     return _load_setting(check_choice(field, name, setting_names()))
 
@@ -191,6 +191,6 @@ def _check_setting(name: str, module: Any) -> None:
             )
     if not hasattr(module, "__all__"):
         raise ValueError(f"{module.__name__}.__all__ must list its problem and its policies")
-    for public in module.__all__:
-        if not hasattr(module, public):
-            raise ValueError(f"{module.__name__}.__all__ lists {public!r}, which it does not have")
+    for export in module.__all__:
+        if not hasattr(module, export):
+            raise ValueError(f"{module.__name__}.__all__ lists {export!r}, which it does not have")

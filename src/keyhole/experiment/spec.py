@@ -13,13 +13,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.experiment import sweep_points
-from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_names
-from keyhole.experiment.spec_factories import (
+from keyhole.experiment.objects_from_spec import (
     WORKER_ENTRIES,
     make_policy,
     make_problem,
     make_workers,
 )
+from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_names
 from keyhole.files import read_text_file
 from keyhole.play.simulation_plan import MOST_CHECKPOINTS, Plan, SimulatedWorkers, SpacingKind
 from keyhole.spec_values import join_errors, list_errors, plain_value, unknown_name_error
@@ -185,8 +185,7 @@ class Spec(BaseModel):
             entries = {name: plain_value(name, v) for name, v in entries.items()}
             if "sweep" in entries:
                 sweep_points.check_sweep(entries["sweep"])
-                # The first values stand in for entries that vary as a whole, which the model may
-                # require.
+                # The model may require entries that vary as a whole: their first values stand in.
                 entries |= sweep_points.first_swept_values(entries["sweep"])
             spec = cls(**entries, folder=folder)
         except TypeError as error:
@@ -219,8 +218,9 @@ class Spec(BaseModel):
     def points(self) -> tuple[sweep_points.Point, ...]:
         """The points of the sweep; without a sweep, the spec itself is the only one.
 
-        They are all combinations in the order of the table; the last entry varies the fastest. The
-        default label of a policy is its name with the parameters that are equal at all points.
+        The points are all combinations of the values in the table ``[sweep]``, in its order; the
+        last entry varies the fastest. The default label of a policy is its name with the parameters
+        that are equal at all points.
         """
         if self.sweep is None:
             _ = self.plan
@@ -300,8 +300,8 @@ class Spec(BaseModel):
 
 
 def _add_hint(error: Exception) -> str:
-    """Return the message of an error; say of an unknown entry if it belongs to another table."""
-    path, unknown, _ = str(error).partition(" is not known;")
+    """Return the message of an error; if it names an entry of another table, say of which."""
+    path, separator, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
     names_by_location: dict[str, Iterable[str]] = {
@@ -310,6 +310,6 @@ def _add_hint(error: Exception) -> str:
         "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
     for location, names in names_by_location.items():
-        if unknown and entry in names and location != f"in [{table}]":
+        if separator and entry in names and location != f"in [{table}]":
             return f"{error}; it belongs {location}"
     return str(error)

@@ -15,9 +15,9 @@ _SHARES: Final = {"median": 0.5, "90 %": 0.9, "most": 1.0}
 
 
 def find_guarantees(run: RunFolder) -> dict[str, Guarantee]:
-    """Return the guarantees of the policies of a run that can stop, by label.
+    """Return the guarantees of those policies of a run that can stop, by label.
 
-    There are none if the file of a user's policy is missing.
+    The dict is empty if the spec cannot be read again, since a user's policy is missing, say.
     """
     try:
         policies = Spec.from_table(run.spec, folder=run.folder).plan.policies

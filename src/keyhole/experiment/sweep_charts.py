@@ -7,24 +7,28 @@ from typing import Any, Final
 
 from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
-from keyhole.experiment.sweep_summary import MOST_PANELS, Summaries, Summary
+from keyhole.experiment.sweep_summary import MOST_PANELS, PointSummary, SweepSummary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
 from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if each of them uses at least 1/8 of its height
-_LOG_RATIO: Final = 30.0  # ratio of largest to smallest value from which an axis is logarithmic
+# An axis is logarithmic if its largest value is at least this many times its smallest value.
+_LOG_RATIO: Final = 30.0
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
-_MARGIN: Final = 0.04
+_MARGIN: Final = 0.04  # free space above the highest interval, as a share of the range
 _PANEL_HEIGHT: Final = 200  # pixels
 _CHART_HEIGHT: Final = 300  # pixels, of a single chart
 
+Panel = Sequence[tuple[float, PointSummary]]
+"""The points of a panel, each with its value of the entry on the horizontal axis."""
 
-def best_tiles(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
+
+def best_tiles(summary: SweepSummary, leaders: Sequence[Leaders]) -> TileTable:
     """Return the table of the best policies: a tile for each problem on which they are compared."""
-    metric = next(iter(summaries.metrics.values()))
+    metric = next(iter(summary.metrics.values()))
     entries = [*leaders[0].names]
     # The entry that varies fastest has a column for each value, if these are few.
     values = {point.names[entries[-1]] for point in leaders}
@@ -33,8 +37,8 @@ def best_tiles(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
     for point in leaders:  # each entry of `leaders` is a point with its best policies
         row_names = {name: text for name, text in point.names.items() if name != column_entry}
         column_names = {name: text for name, text in point.names.items() if name == column_entry}
-        row = sweep_summary.format_point_title(row_names, summaries.sweep)
-        column = sweep_summary.format_point_title(column_names, summaries.sweep) or "best"
+        row = sweep_summary.format_point_title(row_names, summary.sweep)
+        column = sweep_summary.format_point_title(column_names, summary.sweep) or "best"
         tiles[row, column] = Tile(text=point.text, label=point.best or "", note=f"{point.mean}")
     all_rows = list(dict.fromkeys(row for row, _ in tiles))
     columns = list(dict.fromkeys(column for _, column in tiles))
@@ -47,7 +51,7 @@ def best_tiles(summaries: Summaries, leaders: Sequence[Leaders]) -> TileTable:
 
 
 def charts_by_parameter(
-    summaries: Summaries, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
+    summary: SweepSummary, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
     caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric at the last checkpoint against a number that varies.
@@ -55,22 +59,22 @@ def charts_by_parameter(
     The chart has a panel for each combination of values of the other varied entries, but at most
     `MOST_PANELS` panels. Points that differ only in policies share a panel.
     """
-    panels: dict[str, list[tuple[float, Summary]]] = {}
-    values = summaries.sweep[entry]
-    numbers = dict(zip(sweep_summary.short_names(summaries.sweep)[entry], values, strict=True))
-    for shared_names, points in sweep_summary.group_points(summaries.points, MOST_STYLES):
+    panels: dict[str, list[tuple[float, PointSummary]]] = {}
+    values = summary.sweep[entry]
+    numbers = dict(zip(sweep_summary.short_names(summary.sweep)[entry], values, strict=True))
+    for shared_names, points in sweep_summary.group_points(summary.points, MOST_STYLES):
         others = {name: text for name, text in shared_names.items() if name != entry}
-        panel = panels.setdefault(sweep_summary.format_point_title(others, summaries.sweep), [])
+        panel = panels.setdefault(sweep_summary.format_point_title(others, summary.sweep), [])
         panel += [(numbers[point.names[entry]], point) for point in points]
-    declaration = summaries.metrics[metric]
+    declaration = summary.metrics[metric]
     # Metrics that are drawn "from 0" or as a share, for instance, have a natural zero.
     begins_at_zero = y != "log" and declaration.drawn != "mean"
     charts: list[LineChart] = []
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
-        curves = _curves_by_parameter(summaries.labels, panel, metric)
+        curves = _curves_by_parameter(summary.labels, panel, metric)
         scale: Scale = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
-        negative = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
-        low = min(negative, default=0.0) if begins_at_zero else None
+        negative_values = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
+        low = min(negative_values, default=0.0) if begins_at_zero else None
         chart = LineChart(
             id=f"{anchor}-{len(charts) + 1}",
             x=Axis(title=entry, scale=_parameter_scale(values)),
@@ -83,15 +87,13 @@ def charts_by_parameter(
     return _combine_charts(charts, len(panels), caption)
 
 
-def _curves_by_parameter(
-    labels: Sequence[str], panel: Sequence[tuple[float, Summary]], metric: str
-) -> list[Curve]:
+def _curves_by_parameter(labels: Sequence[str], panel: Panel, metric: str) -> list[Curve]:
     """Return a curve with intervals for each policy that has a value at any point of the panel."""
     curves = []
     for label in labels:
         # Points with the same x differ only in their policies. If several of them have this policy,
         # its mean is the same in all.
-        means = {x: mean for x, point in panel if (mean := point.last(label, metric)) is not None}
+        means = {x: mean for x, point in panel if (mean := point.last_mean(label, metric))}
         if means:
             curves.append(estimates_curve(label, sorted(means.items())))
     return curves
@@ -102,46 +104,44 @@ def _parameter_scale(values: Sequence[Any]) -> Scale:
     return "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
 
-def _has_positive_mean(panel: Sequence[tuple[float, Summary]], metric: str) -> bool:
+def _has_positive_mean(panel: Panel, metric: str) -> bool:
     """Return whether a logarithmic axis can show a mean at the last checkpoint."""
-    means = (point.last(label, metric) for _, point in panel for label in point.labels)
+    means = (point.last_mean(label, metric) for _, point in panel for label in point.labels)
     return any(mean is not None and mean.value > 0 for mean in means)
 
 
-def _describe_panel(
-    title: str, metric_title: str, entry: str, panel: Sequence[tuple[float, Summary]], metric: str
-) -> str:
-    """Return the alternative text of a panel: the means at the last value."""
+def _describe_panel(title: str, metric_title: str, entry: str, panel: Panel, metric: str) -> str:
+    """Return the alternative text of a panel: the means at the largest value of the entry."""
     _, point = max(panel, key=lambda pair: pair[0])
-    means = ((label, point.last(label, metric)) for label in point.labels)
-    ends = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+    means = ((label, point.last_mean(label, metric)) for label in point.labels)
+    means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
     prefix = f"{title}: " if title else ""
-    return f"{prefix}{metric_title} against {entry}; at its last value: {ends}."
+    return f"{prefix}{metric_title} against {entry}; at its largest value: {means_text}."
 
 
 def charts_by_round(
-    summaries: Summaries, metric: str, *, anchor: str, x: Scale = "linear",
+    summary: SweepSummary, metric: str, *, anchor: str, x: Scale = "linear",
     y: Scale | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared."""
-    panels = [panel for panel in summaries.panels if metric in panel.metrics]
+    panels = [panel for panel in summary.panels if metric in panel.metrics]
     charts = []
     for number, panel in enumerate(panels, 1):
         title = ""
         if len(panels) > 1:
-            title = sweep_summary.format_point_title(panel.names, summaries.sweep)
+            title = sweep_summary.format_point_title(panel.names, summary.sweep)
         charts.append(
             curve_chart(panel, metric, anchor=f"{anchor}-{number}", x=x, y=y, title=title)
         )
-    panel_count = len(sweep_summary.group_points(summaries.points, MOST_STYLES))
+    panel_count = len(sweep_summary.group_points(summary.points, MOST_STYLES))
     has_logarithms = any(is_drawn_as_logarithm(panel, metric, y) for panel in panels)
-    combined = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
-    value_counts = [len(summaries.sweep[name]) for name in panels[0].names]
+    chart = _combine_charts(charts, panel_count, caption, shares_lower_end=has_logarithms)
+    value_counts = [len(summary.sweep[name]) for name in panels[0].names]
     is_table = len(value_counts) > 1 and len(panels) == math.prod(value_counts)
     # The last entry varies fastest: the table has a column for each of its values.
-    if isinstance(combined, ChartGrid) and is_table:
-        return replace(combined, columns=value_counts[-1])
-    return combined
+    if isinstance(chart, ChartGrid) and is_table:
+        return replace(chart, columns=value_counts[-1])
+    return chart
 
 
 def _combine_charts(
@@ -155,17 +155,17 @@ def _combine_charts(
     # A panel without positive means has a linear axis even if the other panels have logarithmic
     # axes. Only panels with the most frequent kind of axis share a range.
     axes = [(chart.y.title, chart.y.scale) for chart in charts]
-    usual = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
+    usual_positions = [i for i, axis in enumerate(axes) if axis == max(axes, key=axes.count)]
     ranges = [_value_range(chart) for chart in charts]
-    shared_low = min(ranges[i][0] for i in usual)
-    shared_high = max(ranges[i][1] for i in usual)
+    shared_low = min(ranges[i][0] for i in usual_positions)
+    shared_high = max(ranges[i][1] for i in usual_positions)
     # Curves that go below the axis are cut off at the same value in all panels.
     if shares_lower_end:
-        for i in usual:
+        for i in usual_positions:
             ranges[i] = shared_low, ranges[i][1]
-    heights = [high - low for low, high in (ranges[i] for i in usual) if high > low]
+    heights = [high - low for low, high in (ranges[i] for i in usual_positions) if high > low]
     if shared_high - shared_low <= _SHARED_RATIO * min(heights, default=0.0):
-        for i in usual:
+        for i in usual_positions:
             ranges[i] = shared_low, shared_high
     if len(set(ranges)) > 1:
         caption += " Panels differ in their vertical axes."
@@ -177,7 +177,7 @@ def _combine_charts(
 
 
 def _value_range(chart: LineChart) -> tuple[float, float]:
-    """Return the ends that the vertical axis of a chart needs for all its means and intervals."""
+    """Return the range that the vertical axis of a chart needs for its means and intervals."""
     is_log = chart.y.scale == "log"
     values = [
         value

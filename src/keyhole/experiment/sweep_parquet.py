@@ -28,12 +28,12 @@ CURVES_SCHEMA: Final = pa.schema(
 """The schema of `Curves.to_arrow`."""
 
 _MOST_ROWS: Final = 2**26  # of a row group: Arrow's limit
-_INT64: Final = 2**63
-_EXACT: Final = 2**53  # a float represents every integer below
+_INT64_LIMIT: Final = 2**63
+_EXACT_LIMIT: Final = 2**53  # a float represents every integer below
 
 
 def values_schema(metrics: Iterable[str]) -> pa.Schema:
-    """Return the schema of `keyhole.experiment.run_folder.values_table`."""
+    """Return the schema of `keyhole.experiment.run_folder.policy_values_to_table`."""
     keys = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
     return pa.schema([*keys, *((metric, pa.float64()) for metric in metrics)])
 
@@ -56,9 +56,9 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
     types = {type(value) for value in values}
     if types == {bool}:
         return pa.bool_(), _return_unchanged
-    if types == {int} and all(-_INT64 <= value < _INT64 for value in values):
+    if types == {int} and all(-_INT64_LIMIT <= value < _INT64_LIMIT for value in values):
         return pa.int64(), _return_unchanged
-    if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT for v in values):
+    if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT_LIMIT for v in values):
         return pa.float64(), _return_unchanged
     return pa.string(), _return_unchanged if types == {str} else json.dumps
 
@@ -68,11 +68,12 @@ def _return_unchanged(value: Any) -> Any:
 
 
 @contextmanager
-def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
+def open_points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
     """Yield a function that writes the table of the next point, and returns its row group count.
 
-    Varied entries are the first columns. One that is also a column of the results, such as
-    `replications`, is left out there. Columns of the schema that a table lacks are null.
+    Varied entries are the first columns. If a varied entry is also a column of the results, such as
+    `replications`, the column of the results is left out. If a table lacks a column of the schema,
+    the column is null at its point.
     """
     columns = {name: column_type(values) for name, values in sweep.items()}
     sweep_fields = [pa.field(name, arrow_type) for name, (arrow_type, _) in columns.items()]
@@ -80,11 +81,11 @@ def points_writer(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
         rows: int = table.num_rows
-        encoded = {name: encode(values[name]) for name, (_, encode) in columns.items()}
+        encoded_values = {name: encode(values[name]) for name, (_, encode) in columns.items()}
         arrays = []
         for field in schema:
-            if field.name in encoded:
-                arrays.append(pa.repeat(pa.scalar(encoded[field.name], field.type), rows))
+            if field.name in encoded_values:
+                arrays.append(pa.repeat(pa.scalar(encoded_values[field.name], field.type), rows))
             elif field.name in table.column_names:
                 arrays.append(table[field.name])
             else:
@@ -103,5 +104,5 @@ def read_point(path: Path, groups: range, sweep: Sweep) -> pa.Table:
             raise ValueError(f"{path.name} has {file.num_row_groups} row groups")
         table = file.read_row_groups(list(groups))
     # The file has the metrics of all points: those that this point lacks are columns of nulls.
-    empty = [name for name in table.column_names if table[name].null_count == table.num_rows]
-    return table.drop_columns([*sweep, *empty])
+    null_columns = [name for name in table.column_names if table[name].null_count == table.num_rows]
+    return table.drop_columns([*sweep, *null_columns])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment.spec_factories import WORKER_ENTRIES, find_policy_class, make_policy
+from keyhole.experiment.objects_from_spec import WORKER_ENTRIES, find_policy_class, make_policy
 from keyhole.validate import check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SWEEPABLE_ENTRIES: Final = (
 """The entries of a spec that a sweep may vary, as a whole or in part."""
 
 _MOST_POINTS: Final = 10_000
-_NOT_SWEEPABLE: Final = ("name", "label")  # of a policy
+_UNSWEEPABLE_ENTRIES: Final = ("name", "label")  # entries of a policy
 # No leading zeros, so that an entry has one name only: policy[1], not policy[01].
 _STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(0|[1-9]\d{0,8})\]")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -126,7 +126,7 @@ def _check_finite(field: str, value: Any) -> None:
 
 
 def parse_path(name: str) -> EntryPath:
-    """Return the steps of a name such as ``policy[0].alpha``; refuse other names."""
+    """Return the steps of a name such as ``policy[0].alpha``; refuse what no sweep can vary."""
     matches = list(_STEP.finditer(name))
     if "".join(step[0] for step in matches) != name or not name:
         raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
@@ -135,9 +135,9 @@ def parse_path(name: str) -> EntryPath:
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
     # A policy is one line through all points in figures, so its name and label stay the same.
-    if steps[0] == "policy" and steps[-1] in _NOT_SWEEPABLE:
+    if steps[0] == "policy" and steps[-1] in _UNSWEEPABLE_ENTRIES:
         raise ValueError(
-            f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"
+            f"sweep must not vary {steps[-1]}, got {short_repr(name)}; write a [[policy]] for each"
         )
     return steps
 
@@ -209,8 +209,8 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
             positions = _positions_with_parameter(result, name, str(steps[1]), folder)
             paths = [("policy", position, *steps[1:]) for position in positions]
         for path in paths:
-            # A special name may set an entry of a table that a general name has set, unless that
-            # table has the entry: then the order of the names would decide.
+            # A longer name may set an entry of a table that a general name has set, but only if
+            # that table lacks the entry: otherwise the order of the names would decide.
             for outer, outer_name in name_by_path.items():
                 inner = path[len(outer) :]
                 if path == (*outer, *inner) and _has_entry(values[outer_name], inner):
@@ -221,7 +221,7 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
 
 
 def _path_sort_key(name: str) -> tuple[bool, int]:
-    """Return a sort key by which policies come after the problem, special names after general."""
+    """Return a sort key: policies come after the problem, longer names after general names."""
     steps = parse_path(name)
     return steps[0] == "policy", len(steps) + _is_for_all_policies(steps)
 
@@ -248,7 +248,7 @@ def _is_whole_table(steps: EntryPath) -> bool:
 
 
 def _positions_with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
-    """Return the positions of the policies that have a parameter; refuse one that no policy has."""
+    """Return the positions of the policies that have a parameter; refuse it if no policy has it."""
     all_parameters: dict[str, None] = {}
     positions = []
     for i, entry in enumerate(table["policy"]):
@@ -279,17 +279,18 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
     for depth, step in enumerate(steps):
         if isinstance(step, int):
             if not isinstance(table, list) or step >= len(table):
-                size = f"{len(table)} entries" if isinstance(table, list) else "no list"
-                raise ValueError(f"{path}[{step}] cannot be varied: {path} has {size}")
+                size = f"has {len(table)} entries" if isinstance(table, list) else "is no list"
+                raise ValueError(f"{path}[{step}] cannot be varied: {path} {size}")
             path += f"[{step}]"
         else:
             if not isinstance(table, dict):
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if depth == len(steps) - 1:
-            # It is copied: another name may set an entry of it that other points must not see.
+            # The value is copied: if a longer name sets an entry of it, the value must not change
+            # at other points.
             table[step] = deepcopy(value)
-        # A missing table is refused, not made, since it would lack its other entries.
+        # A missing table is refused: a new table would have no other entries.
         elif isinstance(step, str) and step not in table:
             raise ValueError(f"{path} must be given if an entry of it is varied")
         else:
@@ -319,8 +320,8 @@ def _common_label(folder: Path, specs: Sequence[Table], position: int) -> str | 
     if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
         return None
     first_texts, *other_texts = [_parameter_texts(policy) for policy in policies]
-    common = [text for text in first_texts if all(text in texts for texts in other_texts)]
-    return f"{names.pop()}({', '.join(common)})"
+    common_texts = [text for text in first_texts if all(text in texts for texts in other_texts)]
+    return f"{names.pop()}({', '.join(common_texts)})"
 
 
 def _parameter_texts(policy: Policy) -> list[str]:

@@ -25,7 +25,7 @@ _LONGEST_LABEL: Final = 30  # characters: a longer label is no short name
 
 
 @dataclass(frozen=True)
-class Summary:
+class PointSummary:
     """The means of a point, for figures; `names` are short names of its values."""
 
     names: Mapping[str, str]
@@ -53,13 +53,13 @@ class Summary:
         """Return a policy's mean with its interval at each checkpoint."""
         return self.estimates_by_policy[policy][metric]
 
-    def last(self, policy: str, metric: str) -> Estimate | None:
+    def last_mean(self, policy: str, metric: str) -> Estimate | None:
         """Return the mean at the last checkpoint, if the point has the policy and metric."""
         return self.estimates_by_policy.get(policy, {}).get(metric, [None])[-1]
 
-    def last_text(self, policy: str, metric: str) -> str:
+    def last_mean_text(self, policy: str, metric: str) -> str:
         """Return the mean at the last checkpoint as text; empty without the policy or metric."""
-        mean = self.last(policy, metric)
+        mean = self.last_mean(policy, metric)
         return "" if mean is None else mean.plus_minus()
 
     def tail_text(self, policy: str, metric: str) -> str:
@@ -68,22 +68,22 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Summaries:
+class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins points that differ only in policies, if a label has the same values at all of
-    these points. The names of a panel are the short names of the other varied entries.
+    A panel joins points that differ only in policies, if the points that have a label in common
+    have the same values for it. The names of a panel are the short names of the other entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
-    points: Sequence[Summary]
+    points: Sequence[PointSummary]
     labels: Sequence[str]
     metrics: Mapping[str, Metric]
-    panels: Sequence[Summary]
+    panels: Sequence[PointSummary]
 
     @classmethod
-    def of(cls, run: RunFolder) -> "Summaries":
-        """Summarise a run point by point, since all results may not fit into memory."""
+    def from_run(cls, run: RunFolder) -> "SweepSummary":
+        """Summarise a run point by point, since all results might not fit into memory."""
         sweep = run.spec["sweep"]
         points = [
             _summarize_point(names, point.curves, whole=False)
@@ -92,15 +92,15 @@ class Summaries:
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.metrics.items()}
         # Panels need all checkpoints of some points. These points are read again, since all
-        # checkpoints of all points may not fit into memory.
+        # checkpoints of all points might not fit into memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
-        def summarize_whole(point: Summary) -> Summary:
+        def summarize_whole(point: PointSummary) -> PointSummary:
             return _summarize_point(point.names, results[id(point)].curves, whole=True)
 
         panels = [
-            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], entries)
-            for entries, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
+            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], names)
+            for names, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
 
@@ -110,35 +110,35 @@ Names = Mapping[str, str]
 
 
 def group_points(
-    points: Sequence[Summary], limit: float = math.inf
-) -> list[tuple[Names, list[Summary]]]:
+    points: Sequence[PointSummary], limit: float = math.inf
+) -> list[tuple[Names, list[PointSummary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
 
     A group has at most `limit` labels.
     """
-    # One varied entry of policies after the other is tried: points that differ in it are put
-    # together if the points of each group can still share a panel.
-    merged: tuple[str, ...] = ()
+    # Each varied entry of policies is tried in turn: points that differ in it are put together if
+    # the points of each resulting group can share a panel.
+    merged_entries: tuple[str, ...] = ()
     for name in points[0].names:
-        groups = _group_without(points, (*merged, name))
+        groups = _group_without(points, (*merged_entries, name))
         if name.startswith("policy") and all(_can_share_panel(group, limit) for _, group in groups):
-            merged += (name,)
-    return _group_without(points, merged)
+            merged_entries += (name,)
+    return _group_without(points, merged_entries)
 
 
 def _group_without(
-    points: Sequence[Summary], entries: Sequence[str]
-) -> list[tuple[Names, list[Summary]]]:
-    """Group points by their values of all varied entries except these."""
-    groups: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
+    points: Sequence[PointSummary], entries: Sequence[str]
+) -> list[tuple[Names, list[PointSummary]]]:
+    """Group points that have equal values of all varied entries except `entries`."""
+    groups: dict[tuple[str, ...], tuple[Names, list[PointSummary]]] = {}
     for point in points:
         other_names = {name: text for name, text in point.names.items() if name not in entries}
         groups.setdefault(tuple(other_names.values()), (other_names, []))[1].append(point)
     return list(groups.values())
 
 
-def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
-    """Return whether points can share a panel: one curve a label, and at most `limit` labels."""
+def _can_share_panel(points: Sequence[PointSummary], limit: float) -> bool:
+    """Return whether points can share a panel: a label has one curve; at most `limit` labels."""
     digests: dict[str, bytes] = {}
     for point in points:
         for label, digest in point.digests.items():
@@ -151,14 +151,14 @@ def _can_share_panel(points: Sequence[Summary], limit: float) -> bool:
     )
 
 
-def _first_points_of_labels(points: Sequence[Summary]) -> list[Summary]:
-    """Return the points that are the first with some label."""
+def _first_points_of_labels(points: Sequence[PointSummary]) -> list[PointSummary]:
+    """Return each point that is the first with one of its labels."""
     # In reverse order, the first point of a label overwrites the label's later points.
     first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first_ids.values()]
 
 
-def _join_summaries(points: Sequence[Summary], names: Names) -> Summary:
+def _join_summaries(points: Sequence[PointSummary], names: Names) -> PointSummary:
     """Return one summary with the policies of all points."""
     estimates = {
         label: means for point in points for label, means in point.estimates_by_policy.items()
@@ -200,28 +200,28 @@ def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
 
 def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
     """Return the short names of a point's values on a line; `among` are all varied entries."""
-    short = _last_components([*(among or names)])
+    components = _last_components([*(among or names)])
     return ", ".join(
-        text if text.startswith(f"{short[name]} ") else f"{short[name]} = {text}"
+        text if text.startswith(f"{components[name]} ") else f"{components[name]} = {text}"
         for name, text in names.items()
     )
 
 
 def _last_components(names: Sequence[str]) -> dict[str, str]:
     """Return the last component of each name, or the whole name if the component is ambiguous."""
-    last = {name: name.rpartition(".")[2] for name in names}
-    counts = Counter(last.values())
+    components = {name: name.rpartition(".")[2] for name in names}
+    counts = Counter(components.values())
     policies = {name.partition(".")[0] for name in names if name.startswith("policy[")}
-    ambiguous = {name for name in names if counts[last[name]] > 1}
+    ambiguous_names = {name for name in names if counts[components[name]] > 1}
     if len(policies) > 1:
-        ambiguous |= {name for name in names if name.startswith("policy")}
-    return {name: name if name in ambiguous else last[name] for name in names}
+        ambiguous_names |= {name for name in names if name.startswith("policy")}
+    return {name: name if name in ambiguous_names else components[name] for name in names}
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
     numbers = [f"{entry} {i}" for i in range(1, len(values) + 1)]
     names = [_value_name(value) or number for value, number in zip(values, numbers, strict=True)]
-    # Names may be equal: two files may have a class of one name, and two tables one label.
+    # Names may be equal: two files may have classes of the same name, or two tables the same label.
     return names if len(set(names)) == len(names) else numbers
 
 
@@ -257,12 +257,12 @@ def _is_short(value: Any) -> bool:
     return not isinstance(value, list | dict) and len(f"{value}") <= _LONGEST_VALUE
 
 
-def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> PointSummary:
     """Return the summary of a point, at all checkpoints if `whole`, else only at the last."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
     metrics = {name: metric for name, metric in all_metrics.items() if not metric.detail}
-    # Digests are of all checkpoints, since points can share a panel if their whole curves of a
-    # policy are equal.
+    # Digests cover all checkpoints: points with the same policy can share a panel only if its whole
+    # curves are equal.
     digests = {label: _digest_curves(curves, label, metrics) for label in curves.labels}
     if not whole:
         last_values = {
@@ -271,7 +271,7 @@ def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -
         }
         last_round = curves.checkpoints[-1:]
         curves = Curves(last_round, list(metrics.values()), last_values, arms=curves.arms)
-    return Summary(
+    return PointSummary(
         names,
         curves.checkpoints,
         curves.arms,
@@ -289,26 +289,26 @@ def _digest_curves(curves: Curves, label: str, metrics: Iterable[str]) -> bytes:
     return hashlib.blake2b(b"".join(values)).digest()
 
 
-def find_sweep_leaders(summaries: Summaries) -> list[Leaders]:
-    """Return the leaders by the first metric at the last checkpoint, for each problem compared.
+def find_leaders_by_problem(summary: SweepSummary) -> list[Leaders]:
+    """Return the leaders on each problem, by the first metric at the last checkpoint.
 
-    Policies are compared with each other over points that differ only in policies.
+    The policies of all points that differ only in policies are compared with each other.
     """
-    metric = next(iter(summaries.metrics.values()))
+    metric = next(iter(summary.metrics.values()))
     leaders = []
-    for names, points in group_points(summaries.points):
-        pairs = [(label, p.last(label, metric.name)) for p in points for label in p.labels]
+    for names, points in group_points(summary.points):
+        pairs = [(label, p.last_mean(label, metric.name)) for p in points for label in p.labels]
         means = {label: mean for label, mean in pairs if mean is not None}
         if means:
             leaders.append(find_leaders(means, metric, names))
     return leaders
 
 
-def summarize_sweep(summaries: Summaries) -> str:
+def summarize_sweep(summary: SweepSummary) -> str:
     """Return a sentence that says at how many points of a sweep each policy is best."""
-    leaders = find_sweep_leaders(summaries)
-    if len(summaries.labels) == 1:
-        return _summarize_one_policy(summaries, leaders)
+    leaders = find_leaders_by_problem(summary)
+    if len(summary.labels) == 1:
+        return _summarize_one_policy(summary, leaders)
     outcomes = Counter(map(_describe_outcome, leaders)).most_common()
     if len(leaders) == 1:
         return f"{outcomes[0][0]}."
@@ -320,13 +320,13 @@ def summarize_sweep(summaries: Summaries) -> str:
     return f"{'; '.join(clauses)}."
 
 
-def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> str:
+def _summarize_one_policy(summary: SweepSummary, leaders: Sequence[Leaders]) -> str:
     """Return a sentence on the best point of a sweep with one policy."""
-    metric = next(iter(summaries.metrics.values()))
-    means = {format_point_title(leader.names, summaries.sweep): leader.mean for leader in leaders}
+    metric = next(iter(summary.metrics.values()))
+    means = {format_point_title(leader.names, summary.sweep): leader.mean for leader in leaders}
     best = find_leaders(means, metric, {})
     text = (
-        f"{summaries.labels[0]} has the {metric.best} {metric.title} in the end for "
+        f"{summary.labels[0]} has the {metric.best} {metric.title} in the end for "
         f"{best.labels[0]}: {best.mean}."
     )
     if best.has_intervals:
@@ -334,13 +334,13 @@ def _summarize_one_policy(summaries: Summaries, leaders: Sequence[Leaders]) -> s
     return text
 
 
-def explain_best(summaries: Summaries) -> str:
+def explain_best(summary: SweepSummary) -> str:
     """Return the sentence that says when a policy of a sweep is best; empty for one policy."""
-    if len(summaries.labels) == 1:
+    if len(summary.labels) == 1:
         return ""
-    metric = next(iter(summaries.metrics.values()))
+    metric = next(iter(summary.metrics.values()))
     return (
-        f"The best of {count_text(len(summaries.labels), 'policy')} has the {metric.best} "
+        f"The best of {count_text(len(summary.labels), 'policy')} has the {metric.best} "
         f"{metric.title} in the end, and a 95 % interval that overlaps no other."
     )
 

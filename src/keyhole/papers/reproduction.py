@@ -13,7 +13,7 @@ from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.forecast import list_work
-from keyhole.experiment.result_cache import ResultCache, connect_if_runs_missing, simulate_missing
+from keyhole.experiment.result_cache import ResultCache, connect_if_unfinished, simulate_on_cluster
 from keyhole.experiment.run_folder import read_provenance
 from keyhole.experiment.runner import run_digest
 from keyhole.pages.notebook_html import notebook_html
@@ -208,13 +208,13 @@ def _run_entries(
     }
     # The cluster is connected before anything is written: where it does not answer, no folder is
     # left behind.
-    with connect_if_runs_missing(specs, on, threads) as cluster:
+    with connect_if_unfinished(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
         # The cache has all specs at once, so that runs which differ only in their checkpoints share
         # one simulation at the checkpoints of all.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
-        simulate_missing(cache, specs, cluster, threads, progress)
+        simulate_on_cluster(cache, specs, cluster, threads, progress)
     is_tracked = progress and on == THREADS
     work = []
     if is_tracked:

@@ -1,7 +1,7 @@
 """Run commands under time and memory limits that hold for all processes that they start."""
 
+from keyhole.runner.command_runner import MECHANISMS, MEMORY_RANGE, OUTCOMES, CommandResult, Runner
 from keyhole.runner.function_process import FunctionProcess, JobError
-from keyhole.runner.runner import MECHANISMS, MEMORY_RANGE, OUTCOMES, CommandResult, Runner
 
 __all__ = [
     "MECHANISMS",

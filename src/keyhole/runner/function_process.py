@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from keyhole.runner import function_process_child
+from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, Runner
 from keyhole.runner.function_process_child import LENGTH_BYTES, Answer, parse_answer
-from keyhole.runner.runner import MEMORY_RANGE, CommandResult, Runner
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
@@ -50,8 +50,8 @@ class FunctionProcess:
     Notes
     -----
     The child is one long run of a `keyhole.runner.Runner`, with its guarantees; it needs Linux or
-    macOS. A job may do whatever its user may. Results are read as JSON and never unpickled, so that
-    a job cannot run code in this process.
+    macOS. A job can do whatever its user is allowed to do. But it cannot run code in this process:
+    results are read as JSON and never unpickled.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class _Child:
         if result is None:
             ending = "lost"
         elif result.outcome == "out of memory":
-            return f"the job took more memory than the {self._memory} bytes that it may"
+            return f"the job took more memory than its limit of {self._memory} bytes"
         elif result.signal is not None:
             ending = f"signal {signal.Signals(result.signal).name}"
         else:

@@ -1,7 +1,7 @@
 """Child process that calls Python functions: a script that imports only the standard library.
 
-If it has an argument, a request as JSON, it calls one function, an arm of a tune, and prints the
-answer. Otherwise it serves a `keyhole.runner.FunctionProcess`, which sends frames (length and
+With an argument, a request as JSON, it calls one function (an arm of a tune) and prints the answer.
+Without an argument, it serves a `keyhole.runner.FunctionProcess`, which sends frames (length and
 pickle) through a socket. An answer is one line of JSON.
 """
 
@@ -23,9 +23,9 @@ from typing import IO, Any, Final, NamedTuple, NoReturn, cast
 MARK: Final = "keyhole.runner.function_process_child: "
 """The beginning of the output line that has the answer of a single call."""
 LENGTH_BYTES: Final = 8
-"""The size, in bytes, of the number before a frame, which is the length of the frame."""
+"""The size, in bytes, of the number that precedes a frame and says how long the frame is."""
 is_single_call = False
-"""Whether this process, as a script, makes a single call."""
+"""Whether this process runs this file as a script that makes a single call."""
 # Descriptors that the parent passes.
 _CHANNEL: Final = 3
 _PARENT_STDERR: Final = 4
@@ -223,7 +223,7 @@ def to_json_types(value: object) -> object:
 
 
 def _find_living_children() -> set[str]:
-    """Return the PIDs of living children and orphans; none where there is no /proc."""
+    """Return the PIDs of living children and adopted orphans; an empty set without /proc."""
     try:
         # This is the PID in this /proc; `os.getpid` may return the PID in another namespace.
         own_pid = os.readlink("/proc/self")

@@ -20,7 +20,7 @@ from keyhole.study.storage import open_store
 from keyhole.validate import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
-_MAX_AGE: Final = 1.0  # seconds for which keys are kept in memory, and a revoked one still works
+_MAX_AGE: Final = 1.0  # seconds for which keys stay in memory, and a revoked key still works
 _LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
@@ -40,7 +40,7 @@ class ApiKey:
     studies : str
         The pattern of the studies that it sees, such as "shop-*".
     until : float
-        The time when it ends, in seconds since 1970; of a revoked key, the time of revocation with
+        The time when it ends, in seconds since 1970; for a revoked key, the time of revocation with
         a minus sign.
     """
 
@@ -108,7 +108,7 @@ def read_keys(storage: str) -> dict[str, ApiKey]:
 
 
 def revoke_key(storage: str, id: str) -> ApiKey:
-    """End a key now; keep its row, since a service asks for no key if a database has none."""
+    """End a key now; keep its row, since a service needs no key if the database has no rows."""
     matches = [key for key in read_keys(storage).values() if key.id == id]
     if not matches:
         raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")

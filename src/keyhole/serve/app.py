@@ -57,8 +57,8 @@ class Service(Router):
         self.studies = OpenStudies(settings)
         self.metrics = Metrics(self.studies)
         self.openapi = make_openapi(version("keyhole"))
-        self._answers: list[dict[str, object]] = []  # that are not in the log yet
-        # For paths as they were sent: a study's name may have an encoded slash.
+        self._answers: list[dict[str, object]] = []  # answers not in the log yet
+        # The patterns match paths as they were sent: a study's name may have an encoded slash.
         self._route_tables: dict[re.Pattern[str], dict[str, Route]] = {}
         for route in ROUTES:
             pattern = re.compile(_PATH_PART.sub(r"(?P<\1>[^/]+)", route.path))
@@ -110,7 +110,7 @@ class Service(Router):
         await response(scope, receive, send)
 
     def _log_answers(self) -> None:
-        """Log the answers of a turn of the event loop: one by one they take a fifth of its time."""
+        """Log the answers of a turn of the event loop together; one by one takes a fifth of it."""
         answers = self._answers
         self._answers = []
         _LOG.info("answer", extra={"entries": answers})
@@ -137,7 +137,7 @@ class Service(Router):
         if route.query is not None:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request.query = msgspec.convert(query, route.query, strict=False)
-        # A study that is deleted is not opened before, since that may fail if it is damaged.
+        # A study is not opened to delete it, since a damaged study may fail to open.
         if not route.is_about_study or route.method == "DELETE":
             return _make_response(route, await route.handler(request))
 
@@ -173,7 +173,7 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
 
 
 async def _read_body(receive: Receive, max_size: int) -> bytearray:
-    """Return the body; refuse one that is too long. A late one is the protocol's affair."""
+    """Return the body; refuse a body that is too long (`RequestDeadlineProtocol`: too late)."""
     body = bytearray()
     is_complete = False
     while not is_complete:
@@ -182,7 +182,7 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
             raise ClientDisconnect
         body += message.get("body", b"")
         if len(body) > max_size:
-            raise problems.LargeBodyError(f"it may have {max_size:,} bytes")
+            raise problems.LargeBodyError(f"it must have at most {max_size:,} bytes")
         is_complete = not message.get("more_body", False)
     return body
 

@@ -56,7 +56,7 @@ class PendingQuery(Struct, forbid_unknown_fields=True):
 
 
 class HistoryQuery(Struct, forbid_unknown_fields=True):
-    """Where to begin, and how many events to show."""
+    """The number after which events are shown, and how many events are shown at most."""
 
     after: Annotated[int, Meta(ge=0, le=2**53)] = 0
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000

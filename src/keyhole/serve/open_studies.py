@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from threading import Lock
 from typing import Final, TypeVar
 
-from keyhole.experiment.spec_factories import load_user_policies
+from keyhole.experiment.objects_from_spec import import_user_policies
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.settings import Settings
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
@@ -68,7 +68,7 @@ class OpenStudies:
 
     def __init__(self, settings: Settings) -> None:
         self._storage = settings.storage
-        self._policies = load_user_policies(settings.policies)
+        self._policies = import_user_policies(settings.policies)
         self._max_open = settings.max_open
         self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
         # Each request that uses a study takes one of `max_open` slots. A request that opens a study
@@ -82,7 +82,7 @@ class OpenStudies:
         return [entry.study.study for entry in entries if hasattr(entry, "study")]
 
     async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
-        """Return the result of a function that is called with a study; keep it open meanwhile."""
+        """Call a function with a study, which stays open meanwhile; return the result."""
         async with self._slots:
             entry = self._entries.get(name)
             if entry is None:

@@ -70,7 +70,7 @@ def _list_parameters(route: Route) -> Iterable[JsonObject]:
 
 
 def _describe_problems(route: Route) -> JsonObject:
-    """Return, by status, descriptions of answers to requests that fail: names of problems."""
+    """Return descriptions of the answers to requests that fail, by status: names of problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from keyhole.serve.app import Service
 
 # Arguments of `Study.ask` and `Study.ask_many` themselves.
-_RESERVED: Final = ("key", "exclude", "metadata", "n")
+_RESERVED_NAMES: Final = ("key", "exclude", "metadata", "n")
 _JSON_LINES: Final = "application/x-ndjson"
 
 
@@ -90,7 +90,7 @@ class Route:
     media_type : str
         The type of the answer's content.
     is_page : bool
-        Whether it is for browsers: it answers with pages, takes forms, and a key in a cookie.
+        Whether it is for browsers: it answers with pages, and takes forms and a key in a cookie.
     """
 
     method: str
@@ -138,7 +138,7 @@ def _ask_options(request: Request) -> JsonObject:
     """Return the arguments of `Study.ask` in a request."""
     body: bodies.AskBody = request.body
     for name in body.context:
-        if name in _RESERVED:
+        if name in _RESERVED_NAMES:
             raise ValueError(f"context must have words of the setting, got {short_repr(name)}")
     key = request.headers.get("idempotency-key")
     if key is not None:
@@ -198,7 +198,7 @@ async def list_names(request: Request) -> object:
 
 
 async def create_study(request: Request) -> object:
-    """Create a study from the entries of a study file; the policy is one that is installed."""
+    """Create a study from the entries of a study file; only installed policies are allowed."""
     table: JsonObject = request.body
     name = check_line("name", table.get("name"))
     if name.strip() in ("", ".", ".."):  # programs leave such a part out of a path

@@ -68,7 +68,8 @@ def list_errors(
     """Return pydantic's first error of each field: field, what is allowed, and value.
 
     `tables` has the models of tables by path: the error of an unknown entry lists the entries of
-    the model. If a table has another form, `descriptions` says, by path, what it must be.
+    the model. If a value is not the table or list that it must be, the error takes the words that
+    follow "must" from `descriptions`, by path.
     """
     # Only the first error of a field is kept, since a value that fits no branch of a union has an
     # error for each branch.
@@ -119,6 +120,6 @@ def _describe_allowed(detail: ErrorDetails) -> str:
     if detail["type"] == "model_type":
         return "be a table"
     text = re.sub(r"^\w+ should ", "", detail["msg"])
-    for theirs, ours in _WORDS.items():
-        text = text.replace(theirs, ours)
+    for pydantic_words, replacement in _WORDS.items():
+        text = text.replace(pydantic_words, replacement)
     return text[0].lower() + text[1:]

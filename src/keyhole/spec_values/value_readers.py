@@ -95,7 +95,7 @@ def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueRe
 def tagged_value_reader(*functions: Maker) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
-    It is the name of a type or function. A type or function without parameters takes no value.
+    The name is that of a type or function. A type or function without parameters takes no value.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment import setting_registry, spec_factories
+from keyhole.experiment import objects_from_spec, setting_registry
 from keyhole.validate import check_choice, short_repr
 
 _REQUIRED: Final = ("setting", "name", "arms", "policy")
@@ -52,10 +52,10 @@ def _read_policy(value: object, setting: str, folder: Path, own_policies: bool) 
     """Return a policy of a setting, from its name or from a table of its name and parameters."""
     table = {"name": value} if isinstance(value, str) else _check_table("policy", value)
     name = table.get("name")
-    if not own_policies and isinstance(name, str) and spec_factories.is_policy_file(name):
+    if not own_policies and isinstance(name, str) and objects_from_spec.is_policy_file(name):
         raise ValueError(f"policy.name must be a policy of Keyhole here, got {short_repr(name)}")
     try:
-        policy = spec_factories.make_policy(table, setting, folder)
+        policy = objects_from_spec.make_policy(table, setting, folder)
     except (TypeError, ValueError, FileNotFoundError) as error:
         raise ValueError(f"policy.{error}") from error
     if policy.setting.name != setting:

@@ -76,15 +76,15 @@ class CheckContext:
             seed=self.seed,
             threads=threads,
             details=True,
-            # Never None, with which short simulations would be interpreted, and compiled code would
-            # not be tested.
+            # Not None: short simulations would then be interpreted, and compiled code would not be
+            # tested.
             interpreted=is_interpreted(),
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of what `simulate_metrics` returns."""
+        """The names of the metrics that `simulate_metrics` returns."""
         metrics = list(metrics_for(self.problem, details=True))
         if self.policy.verdicts:
             metrics += STOP_METRICS
@@ -105,7 +105,7 @@ class CheckContext:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The known quantities of a simulation, with which a learner equals it bit by bit."""
+        """The known quantities of a simulation; with these a learner agrees with it to the bit."""
         horizon = self.horizon
         plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
         return plan.facts(self.policy, horizon)
@@ -135,19 +135,19 @@ class CheckContext:
         # This is another game than the game of `played`, since kernels that recommend and score may
         # draw random numbers, which changes later rounds.
         learner, environment = self.start_game()
-        first = ""
+        text = ""
         try:
             for _ in self.play_rounds(learner, environment):
                 report = learner._recommend()
                 for name, values in (learner.state | report).items():
-                    if not first and np.isnan(values).any():
-                        first = f"{name} became NaN in round {learner.rounds}"
+                    if not text and np.isnan(values).any():
+                        text = f"{name} became NaN in round {learner.rounds}"
                 environment.score(report)
         except IndexError as error:
             raise AssertionError(
                 f"{self.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"
             ) from error
-        return first
+        return text
 
 
 def decision_as_numbers(values: Mapping[str, NDArray[Any]]) -> Decision:

@@ -101,8 +101,8 @@ def _refuse_difference(
         for name, array in arrays.items():
             python_array = python[group][name]
             # NaN agrees with NaN, since a policy that makes it is refused by another check.
-            unequal = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
-            for index in np.argwhere(np.atleast_1d(unequal)).tolist():
+            differs = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
+            for index in np.argwhere(np.atleast_1d(differs)).tolist():
                 values = (np.atleast_1d(a)[tuple(index)].item() for a in (array, python_array))
                 raise AssertionError(
                     f"{subject.policy}: interpreted and compiled kernels differ in {where}: "

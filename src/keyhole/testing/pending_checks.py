@@ -20,7 +20,7 @@ _PENDING_AT_A_TIME: Final = 4
 
 
 class PolicyWithPending:
-    """A policy with pending decisions: its state, and a copy on which these are imputed."""
+    """A policy with pending decisions: its state, and a copy that also has imputed feedback."""
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
@@ -51,7 +51,7 @@ class PolicyWithPending:
     def ask(
         self, environment: InteractiveEnvironment, pending_rows: Sequence[FloatArray]
     ) -> FloatArray:
-        """Decide while others are pending; return the row of the decision with its feedback."""
+        """Decide while other decisions are pending; return the new decision's row with feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
         # The context was written into the cells, but the decision is taken on the copy.
@@ -114,11 +114,11 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that `pending` changes no decision if each is told before the next is asked for."""
-    uninterrupted, _ = subject.played
+    expected_decisions, _ = subject.played
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)
         environment = subject.environment()
-        for t, decision in enumerate(uninterrupted, start=1):
+        for t, decision in enumerate(expected_decisions, start=1):
             policy.tell(policy.ask(environment, ()))
             assert decision_as_numbers(policy.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
@@ -130,8 +130,8 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
 def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
     """Check that what is learnt from feedback does not depend on later decisions.
 
-    A policy whose `update` reads what the last `select` wrote must wait. If only its code, and not
-    this check, suggests that, there is a warning.
+    A policy whose `update` reads what the last `select` wrote must wait. If this check passes, but
+    the code of the policy suggests that it must wait, there is a warning.
     """
     if "ignore" in subject.policy.pending:
         _compare_with_late_feedback(subject)
@@ -147,13 +147,13 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
         row = policy.ask(environment, ())
         bits_after_first = policy.state_bits()
         stream = policy.stream_position
-        at_once = policy.state_if_told(row, stream)
+        bits_at_once = policy.state_if_told(row, stream)
         later_row = policy.ask(environment, (row,))
         is_unchanged = policy.state_bits() == bits_after_first
-        late = policy.state_if_told(row, stream)
+        bits_later = policy.state_if_told(row, stream)
         # Numbers that the later decision changed are left out, since the two states differ in them
         # anyway. Both updates draw from the same position of the stream.
-        assert (at_once[is_unchanged] == late[is_unchanged]).all(), (
+        assert (bits_at_once[is_unchanged] == bits_later[is_unchanged]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
             f"a later decision; {_advise_declaration(subject)}"
         )
@@ -164,8 +164,8 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
 def pending_decisions_are_safe(subject: CheckContext) -> None:
     """Check four pending decisions at a time, told in any order.
 
-    All must be allowed, no index may leave its array, the state must not become NaN, and imputed
-    feedback must not change the state learnt from real feedback.
+    All decisions must be allowed, no index may leave its array, the state must not become NaN, and
+    imputed feedback must not change the state learnt from real feedback.
     """
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)

@@ -49,8 +49,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(read_policy) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Parameters identify learners and results. If one could be changed, these would become
-            # those of another policy, unnoticed.
+            # Parameters identify learners and results: if a parameter could be changed, these would
+            # be taken for those of another policy.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -84,10 +84,10 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
-    # One simulation that differs in all three: it is run again, in three threads, and beside a
-    # second policy (the same one under another label).
-    repeated = subject.simulate_metrics(subject.policy, threads=3)
-    assert np.array_equal(subject.simulated, repeated), (
+    # One simulation tests all of this: it repeats an earlier simulation, but in three threads, and
+    # beside a second policy (the same policy under another label).
+    repeated_metrics = subject.simulate_metrics(subject.policy, threads=3)
+    assert np.array_equal(subject.simulated, repeated_metrics), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "
         "results"
     )
@@ -99,25 +99,25 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     A learner receives feedback only, so this also shows that the policy does not read what its
     setting hides.
     """
-    simulated = subject.simulated
+    simulated_metrics = subject.simulated
     last = REPLICATIONS - 1
     for replication, (_, metrics) in ((0, subject.played), (last, subject.play_through(last))):
         # Metrics of stopping come after the environment's, and the learner has none.
-        assert metrics == simulated[: len(metrics), replication].tolist(), (
+        assert metrics == simulated_metrics[: len(metrics), replication].tolist(), (
             f"{subject.policy}: engine and learner differ in replication {replication}"
         )
 
 
 def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that saving and loading a learner at random moments changes no decision."""
-    uninterrupted, _ = subject.played
+    expected_decisions, _ = subject.played
     learner, environment = subject.start_game()
     draw = np.random.default_rng(subject.seed)
     # The learner is saved both while a decision is pending, when its file holds more, and between
     # rounds.
     after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     decisions = []
-    for t in range(len(uninterrupted)):
+    for t in range(len(expected_decisions)):
         environment.ask(learner)
         if t in after_ask:
             learner = _save_and_load(learner)
@@ -130,18 +130,18 @@ def saving_changes_nothing(subject: CheckContext) -> None:
         text += ": arrays of `scratch_array` are not saved"
     if reason := subject.policy.explain_waiting():
         text += f"; {reason}"
-    assert decisions == uninterrupted, text
+    assert decisions == expected_decisions, text
 
 
 def copies_go_on_alone(subject: CheckContext) -> None:
     """Check that a copy of a learner takes the same decisions, independently of the original."""
-    uninterrupted, _ = subject.played
+    expected_decisions, _ = subject.played
     draw = np.random.default_rng(subject.seed)
     for make_copy in (copy.copy, copy.deepcopy):
         learner, environment = subject.start_game()
         moments = set(draw.choice(subject.horizon, 2).tolist())
         decisions = []
-        for t in range(len(uninterrupted)):
+        for t in range(len(expected_decisions)):
             environment.ask(learner)
             if t in moments:
                 with bounds_checked():
@@ -150,7 +150,7 @@ def copies_go_on_alone(subject: CheckContext) -> None:
                 original._tell()  # other feedback, which must not affect the copy
             decisions.append(decision_as_numbers(learner._decision))
             environment.tell(learner)
-        assert decisions == uninterrupted, (
+        assert decisions == expected_decisions, (
             f"{subject.policy}: {make_copy.__name__} changed its decisions"
         )
 
@@ -178,9 +178,9 @@ def play_with_arm_counts(subject: CheckContext, sizes: Sequence[int]) -> None:
             return
         # Long enough to pull every arm once and then decide a hundred times.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
-        resized = replace(subject, problem=problem, horizon=int(rounds))
-        # One replication, since those of a large problem take long.
-        values = resized.simulate_metrics(replications=1)
+        resized_subject = replace(subject, problem=problem, horizon=int(rounds))
+        # Only one replication, since simulations of a large problem take long.
+        values = resized_subject.simulate_metrics(replications=1)
         assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
 
@@ -232,8 +232,8 @@ Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
-    # This is the first check that plays, since the engine does not check indices, so that a faulty
-    # kernel would corrupt memory.
+    # This is the first check that plays: it checks indices. The engine does not, so that a faulty
+    # kernel would corrupt memory there.
     stays_within_its_arrays,
     acts_at_all,
     engine_is_deterministic,
@@ -319,7 +319,8 @@ def check_problem(
 ) -> None:
     """Check that a problem and its environment keep the contract.
 
-    `policy`, one of its setting, plays it; the other parameters are those of `check_policy`.
+    `policy`, a policy of its setting, plays the problem; the other parameters are those of
+    `check_policy`.
 
     Examples
     --------

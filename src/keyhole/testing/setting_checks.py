@@ -16,7 +16,7 @@ from keyhole.testing.policy_checks import Check, run_checks
 
 Values = dict[str, Any]
 # The contract's own arguments of kernels, which a value of the same name would hide.
-_RESERVED: Final = ("p", "e", "s", "t", "rng", "metrics")
+_RESERVED_NAMES: Final = ("p", "e", "s", "t", "rng", "metrics")
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class SettingCase:
             allowed = study_vocabulary.guard_allows(self.setting, facts, self.context, decision)
             decisions = [decision] if allowed else []
         if not decisions:
-            got = "one of zeros" if self.decision is None else self.decision
+            got = "a decision of zeros" if self.decision is None else self.decision
             raise ValueError(
-                f"decision must be one that {self.setting.name} allows, on which its vocabulary is "
-                f"tested; got {got}"
+                f"decision must be a decision that {self.setting.name} allows, to test its "
+                f"vocabulary; got {got}"
             )
         return [(_to_plain_values(self.context), decision) for decision in decisions]
 
@@ -99,7 +99,7 @@ def names_are_distinct(case: SettingCase) -> None:
     """Check that names of values are distinct, and none is reserved by the contract."""
     setting = case.setting
     groups = (setting.context, setting.decision, setting.feedback, setting.report)
-    names = [*_RESERVED, *(name for group in groups for name in group)]
+    names = [*_RESERVED_NAMES, *(name for group in groups for name in group)]
     ambiguous_names = sorted({name for name in names if names.count(name) > 1})
     assert not ambiguous_names, f"{setting.name}: {', '.join(ambiguous_names)} means two things"
 
@@ -116,7 +116,7 @@ def facts_pass(case: SettingCase) -> None:
 
 
 def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
-    """Check that the guard refuses a negative index, one beyond all arms, and NaN."""
+    """Check that the guard refuses a negative index, an index beyond all arms, and NaN."""
     setting = case.setting
     sizes = case.sizes
     for name, declaration in setting.decision.items():
@@ -129,10 +129,10 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            is_passed = study_vocabulary.guard_allows(
+            is_allowed = study_vocabulary.guard_allows(
                 setting, case.checked_facts, case.context, decision
             )
-            assert not is_passed, f"{setting.name}: the guard lets {name} = {value} pass"
+            assert not is_allowed, f"{setting.name}: the guard lets {name} = {value} pass"
 
 
 def decisions_round_trip(case: SettingCase) -> None:
@@ -161,8 +161,8 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
     """Check that a decision names arms in `arm_fields` only, if arms can be added and retired."""
     if (vocabulary := _make_vocabulary(case)) is None or not vocabulary.find_arm_fields():
         return
-    # The arms are put in reverse order, and their numbers changed in `arm_fields` alone. If the
-    # decision then reads otherwise, another field holds numbers of arms.
+    # The arms are put in reverse order, and their numbers are changed in `arm_fields` only. If the
+    # formatted decision then differs, another field holds numbers of arms.
     reversed_vocabulary = case.vocabulary_for(vocabulary.arms[::-1])
     last = len(vocabulary.arms) - 1
     for context, decision in case.decisions:
@@ -237,17 +237,17 @@ def rounds_survive_a_snapshot(case: SettingCase) -> None:
     if vocabulary is None or vocabulary.round_class is None:
         return
     policy: Any = None  # a round needs no policy before it ends
-    # The second round is filled by `restore` alone, so that it lacks whatever `to_json` leaves out.
-    first, second = (vocabulary.round_class(vocabulary, policy) for _ in range(2))
+    # Only `restore` fills the second round, which thus lacks whatever `to_json` leaves out.
+    played_round, restored_round = (vocabulary.round_class(vocabulary, policy) for _ in range(2))
     for context, decision in case.decisions:
-        first.begin(context, decision)
+        played_round.begin(context, decision)
         if vocabulary.has_feedback:
             feedback = _parse_default_feedback(case, vocabulary, (context, decision))
-            first.add_feedback(context, decision, feedback)
-        saved = json.dumps(first.to_json(), allow_nan=False)
-        second.restore(json.loads(saved))
-        restored = json.dumps(second.to_json(), allow_nan=False)
-        assert restored == saved, f"{case}: a round of {saved} is restored as {restored}"
+            played_round.add_feedback(context, decision, feedback)
+        text = json.dumps(played_round.to_json(), allow_nan=False)
+        restored_round.restore(json.loads(text))
+        text_after = json.dumps(restored_round.to_json(), allow_nan=False)
+        assert text_after == text, f"{case}: a round of {text} is restored as {text_after}"
 
 
 def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:

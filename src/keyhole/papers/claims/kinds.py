@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
-from keyhole.experiment.spec_factories import import_user_file
+from keyhole.experiment.objects_from_spec import import_user_file
 from keyhole.files import read_toml
 from keyhole.interrupts import replaced_errors
 from keyhole.papers.claims.better_policy import judge_not_better, judge_ordering

@@ -13,7 +13,7 @@ _NAME_PREFIX: Final = "keyhole-runner-"
 
 
 class ControlGroup:
-    """A cgroup v2 that this process joins; raises an OSError where it may not be created."""
+    """A cgroup v2 that this process joins; raises an OSError where it cannot be created."""
 
     def __init__(self) -> None:
         self._parent = find_own_cgroup()
@@ -23,12 +23,12 @@ class ControlGroup:
         try:
             _write_text(f"{self._path}/cgroup.procs", "0")
             self._cpu_stat = os.open(f"{self._path}/cpu.stat", os.O_RDONLY)
-            self.cpu_used()  # raises an OSError if the kernel does not count
+            self.read_cpu()  # raises an OSError if the kernel does not count
         except OSError:
             self.leave()
             raise
 
-    def cpu_used(self) -> float:
+    def read_cpu(self) -> float:
         """Return the CPU seconds that the group has ever used, without this process's seconds."""
         columns = os.pread(self._cpu_stat, 4096, 0).split()
         if columns[:1] != [b"usage_usec"]:

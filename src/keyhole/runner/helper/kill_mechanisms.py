@@ -18,7 +18,7 @@ class Mechanism:
         """Fork an init."""
         return os.fork()
 
-    def enter(self) -> None:
+    def become_init(self) -> None:
         """Prepare this process, which was just forked, to be the init."""
 
     def count_left(self, main: int) -> int:
@@ -26,7 +26,7 @@ class Mechanism:
         return sum(p.alive and p.pid != main for p in process_tree.list_descendants())
 
     def kill(self, main: int) -> bool:
-        """Kill all processes of the run; return False if some may not be signalled."""
+        """Kill all processes of the run; return False if this process must not signal some."""
         raise NotImplementedError
 
     def reap(self, init: int) -> None:
@@ -35,7 +35,7 @@ class Mechanism:
 
 
 class Namespace(Mechanism):
-    """A PID namespace for each run, whose process 1 is the init (Linux 5.3).
+    """A PID namespace for each run; process 1 of the namespace is the init (Linux 5.3).
 
     No process leaves the namespace, and the kernel kills all of them when process 1 ends.
     """
@@ -56,7 +56,7 @@ class Namespace(Mechanism):
             self._try_init()
 
     def _try_init(self) -> None:
-        """Fork a trial init, which only reports whether `enter` works; raise OSError if not."""
+        """Fork a trial init, which only tries `become_init`; raise an OSError if that fails."""
         read_end, write_end = os.pipe()
         with os.fdopen(read_end, "rb") as report:
             try:
@@ -72,7 +72,7 @@ class Namespace(Mechanism):
 
     def _report_problem(self, write_end: int) -> NoReturn:
         try:
-            self.enter()
+            self.become_init()
         except OSError as error:
             os.write(write_end, (error.strerror or str(error)).encode())
         finally:
@@ -82,7 +82,7 @@ class Namespace(Mechanism):
         """Fork an init."""
         return linux_syscalls.clone(self._flags)
 
-    def enter(self) -> None:
+    def become_init(self) -> None:
         """Map the user to itself, and mount a /proc that shows this namespace alone."""
         if self._flags & linux_syscalls.NEW_USERS:
             for name, text in (
@@ -122,7 +122,7 @@ class Subreaper(Mechanism):
         # This process, the helper, adopts the processes of a run whose init was killed.
         linux_syscalls.set_subreaper()
 
-    def enter(self) -> None:
+    def become_init(self) -> None:
         """Make this process a subreaper, too."""
         linux_syscalls.set_subreaper()
 

@@ -9,9 +9,9 @@ from typing import Final
 
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
-_ENDED: Final = (b"Z", b"X")
+_ENDED_STATES: Final = (b"Z", b"X")
 _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
-_WAIT_SECONDS: Final = 1.0  # seconds to wait for children that may not be signalled
+_WAIT_SECONDS: Final = 1.0  # seconds to wait for children that this process must not signal
 _PAUSE_SECONDS: Final = 0.01  # seconds between two checks of such children
 _HAS_CHILDREN_FILES: Final = os.path.exists("/proc/thread-self/children")
 _proc = "/proc"
@@ -44,8 +44,8 @@ def enter_proc() -> None:
 
 def list_descendants() -> list[Process]:
     """Return all processes below this one, zombies included; none where there is no /proc."""
-    # /proc/self and not os.getpid(): a PID namespace that may not mount its own /proc sees the
-    # outer one, with other PIDs.
+    # /proc/self and not os.getpid(): a PID namespace that is not allowed to mount its own /proc
+    # sees the outer one, with other PIDs.
     try:
         pids = _list_children(os.readlink(f"{_proc}/self"))
     except OSError:
@@ -71,7 +71,7 @@ def _read_process(pid: str) -> Process | None:
     return Process(
         pid=int(pid),
         parent=int(columns[1]),
-        alive=columns[0] not in _ENDED,
+        alive=columns[0] not in _ENDED_STATES,
         start_ticks=int(columns[19]),
         cpu=(int(columns[11]) + int(columns[12])) / TICKS_PER_SECOND,
         reaped_cpu=(int(columns[13]) + int(columns[14])) / TICKS_PER_SECOND,
@@ -112,7 +112,8 @@ def read_proportional_size(process: Process) -> int:
 def kill_children() -> bool:
     """Kill all processes below a subreaper; return False if some are left.
 
-    Those left may not be signalled: they belong to another user, as by a setuid program.
+    This process must not signal those: they belong to another user, since a setuid program was
+    started, say.
     """
     # Only children and their process groups are signalled: the PID of a child is not reused before
     # this process reaps the child, so that no other process is hit. Grandchildren become children
@@ -127,7 +128,8 @@ def kill_children() -> bool:
                 group = os.getpgid(pid)
                 if group != own_group:
                     os.killpg(group, signal.SIGKILL)
-            # The child itself, too: it may be in this process's group, or have just left its group.
+            # The child itself is killed, too: it may be in this process's group, or may have just
+            # left its group.
             with suppress(ProcessLookupError):
                 try:
                     os.kill(pid, signal.SIGKILL)

@@ -43,7 +43,7 @@ def main() -> None:
     read_cpu = reaped_cpu_seconds
     with suppress(OSError):
         group = ControlGroup()
-        read_cpu = group.cpu_used
+        read_cpu = group.read_cpu
     try:
         # With a control group, the CPU time of a run is exact.
         channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
@@ -103,7 +103,7 @@ def _run_command(
                 _run_init(request, init_end.fileno(), mechanism, read_cpu)
         _close_files(request["passed"])
         seconds = request["limit"] + request["grace"] + _ANSWER_SECONDS
-        answer = runner.read_answer(helper_end.fileno(), seconds)
+        answer = runner.read_init_answer(helper_end.fileno(), seconds)
         if runner.has_runner_ended:
             _stop_init(helper_end, init)
         elif answer is None:
@@ -164,8 +164,8 @@ class _RunnerConnection:
         self._channel = channel.fileno()
         # It is not enough to wait until the channel is closed: a fork of the runner's process may
         # have a copy of the runner's socket, which stays open after the runner's process has ended.
-        # A pidfd shows at once that this process has ended. On macOS, which has no pidfd, `_wait`
-        # checks every half second.
+        # A pidfd shows at once that the runner's process has ended. On macOS, which has no pidfd,
+        # `_wait_until_readable` checks every half second.
         with suppress(AttributeError, OSError):
             self._poll.register(os.pidfd_open(pid), select.POLLIN)
 
@@ -173,7 +173,7 @@ class _RunnerConnection:
         """Wait for a request; return False if the runner has ended."""
         return self._wait_until_readable(math.inf) == self._channel
 
-    def read_answer(self, source: int, seconds: float) -> bytes | None:
+    def read_init_answer(self, source: int, seconds: float) -> bytes | None:
         """Read the answer of an init from the descriptor `source` until the stream ends; return it.
 
         Return None if the runner ends first, or if the seconds have passed.
@@ -187,7 +187,8 @@ class _RunnerConnection:
                 if not data:
                     return bytes(answer)
                 answer += data
-            # The runner sends nothing during a run. So if its channel is readable, it has ended.
+            # The runner sends nothing during a run. So if its channel is readable, the runner has
+            # ended.
             self.has_runner_ended = ready is not None or self.has_runner_ended
             return None
         finally:

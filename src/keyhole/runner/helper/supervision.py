@@ -21,18 +21,18 @@ from .framing import encode_frame
 from .kill_mechanisms import Mechanism
 from .linux_syscalls import LINUX, set_dumpable
 
-_MIN_SLEEP: Final = 0.1  # seconds of suspension that are reported: two clocks drift by less
+_MIN_SLEEP: Final = 0.1  # the shortest suspension, in seconds, that is reported: clocks drift less
 _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
-_NOT_KILLED: Final = "processes of another user could not be ended"
+_NOT_KILLED_REASON: Final = "processes of another user could not be ended"
 _CHUNK_BYTES: Final = 1 << 16
 _CHUNKS_PER_CALL: Final = 16  # endless output must not delay the check of the limits
 _MAXRSS_BYTES: Final = 1024 if LINUX else 1  # the unit of ru_maxrss
 _MIN_INTERVAL: Final = 0.003  # seconds from the start to the first sample, and between any two
 _MAX_INTERVAL: Final = 0.25  # seconds between two samples
 _INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
-_MAX_SAMPLE_SHARE: Final = 0.05  # the part of the time that samples may take
+_MAX_SAMPLE_SHARE: Final = 0.05  # the largest share of the time that is spent on samples
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
-_MAX_FILL_RATE: Final = 4e9  # bytes a second, assumed: about two processors at their fastest
+_MAX_FILL_RATE: Final = 4e9  # assumed limit, in bytes a second: about that of two fast processors
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
 _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
@@ -122,14 +122,14 @@ class UsageMeter:
         # Both sums are lower bounds, so the larger sum counts. The first sum lacks processes that
         # began and ended between two samples. The second sum lacks processes that ended and were
         # never reaped: the kernel adds a child's usage to its parent when the parent waits for it.
-        living = sum(process.cpu + process.reaped_cpu for process in processes)
-        self._raise_cpu_to(sum(self._cpu_by_process.values()), living + reaped_cpu_seconds())
+        listed_cpu = sum(process.cpu + process.reaped_cpu for process in processes)
+        self._raise_cpu_to(sum(self._cpu_by_process.values()), listed_cpu + reaped_cpu_seconds())
 
     def _update_memory(self, processes: list[process_tree.Process]) -> None:
         total = sum(process.resident for process in processes)
         if len(processes) > 1 and total > self.memory:
-            # Resident sizes count shared pages in each process. For the exact proportional size the
-            # kernel reads all page tables, so that it is asked for after a rise only.
+            # Resident sizes count shared pages in each process. The proportional size is exact, but
+            # the kernel reads all page tables to find it: it is read only after a rise.
             if total <= self._resident * _MIN_RISE:
                 return
             self._resident = total
@@ -180,7 +180,8 @@ def start_command(request: dict[str, Any], output: int) -> CommandProcess:
 def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:
     subject = request["folder"]  # what the message of an error is about
     try:
-        # A session of its own: signals to the process group of the command must not reach its init.
+        # The command gets a session of its own: signals that it sends to its process group must not
+        # reach its supervisor (the init).
         os.setsid()
         set_dumpable(True)  # unlike the init: the command must be able to read its own /proc
         # Python ignores SIGPIPE and SIGXFSZ, and ignored signals are inherited through exec.
@@ -240,12 +241,12 @@ def _set_limits(request: dict[str, Any]) -> None:
 def supervise(
     request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> None:
-    """Supervise one run from start to end, as its init; send the answer to the helper.
+    """Supervise one run from start to end, as the init of the run; send the answer to the helper.
 
     `helper` is the descriptor of a socket. The run is killed when the helper shuts the socket down,
     or ends.
     """
-    mechanism.enter()
+    mechanism.become_init()
     process_tree.enter_proc()
     set_dumpable(False)  # the run must not write to the memory or descriptors of its init
     asleep_before = _seconds_asleep()
@@ -258,7 +259,7 @@ def supervise(
     children.main = main.pid
     end = main.start + request["limit"]
     is_lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
-    children.collect()
+    children.reap()
     is_cut_off = not children.has_main_ended()
     if is_cut_off and request["grace"] and not is_lost:
 
@@ -273,7 +274,7 @@ def supervise(
         is_lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
     # The time that it takes to kill the other processes does not count.
     seconds = time.monotonic() - main.start
-    children.collect()
+    children.reap()
     # Processes are counted before they are killed. Usage is complete afterwards, when all children
     # have been reaped.
     left_count = mechanism.count_left(main.pid)
@@ -293,7 +294,7 @@ def supervise(
         "code": code if code is not None and code >= 0 else None,
         "signal": -code if code is not None and code < 0 else None,
         "left": left_count,
-        "reason": main.problem or ("" if are_all_killed else _NOT_KILLED),
+        "reason": main.problem or ("" if are_all_killed else _NOT_KILLED_REASON),
         "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
     with suppress(BrokenPipeError), os.fdopen(helper, "wb") as file:  # the helper may have ended
@@ -317,7 +318,7 @@ def _wait_for_end(
         if now >= end or meter.is_over_limit():
             return True
         if now >= meter.next_sample:
-            children.collect()
+            children.reap()
             meter.sample()
             continue
         # Rounded up: rounded down, the loop would spin in the last millisecond.
@@ -327,7 +328,7 @@ def _wait_for_end(
         if output.reading in events and not output.drain():
             poll.unregister(output.reading)
         if children.ready in events:
-            children.collect()
+            children.reap()
     return True
 
 
@@ -367,7 +368,7 @@ class _Children:
         """Return whether the main process has ended and been reaped."""
         return self.status is not None
 
-    def collect(self) -> None:
+    def reap(self) -> None:
         """Reap all ended children; `status` becomes the exit code of the main one, or -signal."""
         with suppress(BlockingIOError):
             os.read(self.ready, 1 << 16)

@@ -16,7 +16,7 @@
       head.closest("details").open = open.has(head.id);
     if (place) document.getElementById(place)?.focus();
     document.getElementById("news").textContent = "The page shows new events.";
-    // The scripts of tables and charts once more, for the new ones.
+    // Run the scripts of tables and charts again, for the new tables and charts.
     for (const old of page.querySelectorAll("body > script")) {
       const script = document.createElement("script");
       script.textContent = old.textContent;

@@ -31,7 +31,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data; wait until a request is complete, and again once the next one begins."""
+        """Read data; stop waiting once a request is complete, and begin again with later data."""
         super().data_received(data)
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self._waiting_since = inf

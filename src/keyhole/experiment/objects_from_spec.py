@@ -1,4 +1,4 @@
-"""Factories that make problems, policies and simulated workers from the tables of a spec file."""
+"""Problems, policies and simulated workers, which are made from the tables of a spec file."""
 
 import inspect
 import traceback
@@ -46,8 +46,8 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     factory_names = [name for name in factories if name in entries]
     if len(factory_names) != 1:
         # An unknown entry may be the misspelt name of a factory.
-        misspelt = (f"none{hint}" for name in entries if (hint := suggestion(name, factories)))
-        got = " and ".join(factory_names) or next(misspelt, "none")
+        misspellings = (f"none{hint}" for name in entries if (hint := suggestion(name, factories)))
+        got = " and ".join(factory_names) or next(misspellings, "none")
         raise ValueError(f"problem must have exactly one of {', '.join(factories)}; got {got}")
     return factories[factory_names[0]].problem(factory_names[0], entries, folder)
 
@@ -71,7 +71,7 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
-    """Make the policy that a table ``[[policy]]``, given without its label, describes.
+    """Make the policy that a table ``[[policy]]`` describes; pass the table without its label.
 
     The file of a user's policy (``name = "file.py:Class"``) is relative to the folder. Errors begin
     with the name of the entry.
@@ -88,7 +88,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         return policy.from_parameters(parameters)
 
     def replace_error(error: BaseException) -> BaseException:
-        # Our checks or the user's refuse a parameter: the message is written for users.
+        # Such an error comes from a check of a parameter, and its message is written for users.
         if isinstance(error, TypeError | ValueError):
             return error
         reason = _describe_error(error, folder / name.rpartition(":")[0])
@@ -106,7 +106,7 @@ def find_policy_class(
     Errors begin with `field`.
     """
     if is_policy_file(name):
-        return load_user_policy(name, folder, field=field)
+        return import_user_policy(name, folder, field=field)
     policies = setting_registry.find_setting(setting).policies
     return policies[check_choice(field, name, policies)]
 
@@ -130,7 +130,7 @@ def is_policy_file(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
-def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Policy]:
+def import_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Policy]:
     """Return the class ``file.py:Class`` of a user's file; errors begin with `field`."""
     file, colon, class_name = name.rpartition(":") if ":" in name else (name, "", "")
     module = import_user_file(file, folder, field=field)
@@ -140,22 +140,22 @@ def load_user_policy(name: str, folder: Path, *, field: str = "name") -> type[Po
     names = [
         n for n, c in vars(module).items() if _is_policy(c) and c.__module__ == module.__name__
     ]
-    defined = f"it defines {', '.join(names)}" if names else "it defines no policy"
+    listing = f"it defines {', '.join(names)}" if names else "it defines no policy"
     if not colon:
-        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {defined}")
+        raise ValueError(f"{field}: {file!r} must be followed by a class, {file}:CLASS; {listing}")
     raise ValueError(
-        f"{field}: {file!r} has no policy {class_name!r}; {defined}{suggestion(class_name, names)}"
+        f"{field}: {file!r} has no policy {class_name!r}; {listing}{suggestion(class_name, names)}"
     )
 
 
-def load_user_policies(names: Sequence[str]) -> list[type[Policy]]:
+def import_user_policies(names: Sequence[str]) -> list[type[Policy]]:
     """Return the classes that `--policy` names; also import the packages that add settings."""
     # Policies of installed packages are found by name only after their import.
     setting_registry.import_plugins()
     for name in names:
         if not is_policy_file(name):
             raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
-    return [load_user_policy(name, Path(), field="--policy") for name in names]
+    return [import_user_policy(name, Path(), field="--policy") for name in names]
 
 
 def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:
@@ -190,8 +190,8 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
     A file is imported again only after its source has changed, so that its classes stay the same
     objects.
     """
-    # `import` would not notice an edit within a second that keeps the length, since its bytecode
-    # cache knows sources by these two alone.
+    # `import` would not notice an edit within a second that keeps the length of the file, since
+    # its bytecode cache compares only time and length.
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     with allow_sibling_imports(path.parent), redirect_prints():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.runner import MECHANISMS, OUTCOMES, Runner
-from keyhole.runner import runner as module
+from keyhole.runner import command_runner as module
 from keyhole.runner.helper.framing import encode_frame
 from tests.runner.survivors import TAG, helpers_of, tagged, until
 

@@ -27,7 +27,7 @@ MECHANISMS: Final = {
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
-"""Allowed memory limits in bytes: a command's process runs Python until it executes the command."""
+"""Allowed memory limits in bytes; the least is for Python, which runs until exec of the command."""
 OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent
@@ -35,7 +35,7 @@ _BOOTSTRAP: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from helper.server import main; main()"
 )
 _SHUTDOWN_SECONDS: Final = 15.0  # seconds that a helper may take to kill its run and to exit
-_ANSWER_SECONDS: Final = 30.0  # seconds, after limit and grace, that a helper has to answer
+_ANSWER_SECONDS: Final = 30.0  # seconds within which a helper must answer after limit and grace
 _LONGEST_TIMEOUT: Final = 1e6  # seconds: longer socket timeouts overflow on some systems
 
 
@@ -46,16 +46,17 @@ class CommandResult:
     Attributes
     ----------
     outcome : str
-        One of "ok" (exit code 0), "failed" (another, or a signal), "out of time" (wall or CPU),
-        "out of memory", "could not start", and "lost": its supervisor was killed from outside.
-        A run that is "ok" or "failed" has kept all its limits.
+        One of "ok" (exit code 0), "failed" (another code, or a signal), "out of time" (wall or
+        CPU), "out of memory", "could not start", and "lost" (the processes that supervise runs
+        failed or were ended). A run that is "ok" or "failed" has kept all its limits.
     seconds, cpu : float
         Wall and CPU time in seconds.
     memory : int
         Peak memory in bytes.
     code, signal : int or None
-        The exit code of the main process, or the signal that ended it, also within the grace. Both
-        are None if the supervisor killed it, if it did not start, or if the run was lost.
+        The exit code of the main process, or the signal that ended it, even if it ended within the
+        grace. Both are None if the supervisor killed the main process, if the command did not
+        start, or if the run was lost.
     output : bytes
         The first and the last bytes of standard output and standard error.
     left : int
@@ -135,8 +136,8 @@ class Helper:
 
     def stop(self) -> None:
         """Stop the helper and its run; wake any thread that waits for an answer."""
-        # A fork of the runner's process has a copy of the channel: to shut that down would stop
-        # the helper of the original.
+        # A fork of the runner's process has a copy of the channel. If the fork shut it down, this
+        # would stop the helper of the original process.
         if os.getpid() != self._owner:
             self._channel.close()
             return
@@ -264,7 +265,7 @@ class Runner:
                 raise ValueError("the runner must be open, got one that is closed")
             start = time.monotonic()
             answer, printed = self._request_run(request, descriptors)
-        # The answer has no seconds if they were not measured by the init of the run.
+        # If no supervisor has measured the run, the answer has no seconds.
         fields = {"seconds": time.monotonic() - start} | answer
         return CommandResult(**fields, output=printed)
 

@@ -6,7 +6,7 @@ import pytest
 import uvicorn
 
 from keyhole.serve import Settings, make_app
-from keyhole.serve.http_protocol import RequestDeadlineProtocol
+from keyhole.serve.request_deadline import RequestDeadlineProtocol
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HALF_BODY = b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{}"

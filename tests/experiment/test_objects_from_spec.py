@@ -3,8 +3,8 @@ import re
 import pytest
 
 from keyhole.experiment import Spec, run
+from keyhole.experiment.objects_from_spec import make_problem
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
-from keyhole.experiment.spec_factories import make_problem
 
 # For every problem factory of every setting a small problem, and a policy that can play it.
 THRESHOLDS = 'feedback = "censored"\norder = "cyclic"'
