@@ -93,18 +93,26 @@ def test_expired_runs_leave_no_trace(policy):
 
 
 @pytest.mark.parametrize("policy", ["model", "racing"])
-def test_several_workers_leave_what_the_log_has(policy):
-    decider = make(policy=policy)
+@pytest.mark.parametrize("expires", [False, True])
+@pytest.mark.parametrize("repeated_instances", [0, 1, 3])
+def test_several_workers_leave_what_the_log_has(policy, expires, repeated_instances):
+    options = {"policy": policy}
+    if repeated_instances:
+        options |= {"is_deterministic": False, "instances": repeated_instances}
+    decider = make(**options)
     pending, log = [], []
     for number in range(90):
         pending.append(decider.ask())
         if len(pending) == 4:  # not in the order in which they began
             trial = pending.pop(number % 4)
+            if expires and number % 3 == 0:
+                decider.expire(trial)
+                continue
             log.append((trial, *outcome(trial)))
             decider.tell(*log[-1])
     for trial in pending:
         decider.expire(trial)
-    resumed = make(policy=policy)
+    resumed = make(**options)
     tell_all(resumed, log)
     for _ in range(20):
         trial = decider.ask()

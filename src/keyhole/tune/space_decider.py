@@ -1,5 +1,6 @@
 """Decisions of a tune over a parameter space: which configuration to run, where, how long."""
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -89,12 +90,10 @@ class SpaceDecider:
         self._orders: dict[tuple[int, int], list[int]] = {}
         self._repetitions: Counter[tuple[int, int]] = Counter()
         self._started: dict[int, set[int]] = defaultdict(set)
-        self._pending: dict[int, tuple[int, int]] = {}
+        self._pending_rounds: set[int] = set()
         self._last_round = 0
         self._warm_count = 0
         self._first_new = 1
-        self._next_number = 1
-        self._free_numbers: set[int] = set()
         # One run on the only instance says all of a configuration: nothing is to be estimated.
         is_raced = policy == "racing" or self._positions == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
@@ -118,8 +117,8 @@ class SpaceDecider:
             values = self._draw_new(self._rng(_CONFIGURATIONS, configuration))
             self._add(configuration, values)
         self._last_round += 1
-        self._start(configuration, position)
-        self._pending[self._last_round] = configuration, position
+        self._started[configuration].add(position)
+        self._pending_rounds.add(self._last_round)
         instance = self._instance(configuration, position)
         parameters = self.configurations[configuration]
         return Trial(self._last_round, configuration, parameters, instance, limit)
@@ -151,9 +150,11 @@ class SpaceDecider:
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
         """Take the outcome of a run, and its seconds; an expired run tells nothing."""
-        self.expire(trial)
         if outcome == "expired":
+            self.expire(trial)
             return
+        self._last_round = max(self._last_round, trial.round)
+        self._pending_rounds.discard(trial.round)
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
@@ -162,7 +163,7 @@ class SpaceDecider:
         self._repetitions[configuration, trial.instance] += 1
         offset = self._order(configuration, repetition).index(trial.instance)
         position = repetition * self.instance_count + offset
-        self._start(configuration, position)
+        self._started[configuration].add(position)
         self._record(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
@@ -170,23 +171,20 @@ class SpaceDecider:
     def expire(self, trial: Trial) -> None:
         """Forget a run that does not count; it may be chosen again."""
         self._last_round = max(self._last_round, trial.round)
-        if trial.round not in self._pending:
+        if trial.round not in self._pending_rounds:
             return
-        configuration, position = self._pending.pop(trial.round)
-        self._started[configuration].discard(position)
-        if not self._started[configuration]:
+        self._pending_rounds.remove(trial.round)
+        configuration = trial.configuration
+        positions = self._started[configuration]
+        # A log gives the first positions of an instance to its runs, in the order of their ends.
+        # So the last position of the instance is free again, whichever of its runs expired.
+        positions.remove(
+            max(p for p in positions if self._instance(configuration, p) == trial.instance)
+        )
+        if not positions:
             del self._started[configuration]
-            if configuration >= self._first_new or (self._racing and configuration):
-                self._free_numbers.add(configuration)
             if configuration >= self._first_new:
                 del self._numbers[configuration_key(self.configurations.pop(configuration))]
-
-    def _start(self, configuration: int, position: int) -> None:
-        self._started[configuration].add(position)
-        # Numbers before this number that have no run are free.
-        self._free_numbers |= set(range(self._next_number, configuration))
-        self._free_numbers.discard(configuration)
-        self._next_number = max(self._next_number, configuration + 1)
 
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
         """Take runs of another tune, before the first run of this tune, with a weight in (0, 1].
@@ -205,8 +203,6 @@ class SpaceDecider:
             if key not in self._numbers:
                 self._add(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
-        # With a model, configurations of the other tune are not new.
-        self._next_number = 1 if self._racing else self._first_new
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
             self._record(replace(trial, configuration=number), outcome, seconds, weight)
@@ -256,7 +252,9 @@ class SpaceDecider:
 
     def _next_new(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
-        number = min(self._free_numbers, default=self._next_number)
+        # With a model, configurations of a warm start are not new.
+        numbers = itertools.count(1 if self._racing else self._first_new)
+        number = next(number for number in numbers if number not in self._started)
         is_exhausted = len(self.configurations) == self.space.count()
         return number if number in self.configurations or not is_exhausted else None
 
