@@ -120,7 +120,7 @@ def test_a_parameter_of_an_inactive_one_is_inactive():
         ({"a": {**SWITCH, **NUMBER}}, [], "parameters.a must be a table with one of range"),
         ({"a": {**SWITCH, "log": True}}, [], "parameters.a.log is not known"),
         ({"a": {"range": [0, 1]}}, [], "parameters.a.default must be given"),
-        ({"a": {**NUMBER, "default": 3}}, [], r"a.default must be a number in \[0, 2\], got 3"),
+        ({"a": {**NUMBER, "default": 3}}, [], r"a.default must lie in \[0, 2\], got 3"),
         ({"a": {**NUMBER, "range": [2, 0]}}, [], "a.range must be two numbers that rise"),
         (
             {"a": {**NUMBER, "log": True}},
@@ -135,7 +135,7 @@ def test_a_parameter_of_an_inactive_one_is_inactive():
         ({"a": {**SWITCH, "categories": ["on", "on"]}}, [], "a.categories must differ"),
         ({"a": {**SWITCH, "categories": ["on", None]}}, [], "must be strings or numbers, got None"),
         ({"a": {**SWITCH, "categories": ["on"]}}, [], "at least two configurations, got one"),
-        ({"a": {**SWITCH, "when": {"b": 1}}}, [], "parameters.a.when.b must be a parameter; known"),
+        ({"a": {**SWITCH, "when": {"b": 1}}}, [], "parameters.a.when.b is not known; known are a"),
         ({"a": {**SWITCH, "when": {"a": "on"}}}, [], "a.when must not depend on itself, got a > a"),
         (
             {"a": {**SWITCH, "when": {"b": "x"}}, "b": SWITCH},
@@ -143,7 +143,17 @@ def test_a_parameter_of_an_inactive_one_is_inactive():
             "parameters.a.when.b must be one of 'on', 'off', got 'x'",
         ),
         ({"a": SWITCH}, {"a": "on"}, "forbidden must be a list of tables"),
-        ({"a": SWITCH}, [{"b": "on"}], r"forbidden\[0\].b must be a parameter; known are a"),
+        ({"a": SWITCH}, [{"b": "on"}], r"forbidden\[0\].b is not known; known are a"),
+        (
+            {"a": SWITCH, "b": NUMBER},
+            [{"b": 2.5}],
+            r"forbidden\[0\].b must lie in \[0, 2\], got 2.5",
+        ),
+        (
+            {"a": SWITCH, "b": {**NUMBER, "integer": True}},
+            [{"b": 2.0}],
+            r"forbidden\[0\].b must be a whole number, got 2.0",
+        ),
         ({"a": SWITCH}, [{"a": "on"}], r"forbidden\[0\] must allow the default configuration"),
         ({"a": SWITCH}, [{"a": "off"}], "must allow at least two configurations, got one"),
         (

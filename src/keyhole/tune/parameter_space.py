@@ -16,7 +16,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list
 from keyhole.tune.config_space import read_config_space
-from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr, suggestion
+from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr
 
 _DOMAINS: Final = {
     "range": ("range", "default", "when", "integer", "log"),
@@ -89,20 +89,14 @@ class ParameterDefinition:
         default = check(f"{path}.default", table["default"])
         return cls(default, (), ends[0], ends[1], is_integer, is_log, when)
 
-    def __contains__(self, value: object) -> bool:
-        """Return whether the parameter may have a value."""
-        if self.values:
-            return value in self.values
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        is_whole = float(value).is_integer()
-        return self.low <= value <= self.high and (is_whole or not self.is_integer)
-
-    def __str__(self) -> str:
-        """Return the allowed values in words that follow "must be"."""
-        if self.values:
-            return f"one of {', '.join(map(repr, self.values))}"
-        return f"{'a whole' if self.is_integer else 'a'} number in [{self.low:g}, {self.high:g}]"
+    def check(self, path: str, value: object) -> None:
+        """Refuse a value that the parameter cannot have; `path` names the value in the error."""
+        if not self.values:
+            check = check_integer if self.is_integer else check_number
+            check(path, value, Range(ge=self.low, le=self.high))
+        elif value not in self.values:
+            choices = ", ".join(map(repr, self.values))
+            raise ValueError(f"{path} must be one of {choices}, got {short_repr(value)}")
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -190,9 +184,7 @@ class ParameterSpace:
         ]
         for name, definition in self._definitions.items():
             self._check_values(f"parameters.{name}.when", definition.when)
-            if definition.default not in definition:
-                got = short_repr(definition.default)
-                raise ValueError(f"parameters.{name}.default must be {definition}, got {got}")
+            definition.check(f"parameters.{name}.default", definition.default)
         for number, choices in enumerate(self._forbidden):
             self._check_values(f"forbidden[{number}]", choices)
         self.names: tuple[str, ...] = self._sort_by_conditions()
@@ -304,17 +296,10 @@ class ParameterSpace:
 
     def _check_values(self, path: str, choices: Mapping[str, Values]) -> None:
         """Refuse unknown parameters, and values that parameters cannot have."""
+        check_entries(path, choices, self._definitions)
         for name, values in choices.items():
-            if name not in self._definitions:
-                raise ValueError(
-                    f"{path}.{name} must be a parameter; known are {', '.join(self._definitions)}"
-                    f"{suggestion(name, self._definitions)}"
-                )
-            definition = self._definitions[name]
             for value in values:
-                if value not in definition:
-                    got = short_repr(value)
-                    raise ValueError(f"{path}.{name} must be {definition}, got {got}")
+                self._definitions[name].check(f"{path}.{name}", value)
 
     def _sort_by_conditions(self) -> tuple[str, ...]:
         """Return the names, each behind those that its `when` names; refuse a circle."""

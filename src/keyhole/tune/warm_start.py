@@ -76,7 +76,7 @@ def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float
     weight = check_number("weight", weight, Range(gt=0, le=1))
     runs = []
     for run in earlier.runs:
-        with suppress(ValueError):
+        with suppress(TypeError, ValueError):
             spec.search.space.check(run.parameters or {})
             runs.append(run)
     if not runs:
