@@ -51,7 +51,7 @@ def is_active(name, values, table):
 @given(spaces(), st.integers(0, 2**32))
 def test_samples_have_the_active_parameters_and_nothing_forbidden(drawn, seed):
     table, forbidden = drawn
-    space = ParameterSpace.from_table(table, forbidden)
+    space = ParameterSpace(table, forbidden)
     rng = np.random.default_rng(seed)
     for _ in range(20):
         values = space.sample(rng)
@@ -68,7 +68,7 @@ def test_samples_have_the_active_parameters_and_nothing_forbidden(drawn, seed):
 
 @given(spaces())
 def test_a_finite_space_lists_each_configuration_once(drawn):
-    space = ParameterSpace.from_table(*drawn)
+    space = ParameterSpace(*drawn)
     listed = {json.dumps(values, sort_keys=True) for values in space}
     assert len(listed) == len(list(space)) == space.count()
     rng = np.random.default_rng(0)
@@ -77,14 +77,14 @@ def test_a_finite_space_lists_each_configuration_once(drawn):
 
 @given(spaces())
 def test_a_space_is_the_same_from_its_json(drawn):
-    space = ParameterSpace.from_table(*drawn)
-    again = ParameterSpace.from_json(json.loads(json.dumps(space.as_json())))
+    space = ParameterSpace(*drawn)
+    again = ParameterSpace(**json.loads(json.dumps(space.as_json())))
     assert list(again) == list(space)
     assert again.default == space.default
 
 
 def test_a_range_is_sampled_evenly_and_a_log_range_by_its_logarithm():
-    space = ParameterSpace.from_table({
+    space = ParameterSpace({
         "flat": {"range": [1, 3], "integer": True, "default": 1},
         "log": {"range": [0.01, 100], "log": True, "default": 1},
     })  # fmt: skip
@@ -99,7 +99,7 @@ def test_a_range_is_sampled_evenly_and_a_log_range_by_its_logarithm():
 
 
 def test_a_parameter_of_an_inactive_one_is_inactive():
-    space = ParameterSpace.from_table({
+    space = ParameterSpace({
         "c": {**NUMBER, "when": {"b": ["on", "off"]}},
         "b": {**SWITCH, "when": {"a": "off"}},
         "a": SWITCH,
@@ -165,10 +165,10 @@ def test_a_parameter_of_an_inactive_one_is_inactive():
 )
 def test_errors_name_the_entry_the_value_and_what_is_allowed(table, forbidden, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        ParameterSpace.from_table(table, forbidden)
+        ParameterSpace(table, forbidden)
 
 
 def test_numbers_of_a_narrow_range_differ():
-    space = ParameterSpace.from_table({"x": {"range": [1e6, 1e6 + 0.3], "default": 1e6}})
+    space = ParameterSpace({"x": {"range": [1e6, 1e6 + 0.3], "default": 1e6}})
     rng = np.random.default_rng(1)
     assert len({space.sample(rng)["x"] for _ in range(100)}) == 100

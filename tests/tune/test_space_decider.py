@@ -8,12 +8,12 @@ import pytest
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 
-SPACE = ParameterSpace.from_table({
+SPACE = ParameterSpace({
     "speed": {"range": [0, 1], "default": 0.5},
     "mode": {"categories": ["safe", "risky"], "default": "safe"},
     "level": {"ordinals": [1, 2, 3], "default": 1, "when": {"mode": "safe"}},
 })  # fmt: skip
-SMALL = ParameterSpace.from_table({"k": {"ordinals": [1, 2, 3, 4], "default": 2}})
+SMALL = ParameterSpace({"k": {"ordinals": [1, 2, 3, 4], "default": 2}})
 LIMITS = (0.1, 0.3, 1.0)
 
 
@@ -172,7 +172,7 @@ def test_slow_configurations_that_succeed_are_before_fast_ones_that_mostly_fail(
             return "out of time", trial.limit
         return ("failed" if rng.random() < 0.2 + 0.7 * speed else "ok"), seconds
 
-    decider = make(ParameterSpace.from_table({"speed": {"range": [0, 1], "default": 0.9}}), 40)
+    decider = make(ParameterSpace({"speed": {"range": [0, 1], "default": 0.9}}), 40)
     for _ in range(300):
         trial = decider.ask()
         decider.tell(trial, *slow_or_failed(trial))
@@ -282,7 +282,7 @@ def test_without_limits_to_learn_the_full_cut_off_is_recommended():
 
 
 def test_effects_show_which_values_are_fast():
-    decider = make(ParameterSpace.from_table({"speed": {"range": [0, 1], "default": 0.5}}))
+    decider = make(ParameterSpace({"speed": {"range": [0, 1], "default": 0.5}}))
     play(decider, 200)
     slow, middle, fast = decider.effects()
     assert (slow.parameter, slow.level) == ("speed", "0 to 0.333333")

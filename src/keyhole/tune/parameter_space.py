@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
@@ -15,7 +14,6 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list
-from keyhole.tune.config_space import read_config_space
 from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr
 
 _DOMAINS: Final = {
@@ -146,10 +144,11 @@ class ParameterSpace:
 
     Parameters
     ----------
-    table : mapping
+    parameters : mapping
         The table ``[parameters]`` of a spec: a table for each parameter.
     forbidden : sequence of mappings
-        Combinations that must not be run: for each parameter named a value, or a list of them.
+        Combinations that must not be run. Each has a value, or a list of values, for some
+        parameters.
 
     Attributes
     ----------
@@ -160,7 +159,7 @@ class ParameterSpace:
 
     Examples
     --------
-    >>> space = ParameterSpace.from_table({
+    >>> space = ParameterSpace({
     ...     "luby": {"categories": ["on", "off"], "default": "on"},
     ...     "inc": {"range": [1.1, 4], "default": 2, "when": {"luby": "off"}},
     ... })
@@ -170,11 +169,11 @@ class ParameterSpace:
     {'luby': 'off', 'inc': 3.85634}
     """
 
-    def __init__(self, table: Mapping[str, Any], forbidden: Sequence[Any]) -> None:
-        self._json: dict[str, Any] = {
-            "parameters": dict(table),
-            "forbidden": list(forbidden),
-        }
+    def __init__(self, parameters: object, forbidden: object = ()) -> None:
+        table = check_field_table("parameters", parameters, "a table of parameters", least=1)
+        if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
+            raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
+        self._json: dict[str, Any] = {"parameters": table, "forbidden": list(forbidden)}
         self._definitions = {
             name: ParameterDefinition.from_table(f"parameters.{name}", entries)
             for name, entries in table.items()
@@ -190,24 +189,6 @@ class ParameterSpace:
         self.names: tuple[str, ...] = self._sort_by_conditions()
         self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
         self._check_size()
-
-    @classmethod
-    def from_table(cls, table: object, forbidden: object = ()) -> Self:
-        """Make a space of the table ``[parameters]`` of a spec, and of its entry ``forbidden``."""
-        parameters = check_field_table("parameters", table, "a table of parameters", least=1)
-        if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
-            raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
-        return cls(parameters, forbidden)
-
-    @classmethod
-    def from_config_space(cls, path: Path) -> Self:
-        """Read a space of ConfigSpace from a JSON file."""
-        return cls.from_table(*read_config_space(path))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the space of the data of `as_json`."""
-        return cls.from_table(data["parameters"], data["forbidden"])
 
     def as_json(self) -> dict[str, object]:
         """Return the space as JSON data: the tables of a spec."""

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Self
 
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Arm
+from keyhole.tune.config_space import read_config_space
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import check_choice, check_line, short_repr
@@ -71,13 +72,14 @@ class SpaceSearch:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the search of an entry of a saved spec."""
-        return cls(**{**data, "space": ParameterSpace.from_json(data["space"])})
+        space = data["space"]
+        return cls(**{**data, "space": ParameterSpace(space["parameters"], space["forbidden"])})
 
 
 def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
     if "space" not in table:
-        return ParameterSpace.from_table(table.get("parameters", {}), table.get("forbidden", ()))
+        return ParameterSpace(table.get("parameters", {}), table.get("forbidden", ()))
     for entry in ("parameters", "forbidden"):
         if entry in table:
             raise ValueError(f"{entry} must be left out with space, a file of ConfigSpace")
-    return ParameterSpace.from_config_space(folder / check_line("space", table["space"]))
+    return ParameterSpace(*read_config_space(folder / check_line("space", table["space"])))
