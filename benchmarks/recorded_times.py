@@ -42,20 +42,12 @@ class RecordedSpace(ParameterSpace):
     """The configurations that were recorded, and no others."""
 
     def __init__(self, table, rows):
-        self.rows = rows
+        self.configurations = rows
         super().__init__(table, ())
 
     def sample(self, rng):
         """Draw a recorded configuration."""
-        return self.rows[int(rng.integers(len(self.rows)))]
-
-    def count(self):
-        """Return the number of recorded configurations."""
-        return len(self.rows)
-
-    def __iter__(self):
-        """Iterate over the recorded configurations."""
-        return iter(self.rows)
+        return self.configurations[int(rng.integers(len(self.configurations)))]
 
 
 @cache

@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -23,7 +23,7 @@ _DOMAINS: Final = {
 }
 """Entries that a parameter's table may have, by the entry that has its values."""
 _MAX_COUNT: Final = 10_000
-"""More configurations than this are not counted."""
+"""More configurations than this are not listed."""
 _CHECKED_SAMPLES: Final = 1_000
 _MAX_LEVELS: Final = 500  # of all parameters: each has an effect in the model
 _ENDS: Final = Range(ge=-(2.0**53), le=2.0**53)
@@ -217,25 +217,18 @@ class ParameterSpace:
         )
 
     @cached_property
-    def _configurations(self) -> list[dict[str, Parameter]] | None:
+    def configurations(self) -> list[dict[str, Parameter]]:
+        """All configurations; none if they are infinitely many, or may be more than 10,000."""
         choices = [self._definitions[name].finite_values() for name in self.names]
         sizes = [len(values) if values else math.inf for values in choices]
         if math.prod(sizes) > _MAX_COUNT:
-            return None
+            return []
         rows = (
             self._drop_inactive(dict(zip(self.names, row, strict=True)))
             for row in itertools.product(*filter(None, choices))
         )
         unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
         return list(unique.values())
-
-    def count(self) -> int | None:
-        """Return the number of configurations; None if it is infinite, or may exceed 10,000."""
-        return None if self._configurations is None else len(self._configurations)
-
-    def __iter__(self) -> Iterator[dict[str, Parameter]]:
-        """Iterate over all configurations of a space that has a `count`."""
-        return iter(self._configurations or ())
 
     def check(self, values: Mapping[str, Parameter]) -> None:
         """Refuse values that are no configuration of this space."""
@@ -304,7 +297,7 @@ class ParameterSpace:
                 f"parameters must have at most {_MAX_LEVELS} values in all, of which a range has "
                 f"{_LEVELS}, got {level_count:,}"
             )
-        if self.count() == 1:
+        if len(self.configurations) == 1:
             raise ValueError("parameters must allow at least two configurations, got one")
         rng = np.random.default_rng(0)
         samples = (self._sample_unchecked(rng) for _ in range(_CHECKED_SAMPLES))

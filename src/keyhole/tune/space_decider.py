@@ -255,7 +255,7 @@ class SpaceDecider:
         # With a model, configurations of a warm start are not new.
         numbers = itertools.count(1 if self._racing else self._first_new)
         number = next(number for number in numbers if number not in self._started)
-        is_exhausted = len(self.configurations) == self.space.count()
+        is_exhausted = len(self.configurations) == len(self.space.configurations)
         return number if number in self.configurations or not is_exhausted else None
 
     def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter]:
@@ -263,10 +263,10 @@ class SpaceDecider:
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
         # A small space may be nearly exhausted.
-        numbers = self._numbers
-        remaining = [values for values in self.space if configuration_key(values) not in numbers]
+        listed = self.space.configurations
+        remaining = [values for values in listed if configuration_key(values) not in self._numbers]
         if not remaining:
-            raise SpaceExhaustedError(f"no configuration but {len(numbers)} could be found")
+            raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
         return remaining[int(rng.integers(len(remaining)))]
 
     def _order(self, configuration: int, repetition: int) -> list[int]:
