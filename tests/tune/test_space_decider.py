@@ -257,6 +257,7 @@ def test_the_recommendation_has_estimates_of_the_default_beside_the_incumbent():
     decider = make()
     with pytest.raises(ValueError, match="needs at least one run"):
         decider.recommend()
+    assert decider.effects() == []
     play(decider, 250)
     best = decider.recommend()
     assert best.incumbent.parameters["speed"] > 0.8

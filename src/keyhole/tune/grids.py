@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.pages.line_chart import shorten_label
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.run_history import RunHistory, Trial
-from keyhole.tune.run_time_model import RunTimeModel, posterior_sweeps
+from keyhole.tune.run_time_model import RunTimeModel, draw_feature_effects
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
@@ -105,11 +105,8 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
             features = np.array(
                 [[float(arm in row) for row in level_arms.values()] for arm in arms]
             )
-            rng = np.random.default_rng(0)
-            sweeps = posterior_sweeps(
-                RunTimeModel(0, len(level_arms), _INTERACTION_SCALE), history, features, rng
-            )
-            draws = np.array([model.feature_effects for model in sweeps])
+            model = RunTimeModel(0, len(level_arms), _INTERACTION_SCALE)
+            draws = draw_feature_effects(model, history, features, np.random.default_rng(0))
             effects += parameter_effects([*level_arms], features, draws)
     return effects
 

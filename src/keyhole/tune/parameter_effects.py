@@ -40,10 +40,11 @@ class ParameterEffect:
 def parameter_effects(
     levels: Sequence[tuple[str, str]], features: FloatArray, draws: FloatArray
 ) -> list[ParameterEffect]:
-    """Return the effect of each level that was run: of pairs of a parameter and its level.
+    """Return the effect of each level that was run.
 
-    `features` has a row for each configuration that was run, with 1 for each of its levels; `draws`
-    has rows of draws of `RunTimeModel.feature_effects`.
+    A level is a pair of a parameter and a value or a third of a range. `features` has a row for
+    each configuration that was run, with 1 for each of its levels; `draws` are the results of
+    `draw_feature_effects`.
     """
     counts = features.sum(axis=0)
     effects = []

@@ -273,6 +273,14 @@ def posterior_sweeps(
             yield model
 
 
+def draw_feature_effects(
+    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Return `DRAWS` posterior draws of the effects of features, a row for each draw."""
+    sweeps = posterior_sweeps(model, runs, features, rng)
+    return np.array([sweep.feature_effects for sweep in sweeps])
+
+
 def _draw_variance(
     rng: np.random.Generator, scale: float, squares: FloatArray, freedom: int
 ) -> float:

@@ -12,11 +12,11 @@ import numpy as np
 from keyhole.tune.adaptive_racing import AdaptiveRacing
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
-from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.recommendation import Recommendation
 from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
-from keyhole.tune.run_time_model import OutcomeModel
+from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
 
 _TRIES: Final = 1_000
@@ -25,7 +25,7 @@ _FIRST_SIZE: Final = 64
 _SHARE_OF_INSTANCES: Final = 0.25
 """Share of all instances: among so many of the next instances, the easiest is run."""
 # Purposes of random numbers, each with a generator of its own.
-_CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
+_CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES, _EFFECTS = range(6)
 
 
 class SpaceExhaustedError(ValueError):
@@ -210,26 +210,34 @@ class SpaceDecider:
 
     def recommend(self) -> Recommendation:
         """Return the best configuration and its limit, with the default and others beside it."""
-        estimates = self._estimates
+        if self._history.count == self._warm_count:
+            raise ValueError("a recommendation needs at least one run, got none")
+        runs = self._history.runs
+        estimates = SpaceEstimates(
+            runs,
+            runs[self._warm_count :],
+            self._features,
+            self._search,
+            self.instance_count,
+            self._rng(_ESTIMATES, len(runs)),
+        )
         incumbent = self._racing.incumbent if self._racing else estimates.choose_incumbent()
         return estimates.recommend(incumbent, self.configurations)
 
     def effects(self) -> list[ParameterEffect]:
-        """Return effects of parameters on run times, by value or by third of a range."""
-        return self._estimates.effects(self.space)
+        """Return the effect of each level of each parameter on the mean log time; none before runs.
 
-    @property
-    def _estimates(self) -> SpaceEstimates:
-        if self._history.count == self._warm_count:
-            raise ValueError("a recommendation needs at least one run, got none")
-        return SpaceEstimates(
-            self._history.runs,
-            self._history.runs[self._warm_count :],
-            self._features,
-            self._search,
-            self.instance_count,
-            self._rng(_ESTIMATES, self._history.count),
-        )
+        In these effects a failed run counts as longer than the full cut-off, so that a level that
+        fails shows.
+        """
+        runs = self._history.runs
+        run_configurations = np.unique(runs[self._warm_count :]["configuration"])
+        if not run_configurations.size:
+            return []
+        features = self._features[: runs["configuration"].max() + 1]
+        model = RunTimeModel(self.instance_count, features.shape[1])
+        draws = draw_feature_effects(model, runs, features, self._rng(_EFFECTS, len(runs)))
+        return parameter_effects(self.space.levels, features[run_configurations], draws)
 
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])

@@ -1,4 +1,4 @@
-"""Estimates of a tune over a parameter space: gains of configurations, effects of parameters."""
+"""Estimates of a tune over a parameter space: gains of configurations under each limit."""
 
 import copy
 import math
@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch, have_only_failed
-from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
-from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.recommendation import ConfigurationEstimate, Recommendation
 from keyhole.tune.run_time_model import (
     DRAWS,
-    RunTimeModel,
     draw_normals_above,
     normal_cdf,
     posterior_sweeps,
@@ -54,7 +51,6 @@ class SpaceEstimates:
         instance_count: int,
         rng: np.random.Generator,
     ) -> None:
-        self._runs = runs
         self._own_runs = own_runs
         self._gains = search.gains
         self._limits = search.limits
@@ -73,7 +69,6 @@ class SpaceEstimates:
         self._deviations = np.sqrt(variances[:, :1])
         self._outcomes: dict[int, tuple[FloatArray, NDArray[np.bool_]]] = {}
         count = self._effects.shape[2]
-        self._features = features[:count]
         weights = rng.standard_exponential((DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
         # A bootstrap of equal outcomes has no width. All n instances succeed with a chance of p^n,
@@ -140,16 +135,6 @@ class SpaceEstimates:
             estimate(0, cutoff),
             tuple(estimate(configuration, self._limits) for configuration in others[:_RUNNERS_UP]),
         )
-
-    def effects(self, space: ParameterSpace) -> list[ParameterEffect]:
-        """Return the effect of each level of each parameter on the mean log time.
-
-        Here a failed run counts as longer than the full cut-off, so that a level that fails shows.
-        """
-        model = RunTimeModel(self._weights.shape[1], self._features.shape[1])
-        sweeps = posterior_sweeps(model, self._runs, self._features, self._rng)
-        draws = np.array([model.feature_effects for model in sweeps])
-        return parameter_effects(space.levels, self._features[self.run_counts > 0], draws)
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Draw the times of a configuration on all instances, and whether it failed, once."""

@@ -368,7 +368,7 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
         "outcomes": count_outcomes(tune.runs),
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
-        "effects": [asdict(effect) for effect in tune.effects()] if tune.runs else [],
+        "effects": [asdict(effect) for effect in tune.effects()],
     }
     if isinstance(tune, SavedSpaceTune):
         validation = tune.validation() if tune.runs else {}
