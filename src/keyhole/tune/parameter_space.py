@@ -115,8 +115,8 @@ class ParameterDefinition:
         rounded = round(number) if self.is_integer else float(f"{number:.{digits}g}")
         return min(max(rounded, self.low), self.high)
 
-    def level(self, value: Any) -> int:
-        """Return the index in `levels` of a value, or of the third of the range that has it."""
+    def level_index(self, value: Any) -> int:
+        """Return the index in `level_names` of a value, or of the third of the range with it."""
         if self.values:
             return self.values.index(value)
         low, high = self._ends
@@ -125,8 +125,9 @@ class ParameterDefinition:
             share = math.log(value / low) / math.log(high / low)
         return min(int(share * _LEVELS), _LEVELS - 1)
 
-    def levels(self) -> list[str]:
-        """Return names of the values, or of the thirds of the range."""
+    @cached_property
+    def level_names(self) -> list[str]:
+        """Names of the values, or of the thirds of the range."""
         if self.values:
             return list(map(str, self.values))
         ends = [*(self.value_at(k / _LEVELS) for k in range(_LEVELS)), self.high]
@@ -241,16 +242,19 @@ class ParameterSpace:
     @cached_property
     def levels(self) -> list[tuple[str, str]]:
         """Parameter and name of each level: its values, or the thirds of its range."""
-        return [(name, level) for name in self.names for level in self._definitions[name].levels()]
+        return [
+            (name, level) for name in self.names for level in self._definitions[name].level_names
+        ]
 
     def encode(self, values: Mapping[str, Parameter]) -> FloatArray:
         """Return 1 for each of the `levels` that a configuration has, and 0 for all others."""
         features: list[float] = []
         for name in self.names:
-            levels = [0.0] * len(self._definitions[name].levels())
+            definition = self._definitions[name]
+            indicators = [0.0] * len(definition.level_names)
             if name in values:
-                levels[self._definitions[name].level(values[name])] = 1.0
-            features += levels
+                indicators[definition.level_index(values[name])] = 1.0
+            features += indicators
         return np.array(features)
 
     def _drop_inactive(self, values: Mapping[str, Parameter]) -> dict[str, Parameter]:
