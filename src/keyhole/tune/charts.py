@@ -14,7 +14,7 @@ from keyhole.text_formatting import count_text
 from keyhole.tune.grids import label_arms
 from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.space_tune import AnyTune, SavedSpaceTune, replay_records
+from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.summary import (
     RECOMMENDED,
     describe_objective,
@@ -171,34 +171,29 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     if isinstance(tune, SavedTune):
         draws = HISTORY_DRAWS * tune.gains.run_counts.size
         points = min(_MOST_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
-        return [_recommend_after(tune, count) for count in _run_counts_to_replay(run_count, points)]
-    points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
-    counts = _run_counts_to_replay(run_count, points)
-    history = []
-    for count, decider in enumerate(replay_records(tune.folder, tune.spec, tune.runs)):
-        if count in counts:
-            past = decider.recommend()
-            name = name_configuration(tune, past.incumbent)
-            gains = {RECOMMENDED: past.incumbent.gain, YARDSTICK: past.default_at_cutoff.gain}
-            history.append(PastRecommendation(count, name, gains))
-    return history
-
-
-def _run_counts_to_replay(run_count: int, points: int) -> list[int]:
-    """Return at most `points` numbers of runs, from `run_count` geometrically down to 1."""
+    else:
+        points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
     counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
-    return sorted(set(counts.tolist()))
+    return [_recommend_after(tune, count) for count in sorted(set(counts.tolist()))]
 
 
-def _recommend_after(tune: SavedTune, count: int) -> PastRecommendation:
+def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
     """Return the recommendation after the first `count` runs."""
-    gains = tune.gains
-    if count < len(tune.runs):
-        gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
-    arm, limit_index = gains.best_pair()
-    labels, _ = label_arms(tune.spec)
-    name = f"{labels[arm]} with {tune.spec.limits[limit_index]:g} s"
-    return PastRecommendation(count, name, {RECOMMENDED: gains.gain(arm, limit_index)})
+    is_past = count < len(tune.runs)
+    if isinstance(tune, SavedTune):
+        gains = tune.gains
+        if is_past:
+            gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
+        arm, limit_index = gains.best_pair()
+        labels, _ = label_arms(tune.spec)
+        name = f"{labels[arm]} with {tune.spec.limits[limit_index]:g} s"
+        return PastRecommendation(count, name, {RECOMMENDED: gains.gain(arm, limit_index)})
+    if is_past:
+        tune = SavedSpaceTune(tune.folder, tune.spec, tune.runs[:count])
+    best = tune.best()
+    name = name_configuration(tune, best.incumbent)
+    gains_by_name = {RECOMMENDED: best.incumbent.gain, YARDSTICK: best.default_at_cutoff.gain}
+    return PastRecommendation(count, name, gains_by_name)
 
 
 def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from keyhole.cached_property import cached_property
@@ -29,10 +29,8 @@ def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
     return SavedSpaceTune.load(folder) if has_space else SavedTune.load(folder)
 
 
-def replay_records(
-    folder: Path, spec: Spec, records: Iterable[TrialRecord]
-) -> Iterator[SpaceDecider]:
-    """Yield the decider of a tune before the first run, and again after each of these records.
+def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
+    """Make the decider of a tune as it is after these runs.
 
     Raises
     ------
@@ -55,7 +53,6 @@ def replay_records(
     positions = {instance.name: number for number, instance in enumerate(spec.instances)}
     if (warm_start := read_warm_start(folder)) is not None:
         decider.warm(warm_start.as_trials(positions), warm_start.weight)
-    yield decider
     for record in records:
         trial = record.as_trial(positions)
         if min(trial.configuration, trial.instance) < 0:
@@ -70,12 +67,6 @@ def replay_records(
                 f"{folder / RUNS}: run {record.round:,} must have the parameters of "
                 f"configuration {number}, got {short_repr(trial.parameters)}"
             )
-        yield decider
-
-
-def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
-    """Make the decider of a tune as it is after these runs."""
-    *_, decider = replay_records(folder, spec, records)
     return decider
 
 
