@@ -385,7 +385,7 @@ class Tuner:
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
         ):
             if warm_start is not None and log.all:
-                check_warm_start(self.out, weight)
+                check_warm_start(self.out, self.spec, weight)
             elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
             with self._open_decisions(log) as decisions:
