@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from keyhole.tune.run_history import SHORTEST, RunGains
+from keyhole.tune.run_arrays import SHORTEST, RunGains
 
 
 @dataclass

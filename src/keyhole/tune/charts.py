@@ -11,7 +11,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
-from keyhole.tune.grids import label_arms
+from keyhole.tune.parameter_grids import label_arms
 from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.space_tune import AnyTune, SavedSpaceTune

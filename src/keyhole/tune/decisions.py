@@ -11,7 +11,7 @@ from keyhole.study import Study
 from keyhole.tune.arms import Arm, Parameter
 from keyhole.tune.instances import Instance, InstanceOrder
 from keyhole.tune.recommendation import ConfigurationEstimate
-from keyhole.tune.run_history import Trial
+from keyhole.tune.run_arrays import Trial
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord

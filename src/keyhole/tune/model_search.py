@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.tune.run_history import SHORTEST, RunGains
+from keyhole.tune.run_arrays import SHORTEST, RunGains
 from keyhole.tune.run_time_model import OutcomeModel
 
 _RUNS_PER_CONFIGURATION: Final = 3

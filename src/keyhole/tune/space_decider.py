@@ -15,7 +15,7 @@ from keyhole.tune.model_search import ModelSearch
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.recommendation import Recommendation
-from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
+from keyhole.tune.run_arrays import RunArray, RunGains, RunOutcome, Trial
 from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
 
@@ -85,7 +85,7 @@ class SpaceDecider:
         self._seed = seed
         self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up)
         self._positions = instance_count if is_deterministic else np.inf
-        self._history = RunHistory(self._gains.cutoff)
+        self._run_array = RunArray(self._gains.cutoff)
         self._numbers: dict[str, int] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}
         self._repetitions: Counter[tuple[int, int]] = Counter()
@@ -128,7 +128,7 @@ class SpaceDecider:
         starts = np.zeros(max(self.configurations) + 2)
         for configuration, positions in self._started.items():
             starts[configuration] = len(positions)
-        runs = self._history.runs
+        runs = self._run_array.runs
         rng = self._rng(_DECISIONS, int(starts.sum()))
         failures = int(runs[self._warm_count :]["is_failed"].sum())
         choice = self._search.choose(runs, starts, failures, challenger, self._positions, rng)
@@ -206,13 +206,13 @@ class SpaceDecider:
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
             self._record(replace(trial, configuration=number), outcome, seconds, weight)
-        self._warm_count = self._history.count
+        self._warm_count = self._run_array.count
 
     def recommend(self) -> Recommendation:
         """Return the best configuration and its limit, with the default and others beside it."""
-        if self._history.count == self._warm_count:
+        if self._run_array.count == self._warm_count:
             raise ValueError("a recommendation needs at least one run, got none")
-        runs = self._history.runs
+        runs = self._run_array.runs
         estimates = SpaceEstimates(
             runs,
             runs[self._warm_count :],
@@ -230,7 +230,7 @@ class SpaceDecider:
         In these effects a failed run counts as longer than the full cut-off, so that a level that
         fails shows.
         """
-        runs = self._history.runs
+        runs = self._run_array.runs
         run_configurations = np.unique(runs[self._warm_count :]["configuration"])
         if not run_configurations.size:
             return []
@@ -244,14 +244,14 @@ class SpaceDecider:
 
     def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the history, and to the model."""
-        self._history.add(trial, outcome, seconds, weight)
+        self._run_array.add(trial, outcome, seconds, weight)
         # Pending configurations have no features yet, since a log does not have them.
         while trial.configuration >= len(self._features):
             self._features = np.concatenate([self._features, np.zeros_like(self._features)])
         self._features[trial.configuration] = self.space.encode(trial.parameters)
         if not self._racing:
-            rng = self._rng(_SWEEPS, self._history.count)
-            self._search.tell(self._history.runs, self._features, rng)
+            rng = self._rng(_SWEEPS, self._run_array.count)
+            self._search.tell(self._run_array.runs, self._features, rng)
 
     def _add(self, number: int, values: dict[str, Parameter]) -> None:
         """Give a configuration its number."""

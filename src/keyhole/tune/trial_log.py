@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from keyhole.files import add_path_to_errors, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
 from keyhole.tune.arms import Parameter
-from keyhole.tune.run_history import Trial
+from keyhole.tune.run_arrays import Trial
 from keyhole.validate import short_repr
 
 EXPIRED: Final = "expired"

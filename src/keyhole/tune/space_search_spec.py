@@ -19,7 +19,7 @@ _SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 
 @dataclass(frozen=True)
-class SpaceSearch:
+class SpaceSearchSpec:
     """Search of a parameter space: the space, and the rule that decides.
 
     Attributes

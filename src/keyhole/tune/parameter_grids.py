@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.pages.line_chart import shorten_label
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
-from keyhole.tune.run_history import RunHistory, Trial
+from keyhole.tune.run_arrays import RunArray, Trial
 from keyhole.tune.run_time_model import RunTimeModel, draw_feature_effects
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
@@ -118,7 +118,7 @@ def _pick_runs(
     arms = {spec.names[arm]: arm for arm in members}
     positions: dict[int, int] = {}
     instances: dict[str, int] = {}
-    history = RunHistory(spec.limits[-1])
+    history = RunArray(spec.limits[-1])
     for run in runs[:_MOST_RUNS]:
         if run.arm in arms and run.outcome != EXPIRED:
             position = positions.setdefault(arms[run.arm], len(positions))

@@ -104,7 +104,7 @@ class RunGains:
         return (outcome != "ok") + self.cost_per_second * seconds
 
 
-class RunHistory:
+class RunArray:
     """All runs as columns of an array that grows.
 
     The log time of a run that was out of time is censored: it is known only to be larger. That of a
