@@ -1,4 +1,4 @@
-"""Search of a parameter space: the entries of a spec that describe it, and their checks."""
+"""Spec of the search of a parameter space: the entries of a tune's spec that describe it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ _SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 @dataclass(frozen=True)
 class SpaceSearchSpec:
-    """Search of a parameter space: the space, and the rule that decides.
+    """Spec of the search of a parameter space: the space, and the rule that decides.
 
     Attributes
     ----------
     space : ParameterSpace
         The parameters of the only command.
     rule : {"model", "racing"}
-        Estimates of run times, or random search with adaptive capping.
+        Whether a model of run times decides, or racing with adaptive capping.
     is_deterministic : bool
-        Whether a configuration is run on an instance once: its command takes no ``{seed}``.
+        Whether the command takes no ``{seed}``. A configuration is then run on an instance once.
     """
 
     space: ParameterSpace
@@ -38,12 +38,12 @@ class SpaceSearchSpec:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], arms: Sequence[Arm], folder: Path) -> Self:
-        """Make a search of the entries of a spec with these arms and this folder."""
+        """Read the entries of a spec; `arms` are its commands, and `folder` is its folder."""
         space = _parse_space(table, folder)
         if len(arms) > 1:
             raise ValueError(
-                f"arm must be a single command with parameters, got {len(arms)}; which of them is "
-                "run may be a parameter itself"
+                f"arm must be a single command with parameters, got {len(arms)}; to choose among "
+                "programs, make the program a parameter"
             )
         rule = table.get("policy", "model")
         if isinstance(rule, Mapping):
@@ -53,6 +53,7 @@ class SpaceSearchSpec:
         if "**" in fields:
             fields += space.names
         for name in space.names:
+            # A parameter of the arm itself has its value there, and fills its field.
             if name in arms[0].parameters or name not in fields:
                 raise ValueError(
                     f"parameters.{name} must be a field of the command, got none of this name: add "
@@ -61,17 +62,17 @@ class SpaceSearchSpec:
         return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
 
     def check_success(self, success: SuccessRule) -> None:
-        """Refuse a success rule by which runs differ in more than success and time."""
+        """Refuse a success rule that uses more than exit and time, such as a number."""
         for entry, usual in _SUCCESS.items():
             if (value := getattr(success, entry)) != usual:
                 raise ValueError(
-                    f"success.{entry} must be left out with parameters, which are compared by how "
-                    f"many runs succeed, and in which time, got {short_repr(value)}"
+                    f"success.{entry} must be left out with parameters, since configurations are "
+                    f"compared by the success and the time of runs alone, got {short_repr(value)}"
                 )
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the search of an entry of a saved spec."""
+        """Return the search from its entry in a saved spec."""
         space = data["space"]
         return cls(**{**data, "space": ParameterSpace(space["parameters"], space["forbidden"])})
 
