@@ -145,7 +145,7 @@ class SpaceDecider:
             key=lambda position: instance_effects[self._instance(configuration, position)],
         )
         instance = self._instance(configuration, position)
-        limit = self._search.limit(runs, configuration, instance, effects)
+        limit = self._search.choose_limit(runs, configuration, instance, effects)
         return configuration, position, limit
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
