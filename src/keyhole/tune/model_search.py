@@ -15,8 +15,7 @@ _RUNS_PER_CONFIGURATION: Final = 3
 _FAILURE_DISCOUNT: Final = 0.5
 """A failed run counts as one run less this number, since it tells less than a run time."""
 _FOCUS: Final = 0.5
-"""Factor of the deviations of draws. It is below 1, so the best-looking configurations are run more
-often than by Thompson sampling."""
+"""Factor of the deviations of draws; below 1, so that the best-looking are run more often."""
 _SWEPT_RUNS: Final = 500
 """After n runs, the next sweep of the model is made n / 500 runs later, but at least one."""
 _CAPPED_FROM: Final = 10  # runs; with fewer, no run is given up early

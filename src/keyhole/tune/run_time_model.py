@@ -21,10 +21,8 @@ _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
 _FEATURE_SCALE: Final = 0.5
 _MEAN_VARIANCE: Final = 9.0
-"""Prior variance of the mean. A deviation, which is 3, is a factor of 20 in time.
-
-The prior mean is that of the first log times. If all runs are censored, this prior alone keeps the
-mean from growing."""
+"""Prior variance of the mean: a deviation of 3, which is a factor of 20 in time. If all runs are
+censored, this prior alone keeps the mean from growing."""
 
 
 class RunTimeModel:

@@ -19,12 +19,11 @@ from keyhole.tune.run_arrays import RunArray, RunGains, RunOutcome, Trial
 from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
 
-_TRIES: Final = 1_000
-_FIRST_SIZE: Final = 64
-
+_TRIES: Final = 1_000  # random draws of a configuration that is new
+_FIRST_SIZE: Final = 64  # rows of features
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Share of all instances: among so many of the next instances, the easiest is run."""
-# Purposes of random numbers, each with a generator of its own.
+"""The easiest of the next instances is run; as many as this share of all instances are compared."""
+# Purposes of random numbers: each has a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES, _EFFECTS = range(6)
 
 
@@ -35,8 +34,8 @@ class SpaceExhaustedError(ValueError):
 class SpaceDecider:
     """Decider of a tune over a parameter space.
 
-    Its state is a function of the seed and of the runs that it was told, in their order: a decider
-    that is told the runs of a log goes on as the killed decider would have done.
+    Its state is a function of the seed and of the runs that it was told, in their order. So a
+    decider that is told the runs of a log goes on as the decider that wrote the log would have.
 
     Parameters
     ----------
@@ -53,15 +52,15 @@ class SpaceDecider:
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
-        Whether a limit is recommended. If not, limits only cap runs; the full cut-off is
-        recommended.
+        Whether a limit is chosen for the recommendation. If not, limits only cap runs, and the full
+        cut-off is recommended.
     is_deterministic : bool
         Whether a second run of a configuration on an instance is the same as the first.
 
     Attributes
     ----------
     configurations : dict of int to dict
-        The configurations that have been chosen so far, by number; 0 is the default.
+        The configurations that were chosen so far, by number; 0 is the default.
     """
 
     def __init__(
@@ -135,7 +134,7 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effects = choice
-        # An easy instance says as much of the configuration as a hard instance, in less time.
+        # An easy instance says as much of the configuration as a hard one, and takes less time.
         instance_effects = self._search.model.times.instance_effects
         free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
@@ -149,7 +148,7 @@ class SpaceDecider:
         return configuration, position, limit
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
-        """Take the outcome of a run, and its seconds; an expired run tells nothing."""
+        """Learn the outcome of a run and its seconds; an expired run is forgotten."""
         if outcome == "expired":
             self.expire(trial)
             return
@@ -158,7 +157,7 @@ class SpaceDecider:
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
-        # A log has no positions: its n-th run of a pair is that of the n-th permutation.
+        # A log has no positions: the n-th run on an instance that ends has the n-th permutation.
         repetition = self._repetitions[configuration, trial.instance]
         self._repetitions[configuration, trial.instance] += 1
         offset = self._order(configuration, repetition).index(trial.instance)
@@ -169,7 +168,7 @@ class SpaceDecider:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
     def expire(self, trial: Trial) -> None:
-        """Forget a run that does not count; it may be chosen again."""
+        """Forget a pending run, which does not count and may be chosen again."""
         self._last_round = max(self._last_round, trial.round)
         if trial.round not in self._pending_rounds:
             return
@@ -187,7 +186,7 @@ class SpaceDecider:
                 del self._numbers[configuration_key(self.configurations.pop(configuration))]
 
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
-        """Take runs of another tune, before the first run of this tune, with a weight in (0, 1].
+        """Learn runs of another tune before the first run of this tune, with a weight in (0, 1].
 
         Instances that this tune lacks have numbers from `instance_count` on. Configurations are
         numbered anew, the fastest first.
@@ -209,7 +208,7 @@ class SpaceDecider:
         self._warm_count = self._run_array.count
 
     def recommend(self) -> Recommendation:
-        """Return the best configuration and its limit, with the default and others beside it."""
+        """Return the best configuration and its limit; also the default and the next best."""
         if self._run_array.count == self._warm_count:
             raise ValueError("a recommendation needs at least one run, got none")
         runs = self._run_array.runs
@@ -278,7 +277,7 @@ class SpaceDecider:
         return remaining[int(rng.integers(len(remaining)))]
 
     def _order(self, configuration: int, repetition: int) -> list[int]:
-        """Return the permutation of instances in which a configuration is run for the n-th time."""
+        """Return the permutation of instances in which a configuration is run once more on each."""
         # All configurations of a race have the same order.
         key = (0 if self._racing else configuration, repetition)
         if key not in self._orders:
@@ -292,7 +291,7 @@ class SpaceDecider:
         return self._order(configuration, repetition)[offset]
 
     def _free_positions(self, configuration: int) -> list[int]:
-        """Return the next positions without a run that counts or is pending."""
+        """Return the free ones of the next positions: without a run that counts or is pending."""
         started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)
