@@ -164,8 +164,7 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     """Return the recommendations at points of the log, at most 20; the last point is its end.
 
     Each is made anew from the runs before the point. For a list of commands, all but the last have
-    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, so that all take about a
-    second.
+    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, to save time.
     """
     run_count = len(tune.runs)
     if isinstance(tune, SavedTune):

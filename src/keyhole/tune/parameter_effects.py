@@ -10,10 +10,10 @@ from keyhole.tune.value_estimates import Interval
 
 FAILED_RUNS: Final = "A failed run counts as longer than the full cut-off."
 EFFECTS_CAPTION: Final = (
-    "Run time with each value, or in each third of a range, in times of the mean of all values of "
-    "the parameter, whatever the others are: from a model of the logarithms of run times, with an "
-    f"effect of each instance. {FAILED_RUNS} An interval with 1 in it leaves open whether the "
-    "value matters."
+    "Run time with each value, or in each third of a range, as a multiple of the mean over all "
+    "values of the parameter, with the other parameters alike. A model of the logarithms of run "
+    f"times, with an effect of each instance, estimates it. {FAILED_RUNS} An interval that "
+    "contains 1 leaves open whether the value matters."
 )
 
 

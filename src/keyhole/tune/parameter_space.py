@@ -24,7 +24,7 @@ _DOMAINS: Final = {
 """Entries that a parameter's table may have, by the entry that has its values."""
 _MAX_COUNT: Final = 10_000
 """More configurations than this are not listed."""
-_CHECKED_SAMPLES: Final = 1_000
+_CHECKED_SAMPLES: Final = 1_000  # random configurations, one of which must be allowed
 _MAX_LEVELS: Final = 500  # of all parameters: each has an effect in the model
 _ENDS: Final = Range(ge=-(2.0**53), le=2.0**53)
 _LEAST_OF_LOG: Final = 1e-15
@@ -104,12 +104,12 @@ class ParameterDefinition:
         return self.low - margin, self.high + margin
 
     def value_at(self, share: float) -> Parameter:
-        """Return the value below which a share of all values lies, a number in [0, 1)."""
+        """Return the value below which a share of all values lies; `share` is in [0, 1)."""
         if self.values:
             return self.values[int(share * len(self.values))]
         low, high = self._ends
         number = low * (high / low) ** share if self.is_log else low + share * (high - low)
-        # Six digits: a command line that a person can read, and type again; more in a narrow range.
+        # Six digits, or more in a narrow range: a person can read and type the command line.
         shared_digits = int(math.log10(max(-self.low, self.high) / (self.high - self.low)))
         digits = 6 + max(shared_digits, 0)
         rounded = round(number) if self.is_integer else float(f"{number:.{digits}g}")
@@ -154,7 +154,7 @@ class ParameterSpace:
     Attributes
     ----------
     names : tuple of str
-        All parameters, each behind those on which it depends.
+        All parameters, each after those on which it depends.
     default : dict
         The default configuration: its active parameters.
 
@@ -280,7 +280,7 @@ class ParameterSpace:
                 self._definitions[name].check(f"{path}.{name}", value)
 
     def _sort_by_conditions(self) -> tuple[str, ...]:
-        """Return the names, each behind those that its `when` names; refuse a circle."""
+        """Return the names, each after those that its `when` names; refuse a circle."""
         parents = {name: definition.when for name, definition in self._definitions.items()}
         try:
             return tuple(TopologicalSorter(parents).static_order())
@@ -291,7 +291,7 @@ class ParameterSpace:
             ) from None
 
     def _check_size(self) -> None:
-        """Refuse a space with nothing to choose from."""
+        """Refuse a forbidden default, too many levels, and a space with nothing to choose from."""
         if (number := self._find_forbidden(self.default)) is not None:
             got = short_repr(self._json["forbidden"][number])
             raise ValueError(f"forbidden[{number}] must allow the default configuration, got {got}")
@@ -307,7 +307,7 @@ class ParameterSpace:
         samples = (self._sample_unchecked(rng) for _ in range(_CHECKED_SAMPLES))
         if all(self._find_forbidden(values) is not None for values in samples):
             raise ValueError(
-                f"forbidden must allow more than one of {_CHECKED_SAMPLES:,} random configurations"
+                f"forbidden must allow some of {_CHECKED_SAMPLES:,} random configurations, got none"
             )
 
 
@@ -327,7 +327,7 @@ def _parse_list(path: str, value: object) -> Values:
 
 
 def _parse_choices(path: str, table: object) -> dict[str, Values]:
-    """Return the values of each parameter that a table names: of each a value, or a list."""
+    """Return the values of each parameter in a table, which has a value or a list for each."""
     if not isinstance(table, Mapping) or not table:
         raise TypeError(f"{path} must be a table of values of parameters, got {short_repr(table)}")
     choices = {}

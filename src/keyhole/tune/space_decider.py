@@ -157,7 +157,8 @@ class SpaceDecider:
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
-        # A log has no positions: the n-th run on an instance that ends has the n-th permutation.
+        # A log has no positions: a configuration's n-th run on an instance in the log is taken for
+        # that of the n-th permutation.
         repetition = self._repetitions[configuration, trial.instance]
         self._repetitions[configuration, trial.instance] += 1
         offset = self._order(configuration, repetition).index(trial.instance)
@@ -277,7 +278,7 @@ class SpaceDecider:
         return remaining[int(rng.integers(len(remaining)))]
 
     def _order(self, configuration: int, repetition: int) -> list[int]:
-        """Return the permutation of instances in which a configuration is run once more on each."""
+        """Return the permutation of instances for one repetition of a configuration's runs."""
         # All configurations of a race have the same order.
         key = (0 if self._racing else configuration, repetition)
         if key not in self._orders:

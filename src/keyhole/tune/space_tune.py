@@ -35,7 +35,8 @@ def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> Sp
     Raises
     ------
     ValueError
-        If a record has no configuration or instance of the spec.
+        If a record has no configuration or instance of the spec, or has other parameters than the
+        configuration of its number.
     """
     search = spec.search
     assert search is not None
@@ -112,7 +113,7 @@ class SavedSpaceTune(SavedRuns):
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:
-        """Return effects of parameters on run times, by value or by third of a range."""
+        """Return how each value, or third of a range, of each parameter affects run times."""
         return self._decider.effects()
 
     def estimates(self) -> dict[str, ConfigurationEstimate]:
@@ -126,7 +127,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return these estimates on instances kept aside; none before `Tuner.validate`."""
+        """Return the same estimates from instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property

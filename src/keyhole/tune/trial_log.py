@@ -1,7 +1,7 @@
 """Log of all trials: one line of JSON per run, stored durably before the study learns the run.
 
 A record has the id of its decision, and is flushed to disk before the study is told. Therefore no
-run counts twice after a kill, whenever it came: a decision without a record is run again, and an
+run counts twice, whenever the process is killed: a decision without a record is run again, and an
 outcome that the study lacks is told from its record.
 """
 
@@ -90,9 +90,9 @@ class TrialRecord:
         return self.outcome != EXPIRED
 
     def as_trial(self, positions: Mapping[str, int]) -> Trial:
-        """Return the run as a trial of a configuration; `positions` are instances' positions.
+        """Return the run as a trial of a configuration; `positions` has the numbers of instances.
 
-        Without a configuration its number is -1, and so is the position of an unknown instance.
+        If the run has no configuration, that of the trial is -1; an unknown instance is -1, too.
         """
         configuration = -1 if self.configuration is None else self.configuration
         position = positions.get(self.instance, -1)

@@ -430,7 +430,7 @@ class Tuner:
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
-        """Refuse workers that cannot run there; warn if they need more cores than there are."""
+        """Refuse workers that cannot run on `on`; warn if they need more cores than there are."""
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
