@@ -46,8 +46,8 @@ class AdaptiveRacing:
     ) -> tuple[int, int, float] | None:
         """Return configuration, position and limit of the next run; None if there is none.
 
-        `started` has the positions of the runs of each configuration, pending ones included;
-        `challenger` is the next new configuration.
+        `started` has the positions of the runs of each configuration, pending runs included.
+        `challenger` is the number of the next new configuration.
         """
         incumbent_losses = self._losses[self.incumbent]
         for rival, block_size in self._block_sizes.items():

@@ -30,7 +30,7 @@ _NORMAL: Final = 1.959964  # the 97.5 % quantile
 _MOST_ARMS: Final = 40
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
-"""Posterior draws of each past estimate: fewer than of the present one, since these are many."""
+"""Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
 _MOST_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
 _MOST_COUNTED_RUNS: Final = 100_000  # summed over points with half of all runs each: half a second

@@ -299,8 +299,8 @@ class Tuner:
     out : str or Path
         The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
-        Makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By default a
-        `keyhole.runner.Runner`.
+        A function that makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By
+        default it makes a `keyhole.runner.Runner`.
 
     Examples
     --------
@@ -341,8 +341,8 @@ class Tuner:
     ) -> saved_tune.SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
-        Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
-        call then resumes the tune.
+        Runs and seconds of earlier calls count, too. Ctrl-C and the end of this process kill all
+        commands; the same call then resumes the tune.
 
         Parameters
         ----------
