@@ -21,7 +21,7 @@ TRAINING = 40
 
 def record(kind, table, cutoff, run):
     """Write the seconds that `run` returns of the default and of random configurations."""
-    space = ParameterSpace.from_table(table)
+    space = ParameterSpace(table)
     rng = np.random.default_rng(11)
     FOLDER.mkdir(exist_ok=True)
     with path_of(kind).open("w") as file:
@@ -42,20 +42,12 @@ class RecordedSpace(ParameterSpace):
     """The configurations that were recorded, and no others."""
 
     def __init__(self, table, rows):
-        self.rows = rows
+        self.configurations = rows
         super().__init__(table, ())
 
     def sample(self, rng):
         """Draw a recorded configuration."""
-        return self.rows[int(rng.integers(len(self.rows)))]
-
-    def count(self):
-        """Return the number of recorded configurations."""
-        return len(self.rows)
-
-    def __iter__(self):
-        """Iterate over the recorded configurations."""
-        return iter(self.rows)
+        return self.configurations[int(rng.integers(len(self.configurations)))]
 
 
 @cache
@@ -104,7 +96,7 @@ class SurrogateProblem:
         self.kind = kind
         self.seed = seed
         self._table, _, times = read(kind)
-        self.space = ParameterSpace.from_table(self._table)
+        self.space = ParameterSpace(self._table)
         self._count = times.shape[1]
         self._order = shuffle(self._count, seed)
         self._forest, self._deviations = fit_forest(kind)

@@ -26,7 +26,7 @@ LIMITS = np.geomspace(0.01, 1.0, 10)
 TRAINING = 50
 TEST = 400
 NUMBER = {"range": [0.0, 1.0], "default": 0.5}
-SPACE = ParameterSpace.from_table({
+SPACE = ParameterSpace({
     **{f"x{k}": NUMBER for k in (0, 1, 2, 4, 5)},
     "c3": {"categories": [0, 1, 2], "default": 1},
     "c6": {"categories": ["off", "on"], "default": "off"},

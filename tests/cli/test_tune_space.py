@@ -60,7 +60,7 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
 def test_bad_input_of_a_validation_is_one_line(keyhole, spec):
     keyhole("tune", spec, "--runs", 2, "--out", "out", "--quiet")
     for words, expected in (
-        (("--instances", "all/*.txt"), "must be none of those of the tune"),
+        (("--instances", "all/*.txt"), "must not be instances of the tune"),
         (("--instances", "none/*"), "instances must be at least one file, got none for"),
         (("--instances", "held/*", "--workers", 0), "workers must lie in [1, 1024], got 0"),
     ):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from keyhole.tune.config_space import read_config_space
 from keyhole.tune.parameter_space import ParameterSpace
 
 # As ConfigSpace 1.2.2 writes it.
@@ -51,7 +52,7 @@ FILE = {
 def read(tmp_path, data):
     path = tmp_path / "space.json"
     path.write_text(data if isinstance(data, str) else json.dumps(data))
-    return ParameterSpace.from_config_space(path)
+    return ParameterSpace(*read_config_space(path))
 
 
 def test_a_file_is_read_as_the_tables_of_a_spec(tmp_path):

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from keyhole.tune.run_history import RunGains, RunHistory, Trial
+from keyhole.tune.run_arrays import RunArray, RunGains, Trial
 from keyhole.tune.run_time_model import (
     OutcomeModel,
     RunTimeModel,
@@ -29,7 +29,7 @@ NORMAL = NormalDist()
 
 
 def history(runs=RUNS):
-    record = RunHistory(cutoff=9.0)
+    record = RunArray(cutoff=9.0)
     for configuration, instance, seconds, limit, weight in runs:
         outcome = "out of time" if seconds == limit else "ok"
         record.add(Trial(1, configuration, {}, instance, limit), outcome, seconds, weight)
@@ -138,7 +138,7 @@ def test_the_distribution_function_is_that_of_the_standard_library():
 
 def test_chances_of_failure_are_recovered_beside_times():
     rng = np.random.default_rng(7)
-    record, chances = RunHistory(cutoff=9.0), (0.1, 0.5, 0.9)
+    record, chances = RunArray(cutoff=9.0), (0.1, 0.5, 0.9)
     for configuration in range(3):
         for instance in range(60):
             outcome = "failed" if rng.random() < chances[configuration] else "ok"

@@ -8,12 +8,12 @@ import pytest
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 
-SPACE = ParameterSpace.from_table({
+SPACE = ParameterSpace({
     "speed": {"range": [0, 1], "default": 0.5},
     "mode": {"categories": ["safe", "risky"], "default": "safe"},
     "level": {"ordinals": [1, 2, 3], "default": 1, "when": {"mode": "safe"}},
 })  # fmt: skip
-SMALL = ParameterSpace.from_table({"k": {"ordinals": [1, 2, 3, 4], "default": 2}})
+SMALL = ParameterSpace({"k": {"ordinals": [1, 2, 3, 4], "default": 2}})
 LIMITS = (0.1, 0.3, 1.0)
 
 
@@ -93,18 +93,26 @@ def test_expired_runs_leave_no_trace(policy):
 
 
 @pytest.mark.parametrize("policy", ["model", "racing"])
-def test_several_workers_leave_what_the_log_has(policy):
-    decider = make(policy=policy)
+@pytest.mark.parametrize("expires", [False, True])
+@pytest.mark.parametrize("repeated_instances", [0, 1, 3])
+def test_several_workers_leave_what_the_log_has(policy, expires, repeated_instances):
+    options = {"policy": policy}
+    if repeated_instances:
+        options |= {"is_deterministic": False, "instances": repeated_instances}
+    decider = make(**options)
     pending, log = [], []
     for number in range(90):
         pending.append(decider.ask())
         if len(pending) == 4:  # not in the order in which they began
             trial = pending.pop(number % 4)
+            if expires and number % 3 == 0:
+                decider.expire(trial)
+                continue
             log.append((trial, *outcome(trial)))
             decider.tell(*log[-1])
     for trial in pending:
         decider.expire(trial)
-    resumed = make(policy=policy)
+    resumed = make(**options)
     tell_all(resumed, log)
     for _ in range(20):
         trial = decider.ask()
@@ -164,7 +172,7 @@ def test_slow_configurations_that_succeed_are_before_fast_ones_that_mostly_fail(
             return "out of time", trial.limit
         return ("failed" if rng.random() < 0.2 + 0.7 * speed else "ok"), seconds
 
-    decider = make(ParameterSpace.from_table({"speed": {"range": [0, 1], "default": 0.9}}), 40)
+    decider = make(ParameterSpace({"speed": {"range": [0, 1], "default": 0.9}}), 40)
     for _ in range(300):
         trial = decider.ask()
         decider.tell(trial, *slow_or_failed(trial))
@@ -249,6 +257,7 @@ def test_the_recommendation_has_estimates_of_the_default_beside_the_incumbent():
     decider = make()
     with pytest.raises(ValueError, match="needs at least one run"):
         decider.recommend()
+    assert decider.effects() == []
     play(decider, 250)
     best = decider.recommend()
     assert best.incumbent.parameters["speed"] > 0.8
@@ -274,7 +283,7 @@ def test_without_limits_to_learn_the_full_cut_off_is_recommended():
 
 
 def test_effects_show_which_values_are_fast():
-    decider = make(ParameterSpace.from_table({"speed": {"range": [0, 1], "default": 0.5}}))
+    decider = make(ParameterSpace({"speed": {"range": [0, 1], "default": 0.5}}))
     play(decider, 200)
     slow, middle, fast = decider.effects()
     assert (slow.parameter, slow.level) == ("speed", "0 to 0.333333")
@@ -294,5 +303,5 @@ def test_a_warm_start_begins_with_what_was_fast_in_the_other_tune():
         assert trials[0].parameters == SPACE.default
         assert max(p["speed"] for t in trials if (p := t.parameters) in earlier) > 0.8
     other_space = make(SMALL)
-    with pytest.raises(ValueError, match=r"parameters\.\w+ must be a parameter; known are k"):
+    with pytest.raises(ValueError, match=r"parameters\.\w+ is not known; known are k"):
         other_space.warm(log, 0.5)

@@ -110,6 +110,9 @@ def test_runs_are_made_on_an_executor(tmp_path):
 
 def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     earlier = run(tmp_path / "earlier", 60)
+    log = tmp_path / "earlier" / RUNS
+    # Names of instances may be names of files, which need not be UTF-8.
+    log.write_text(log.read_text().replace('"instance": "f"', '"instance": "f\\udc80"'))
     entries = {"instances": ["a", "b", "x", "y"]}
     run(tmp_path / "warm", 6, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
     shutil.rmtree(tmp_path / "earlier")  # its runs were copied
@@ -149,8 +152,8 @@ def test_a_damaged_log_is_named(tmp_path):
         (tmp_path / RUNS).write_text(text.replace(old, new))
         with pytest.raises(ValueError, match=rf"{RUNS}: run 1 {words}"):
             load_tune(tmp_path).best()
-    (tmp_path / "warm_start.json").write_text('{"weight": 1}')
-    with pytest.raises(ValueError, match=r"warm_start\.json is damaged: "):
+    (tmp_path / "warm_start.jsonl").write_text('{"weight": 1}\n')
+    with pytest.raises(ValueError, match=r"warm_start\.jsonl, line 1, is not a record of a run: "):
         load_tune(tmp_path).best()
 
 

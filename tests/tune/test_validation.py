@@ -62,7 +62,7 @@ def test_a_run_that_is_lost_is_made_again(folder):
 
 
 def test_instances_of_the_tune_are_refused(folder):
-    with pytest.raises(ValueError, match=r"must be none of those of the tune, .* got '\./a'"):
+    with pytest.raises(ValueError, match=r"must not be instances of the tune, .* got '\./a'"):
         validate(folder, ["x", "./a", "b"])
     assert load_tune(folder).validation() == {}
 

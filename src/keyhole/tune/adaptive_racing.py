@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from keyhole.tune.run_history import SHORTEST, RunGains
+from keyhole.tune.run_arrays import SHORTEST, RunGains
 
 
 @dataclass
 class AdaptiveRacing:
     """Race of challengers against the incumbent, on blocks of 1, 2, 4, ... instances.
 
-    A challenger is dropped as soon as it has lost more than the incumbent on the same instances,
-    and its runs are capped at the time in which it would. If it has lost less on all instances of
-    the incumbent, it is the new incumbent. For each challenger the incumbent is run on one instance
-    more. Instances are positions of an order that all share.
+    A challenger is dropped as soon as it has lost more than the incumbent on the same instances.
+    Its runs are capped at the time after which it would be dropped. If it has lost less than the
+    incumbent on all instances of the incumbent, it is the new incumbent. For each challenger the
+    incumbent is run on one instance more. All configurations are run on instances in one order, and
+    a position is a place in this order.
 
     Source: random online adaptive racing of Hutter et al. (2011), Algorithm 3, with the capping of
     Hutter et al. (2009), Section 4.
@@ -29,15 +30,15 @@ class AdaptiveRacing:
     gains: RunGains
     incumbent: int = 0
     _losses: dict[int, dict[int, float]] = field(default_factory=lambda: {0: {}})
-    _blocks: dict[int, int] = field(default_factory=dict)  # sizes, of challengers in the race
+    _block_sizes: dict[int, int] = field(default_factory=dict)  # of challengers in the race
 
     def tell(self, configuration: int, position: int, loss: float) -> None:
         """Take the loss of a configuration at a position of the order of instances."""
         losses = self._losses.setdefault(configuration, {})
         if not losses and configuration != self.incumbent:
-            self._blocks[configuration] = 1
+            self._block_sizes[configuration] = 1
         losses[position] = loss
-        for challenger in list(self._blocks):
+        for challenger in list(self._block_sizes):
             self._update_race(challenger)
 
     def choose_run(
@@ -45,18 +46,18 @@ class AdaptiveRacing:
     ) -> tuple[int, int, float] | None:
         """Return configuration, position and limit of the next run; None if there is none.
 
-        `started` has the positions of the runs of each configuration, pending ones included;
-        `challenger` is the next new configuration.
+        `started` has the positions of the runs of each configuration, pending runs included.
+        `challenger` is the number of the next new configuration.
         """
         incumbent_losses = self._losses[self.incumbent]
-        for rival, block in self._blocks.items():
+        for rival, block_size in self._block_sizes.items():
             open_positions = sorted(incumbent_losses.keys() - started[rival])
-            if open_positions and len(started[rival] & incumbent_losses.keys()) < block:
+            if open_positions and len(started[rival] & incumbent_losses.keys()) < block_size:
                 return rival, open_positions[0], self._cap_seconds(rival)
         incumbent_starts = started.get(self.incumbent, frozenset())
         is_behind = not incumbent_losses or len(incumbent_starts) < len(started)
         if len(incumbent_starts) < position_count and (is_behind or challenger is None):
-            # The first one without a run: one whose run did not count is free again.
+            # The first free position; a position whose run did not count is free again.
             position = min(set(range(len(incumbent_starts) + 1)) - incumbent_starts)
             return self.incumbent, position, self.gains.cutoff
         if challenger is None or not incumbent_losses:
@@ -64,29 +65,29 @@ class AdaptiveRacing:
         return challenger, min(incumbent_losses), self._cap_seconds(challenger)
 
     def _update_race(self, challenger: int) -> None:
-        """Drop a challenger, make it the incumbent, or double its block, as its losses say."""
+        """Drop a challenger, make it the incumbent, or double its block, by its losses."""
         incumbent_losses = self._losses[self.incumbent]
         shared_count = len(self._losses[challenger].keys() & incumbent_losses.keys())
         margin = self._loss_margin(challenger)
         has_all_positions = shared_count == len(incumbent_losses)
         if margin < 0.0 or (has_all_positions and margin == 0.0):
-            del self._blocks[challenger]
+            del self._block_sizes[challenger]
         elif has_all_positions:
-            del self._blocks[challenger]
+            del self._block_sizes[challenger]
             self.incumbent = challenger
-        elif shared_count >= self._blocks[challenger]:
-            self._blocks[challenger] *= 2
+        elif shared_count >= self._block_sizes[challenger]:
+            self._block_sizes[challenger] *= 2
 
     def _loss_margin(self, challenger: int) -> float:
         """Return how much a challenger may still lose on its block to equal the incumbent."""
         losses = self._losses.get(challenger, {})
         incumbent_losses = self._losses[self.incumbent]
         own_positions_first = sorted(incumbent_losses, key=lambda p: (p not in losses, p))
-        block = own_positions_first[: self._blocks.get(challenger, 1)]
+        block = own_positions_first[: self._block_sizes.get(challenger, 1)]
         return sum(incumbent_losses[p] - losses.get(p, 0.0) for p in block)
 
     def _cap_seconds(self, challenger: int) -> float:
-        """Return the time in which a challenger would have lost more than the incumbent."""
+        """Return the time after which a challenger would have lost more than the incumbent."""
         cutoff = self.gains.cutoff
         if not self.gains.cost_per_second:
             return cutoff

@@ -11,10 +11,10 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
-from keyhole.tune.grids import label_arms
+from keyhole.tune.parameter_grids import label_arms
 from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.space_tune import AnyTune, SavedSpaceTune, replay_records
+from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.summary import (
     RECOMMENDED,
     describe_objective,
@@ -30,7 +30,7 @@ _NORMAL: Final = 1.959964  # the 97.5 % quantile
 _MOST_ARMS: Final = 40
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
-"""Posterior draws of each past estimate: fewer than of the present one, since these are many."""
+"""Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
 _MOST_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
 _MOST_COUNTED_RUNS: Final = 100_000  # summed over points with half of all runs each: half a second
@@ -164,41 +164,35 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     """Return the recommendations at points of the log, at most 20; the last point is its end.
 
     Each is made anew from the runs before the point. For a list of commands, all but the last have
-    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, so that all take about a
-    second.
+    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, to save time.
     """
     run_count = len(tune.runs)
     if isinstance(tune, SavedTune):
         draws = HISTORY_DRAWS * tune.gains.run_counts.size
         points = min(_MOST_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
-        return [_recommend_after(tune, count) for count in _run_counts_to_replay(run_count, points)]
-    points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
-    counts = _run_counts_to_replay(run_count, points)
-    history = []
-    for count, decider in enumerate(replay_records(tune.folder, tune.spec, tune.runs)):
-        if count in counts:
-            past = decider.recommend()
-            name = name_configuration(tune, past.incumbent)
-            gains = {RECOMMENDED: past.incumbent.gain, YARDSTICK: past.default_at_cutoff.gain}
-            history.append(PastRecommendation(count, name, gains))
-    return history
-
-
-def _run_counts_to_replay(run_count: int, points: int) -> list[int]:
-    """Return at most `points` numbers of runs, from `run_count` geometrically down to 1."""
+    else:
+        points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
     counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
-    return sorted(set(counts.tolist()))
+    return [_recommend_after(tune, count) for count in sorted(set(counts.tolist()))]
 
 
-def _recommend_after(tune: SavedTune, count: int) -> PastRecommendation:
+def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
     """Return the recommendation after the first `count` runs."""
-    gains = tune.gains
-    if count < len(tune.runs):
-        gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
-    arm, limit_index = gains.best_pair()
-    labels, _ = label_arms(tune.spec)
-    name = f"{labels[arm]} with {tune.spec.limits[limit_index]:g} s"
-    return PastRecommendation(count, name, {RECOMMENDED: gains.gain(arm, limit_index)})
+    is_past = count < len(tune.runs)
+    if isinstance(tune, SavedTune):
+        gains = tune.gains
+        if is_past:
+            gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
+        arm, limit_index = gains.best_pair()
+        labels, _ = label_arms(tune.spec)
+        name = f"{labels[arm]} with {tune.spec.limits[limit_index]:g} s"
+        return PastRecommendation(count, name, {RECOMMENDED: gains.gain(arm, limit_index)})
+    if is_past:
+        tune = SavedSpaceTune(tune.folder, tune.spec, tune.runs[:count])
+    best = tune.best()
+    name = name_configuration(tune, best.incumbent)
+    gains_by_name = {RECOMMENDED: best.incumbent.gain, YARDSTICK: best.default_at_cutoff.gain}
+    return PastRecommendation(count, name, gains_by_name)
 
 
 def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:

@@ -20,9 +20,9 @@ _ORDERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 def read_config_space(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the tables ``[parameters]`` and ``forbidden`` of a JSON file of ConfigSpace.
 
-    Ranges, categories, ordinals and constants are read, conditions on the values of categories and
-    ordinals, and forbidden combinations of values. Distributions other than uniform ones,
-    alternatives of conditions, and relations between parameters are refused.
+    Ranges, categories, ordinals and constants are read; so are conditions on values, and forbidden
+    combinations of values. Refused are distributions other than uniform ones, conditions joined by
+    "or", and relations between parameters.
     """
     try:
         data = json.loads(read_saved_file(path))

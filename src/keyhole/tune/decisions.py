@@ -11,7 +11,7 @@ from keyhole.study import Study
 from keyhole.tune.arms import Arm, Parameter
 from keyhole.tune.instances import Instance, InstanceOrder
 from keyhole.tune.recommendation import ConfigurationEstimate
-from keyhole.tune.run_history import Trial
+from keyhole.tune.run_arrays import Trial
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
@@ -85,7 +85,7 @@ class StudyDecisions:
 def plan_chosen_run(
     spec: Spec, round: int, instance: Instance, choice: Trial | ConfigurationEstimate
 ) -> PlannedTrial:
-    """Return the run, on an instance, of the configuration and the limit of a choice."""
+    """Plan the run of a chosen configuration, with its limit, on an instance."""
     arm = spec.configure(choice.parameters)
     return PlannedTrial(
         str(round), round, arm, choice.limit, instance, choice.configuration, choice.parameters
@@ -94,7 +94,7 @@ def plan_chosen_run(
 
 @dataclass
 class SpaceDecisions:
-    """Decisions of the decider of a parameter space, which can be made again from the log."""
+    """Decisions of a `SpaceDecider`, which is made again from the log when a tune is resumed."""
 
     spec: Spec
     decider: SpaceDecider
@@ -121,7 +121,8 @@ class SpaceDecisions:
             raise ValueError(
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
-        # Both under the lock: the decider is made again from the log, and must learn in its order.
+        # Both under the lock: the decider must learn the runs in the order of the log, since a
+        # resumed tune makes it again from the log.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.tune.run_history import SHORTEST, RunGains
+from keyhole.tune.run_arrays import SHORTEST, RunGains
 from keyhole.tune.run_time_model import OutcomeModel
 
 _RUNS_PER_CONFIGURATION: Final = 3
 _FAILURE_DISCOUNT: Final = 0.5
-"""A failure tells less than a time: by so much less it counts as a run."""
+"""A failed run counts as one run less this number, since it tells less than a run time."""
 _FOCUS: Final = 0.5
-"""Factor of the deviations of draws: below 1, the best-looking are run more than they would be."""
+"""Factor of the deviations of draws; below 1, so that the best-looking are run more often."""
 _SWEPT_RUNS: Final = 500
-"""From so many runs on, a sweep is made once for each share of 1 / 500 of the runs."""
-_CAPPED_FROM: Final = 10
-_RACE_DEVIATIONS: Final = 2.0
+"""After n runs, the next sweep of the model is made n / 500 runs later, but at least one."""
+_CAPPED_FROM: Final = 10  # runs; with fewer, no run is given up early
+_RACE_DEVIATIONS: Final = 2.0  # by which the default must lag to be run no more
 _LEAST_COST: Final = 1e-9  # of a second, where seconds cost nothing
 _LOG_TIME_STEP: Final = 0.05
 _FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]
@@ -29,12 +29,14 @@ _FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]
 class ModelSearch:
     """Search by Thompson sampling from `OutcomeModel`, with a growing number of configurations.
 
-    A new configuration is run as long as configurations are fewer than a third of the runs, of
-    which a failed one counts half. Otherwise the one with the largest gain by draws of its effects
-    is run, of those that have an instance left and whose runs have not all failed. A run has the
-    limit with the largest expected gain; it is given up earlier, once even a success would gain
-    less than the best configuration is expected to. The default is run as often as the best one as
-    long as it may be as good.
+    As long as configurations are fewer than a third of the runs, a new one is run; a failed run
+    counts half. Otherwise effects are drawn, and the configuration with the largest gain by them is
+    run. Configurations that have no instance left, or whose runs have all failed, are left out. The
+    default is run as often as the best configuration as long as it may be as good.
+
+    A run has the limit with the largest expected gain. A run of neither the best configuration nor
+    the default is given up earlier, once even a success would gain less than the best is expected
+    to.
 
     Attributes
     ----------
@@ -61,15 +63,16 @@ class ModelSearch:
             self._scores = None
 
     def losses(self, effects: FloatArray) -> FloatArray:
-        """Return numbers in whose order configurations are good, the least the best.
+        """Return the losses of configurations: the smaller a loss, the better the configuration.
 
-        `effects` has a row for each of the model's `models`. Without failures, log times say all.
+        `effects` has a row for each of the model's `models`. A loss is the largest expected gain
+        over all limits, negated; if there are no failures, it is the log time.
         """
         if len(effects) == 1:
             return np.asarray(effects[0])
         times = self.model.times
         deviation = math.sqrt(times.variance + times.mean_square)
-        # Times that differ by a few percent count as equal, which takes a tenth of the time.
+        # Log times are rounded to 0.05: gains of fewer different ones take a tenth of the CPU time.
         steps, columns = np.unique((effects[0] / _LOG_TIME_STEP).round(), return_inverse=True)
         failed_gains, success_gains = self.gains.expected(
             steps * _LOG_TIME_STEP, deviation, self.limits, _FAILED_OR_NOT
@@ -89,9 +92,9 @@ class ModelSearch:
     ) -> tuple[int, FloatArray] | None:
         """Return a configuration and a draw of its effects; None if none can be run.
 
-        `starts` has the number of runs of each configuration, pending ones included, of which
-        `failure_count` have failed; `challenger` is the next new configuration, and `most_runs` is
-        how many a configuration may have.
+        `starts` has the number of runs of each configuration, pending runs included, and
+        `failure_count` is the number of failed runs. `challenger` is the number of the next new
+        configuration. A configuration may have `most_runs` runs.
         """
         model = self.model
         common_effects = np.array([effects_model.mean for effects_model in model.models])
@@ -122,7 +125,7 @@ class ModelSearch:
             return challenger, common_effects
         return None if np.isinf(losses[choice]) else (choice, effects[:, choice])
 
-    def limit(
+    def choose_limit(
         self, runs: NDArray[Any], configuration: int, instance: int, effects: FloatArray
     ) -> float:
         """Return the limit of a run of a configuration with drawn effects."""

@@ -10,10 +10,10 @@ from keyhole.tune.value_estimates import Interval
 
 FAILED_RUNS: Final = "A failed run counts as longer than the full cut-off."
 EFFECTS_CAPTION: Final = (
-    "Run time with each value, or in each third of a range, in times of the mean of all values of "
-    "the parameter, whatever the others are: from a model of the logarithms of run times, with an "
-    f"effect of each instance. {FAILED_RUNS} An interval with 1 in it leaves open whether the "
-    "value matters."
+    "Run time with each value, or in each third of a range, as a multiple of the mean over all "
+    "values of the parameter, with the other parameters alike. A model of the logarithms of run "
+    f"times, with an effect of each instance, estimates it. {FAILED_RUNS} An interval that "
+    "contains 1 leaves open whether the value matters."
 )
 
 
@@ -40,10 +40,11 @@ class ParameterEffect:
 def parameter_effects(
     levels: Sequence[tuple[str, str]], features: FloatArray, draws: FloatArray
 ) -> list[ParameterEffect]:
-    """Return the effect of each level that was run: of pairs of a parameter and its level.
+    """Return the effect of each level that was run.
 
-    `features` has a row for each configuration that was run, with 1 for each of its levels; `draws`
-    has rows of draws of `RunTimeModel.feature_effects`.
+    A level is a pair of a parameter and a value or a third of a range. `features` has a row for
+    each configuration that was run, with 1 for each of its levels; `draws` are the results of
+    `draw_feature_effects`.
     """
     counts = features.sum(axis=0)
     effects = []

@@ -3,11 +3,10 @@
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
@@ -15,8 +14,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list
-from keyhole.tune.config_space import read_config_space
-from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr, suggestion
+from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr
 
 _DOMAINS: Final = {
     "range": ("range", "default", "when", "integer", "log"),
@@ -25,8 +23,8 @@ _DOMAINS: Final = {
 }
 """Entries that a parameter's table may have, by the entry that has its values."""
 _MAX_COUNT: Final = 10_000
-"""More configurations than this are not counted."""
-_CHECKED_SAMPLES: Final = 1_000
+"""More configurations than this are not listed."""
+_CHECKED_SAMPLES: Final = 1_000  # random configurations, one of which must be allowed
 _MAX_LEVELS: Final = 500  # of all parameters: each has an effect in the model
 _ENDS: Final = Range(ge=-(2.0**53), le=2.0**53)
 _LEAST_OF_LOG: Final = 1e-15
@@ -89,20 +87,14 @@ class ParameterDefinition:
         default = check(f"{path}.default", table["default"])
         return cls(default, (), ends[0], ends[1], is_integer, is_log, when)
 
-    def __contains__(self, value: object) -> bool:
-        """Return whether the parameter may have a value."""
-        if self.values:
-            return value in self.values
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        is_whole = float(value).is_integer()
-        return self.low <= value <= self.high and (is_whole or not self.is_integer)
-
-    def __str__(self) -> str:
-        """Return the allowed values in words that follow "must be"."""
-        if self.values:
-            return f"one of {', '.join(map(repr, self.values))}"
-        return f"{'a whole' if self.is_integer else 'a'} number in [{self.low:g}, {self.high:g}]"
+    def check(self, path: str, value: object) -> None:
+        """Refuse a value that the parameter cannot have; `path` names the value in the error."""
+        if not self.values:
+            check = check_integer if self.is_integer else check_number
+            check(path, value, Range(ge=self.low, le=self.high))
+        elif value not in self.values:
+            choices = ", ".join(map(repr, self.values))
+            raise ValueError(f"{path} must be one of {choices}, got {short_repr(value)}")
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -112,19 +104,19 @@ class ParameterDefinition:
         return self.low - margin, self.high + margin
 
     def value_at(self, share: float) -> Parameter:
-        """Return the value below which a share of all values lies, a number in [0, 1)."""
+        """Return the value below which a share of all values lies; `share` is in [0, 1)."""
         if self.values:
             return self.values[int(share * len(self.values))]
         low, high = self._ends
         number = low * (high / low) ** share if self.is_log else low + share * (high - low)
-        # Six digits: a command line that a person can read, and type again; more in a narrow range.
+        # Six digits, or more in a narrow range: a person can read and type the command line.
         shared_digits = int(math.log10(max(-self.low, self.high) / (self.high - self.low)))
         digits = 6 + max(shared_digits, 0)
         rounded = round(number) if self.is_integer else float(f"{number:.{digits}g}")
         return min(max(rounded, self.low), self.high)
 
-    def level(self, value: Any) -> int:
-        """Return the index in `levels` of a value, or of the third of the range that has it."""
+    def level_index(self, value: Any) -> int:
+        """Return the index in `level_names` of a value, or of the third of the range with it."""
         if self.values:
             return self.values.index(value)
         low, high = self._ends
@@ -133,8 +125,9 @@ class ParameterDefinition:
             share = math.log(value / low) / math.log(high / low)
         return min(int(share * _LEVELS), _LEVELS - 1)
 
-    def levels(self) -> list[str]:
-        """Return names of the values, or of the thirds of the range."""
+    @cached_property
+    def level_names(self) -> list[str]:
+        """Names of the values, or of the thirds of the range."""
         if self.values:
             return list(map(str, self.values))
         ends = [*(self.value_at(k / _LEVELS) for k in range(_LEVELS)), self.high]
@@ -152,21 +145,22 @@ class ParameterSpace:
 
     Parameters
     ----------
-    table : mapping
+    parameters : mapping
         The table ``[parameters]`` of a spec: a table for each parameter.
     forbidden : sequence of mappings
-        Combinations that must not be run: for each parameter named a value, or a list of them.
+        Combinations that must not be run. Each has a value, or a list of values, for some
+        parameters.
 
     Attributes
     ----------
     names : tuple of str
-        All parameters, each behind those on which it depends.
+        All parameters, each after those on which it depends.
     default : dict
         The default configuration: its active parameters.
 
     Examples
     --------
-    >>> space = ParameterSpace.from_table({
+    >>> space = ParameterSpace({
     ...     "luby": {"categories": ["on", "off"], "default": "on"},
     ...     "inc": {"range": [1.1, 4], "default": 2, "when": {"luby": "off"}},
     ... })
@@ -176,11 +170,11 @@ class ParameterSpace:
     {'luby': 'off', 'inc': 3.85634}
     """
 
-    def __init__(self, table: Mapping[str, Any], forbidden: Sequence[Any]) -> None:
-        self._json: dict[str, Any] = {
-            "parameters": dict(table),
-            "forbidden": list(forbidden),
-        }
+    def __init__(self, parameters: object, forbidden: object = ()) -> None:
+        table = check_field_table("parameters", parameters, "a table of parameters", least=1)
+        if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
+            raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
+        self._json: dict[str, Any] = {"parameters": table, "forbidden": list(forbidden)}
         self._definitions = {
             name: ParameterDefinition.from_table(f"parameters.{name}", entries)
             for name, entries in table.items()
@@ -190,32 +184,12 @@ class ParameterSpace:
         ]
         for name, definition in self._definitions.items():
             self._check_values(f"parameters.{name}.when", definition.when)
-            if definition.default not in definition:
-                got = short_repr(definition.default)
-                raise ValueError(f"parameters.{name}.default must be {definition}, got {got}")
+            definition.check(f"parameters.{name}.default", definition.default)
         for number, choices in enumerate(self._forbidden):
             self._check_values(f"forbidden[{number}]", choices)
         self.names: tuple[str, ...] = self._sort_by_conditions()
         self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
         self._check_size()
-
-    @classmethod
-    def from_table(cls, table: object, forbidden: object = ()) -> Self:
-        """Make a space of the table ``[parameters]`` of a spec, and of its entry ``forbidden``."""
-        parameters = check_field_table("parameters", table, "a table of parameters", least=1)
-        if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
-            raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
-        return cls(parameters, forbidden)
-
-    @classmethod
-    def from_config_space(cls, path: Path) -> Self:
-        """Read a space of ConfigSpace from a JSON file."""
-        return cls.from_table(*read_config_space(path))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the space of the data of `as_json`."""
-        return cls.from_table(data["parameters"], data["forbidden"])
 
     def as_json(self) -> dict[str, object]:
         """Return the space as JSON data: the tables of a spec."""
@@ -244,25 +218,18 @@ class ParameterSpace:
         )
 
     @cached_property
-    def _configurations(self) -> list[dict[str, Parameter]] | None:
+    def configurations(self) -> list[dict[str, Parameter]]:
+        """All configurations; none if they are infinitely many, or may be more than 10,000."""
         choices = [self._definitions[name].finite_values() for name in self.names]
         sizes = [len(values) if values else math.inf for values in choices]
         if math.prod(sizes) > _MAX_COUNT:
-            return None
+            return []
         rows = (
             self._drop_inactive(dict(zip(self.names, row, strict=True)))
             for row in itertools.product(*filter(None, choices))
         )
         unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
         return list(unique.values())
-
-    def count(self) -> int | None:
-        """Return the number of configurations; None if it is infinite, or may exceed 10,000."""
-        return None if self._configurations is None else len(self._configurations)
-
-    def __iter__(self) -> Iterator[dict[str, Parameter]]:
-        """Iterate over all configurations of a space that has a `count`."""
-        return iter(self._configurations or ())
 
     def check(self, values: Mapping[str, Parameter]) -> None:
         """Refuse values that are no configuration of this space."""
@@ -275,16 +242,19 @@ class ParameterSpace:
     @cached_property
     def levels(self) -> list[tuple[str, str]]:
         """Parameter and name of each level: its values, or the thirds of its range."""
-        return [(name, level) for name in self.names for level in self._definitions[name].levels()]
+        return [
+            (name, level) for name in self.names for level in self._definitions[name].level_names
+        ]
 
     def encode(self, values: Mapping[str, Parameter]) -> FloatArray:
         """Return 1 for each of the `levels` that a configuration has, and 0 for all others."""
         features: list[float] = []
         for name in self.names:
-            levels = [0.0] * len(self._definitions[name].levels())
+            definition = self._definitions[name]
+            indicators = [0.0] * len(definition.level_names)
             if name in values:
-                levels[self._definitions[name].level(values[name])] = 1.0
-            features += levels
+                indicators[definition.level_index(values[name])] = 1.0
+            features += indicators
         return np.array(features)
 
     def _drop_inactive(self, values: Mapping[str, Parameter]) -> dict[str, Parameter]:
@@ -304,20 +274,13 @@ class ParameterSpace:
 
     def _check_values(self, path: str, choices: Mapping[str, Values]) -> None:
         """Refuse unknown parameters, and values that parameters cannot have."""
+        check_entries(path, choices, self._definitions)
         for name, values in choices.items():
-            if name not in self._definitions:
-                raise ValueError(
-                    f"{path}.{name} must be a parameter; known are {', '.join(self._definitions)}"
-                    f"{suggestion(name, self._definitions)}"
-                )
-            definition = self._definitions[name]
             for value in values:
-                if value not in definition:
-                    got = short_repr(value)
-                    raise ValueError(f"{path}.{name} must be {definition}, got {got}")
+                self._definitions[name].check(f"{path}.{name}", value)
 
     def _sort_by_conditions(self) -> tuple[str, ...]:
-        """Return the names, each behind those that its `when` names; refuse a circle."""
+        """Return the names, each after those that its `when` names; refuse a circle."""
         parents = {name: definition.when for name, definition in self._definitions.items()}
         try:
             return tuple(TopologicalSorter(parents).static_order())
@@ -328,7 +291,7 @@ class ParameterSpace:
             ) from None
 
     def _check_size(self) -> None:
-        """Refuse a space with nothing to choose from."""
+        """Refuse a forbidden default, too many levels, and a space with nothing to choose from."""
         if (number := self._find_forbidden(self.default)) is not None:
             got = short_repr(self._json["forbidden"][number])
             raise ValueError(f"forbidden[{number}] must allow the default configuration, got {got}")
@@ -338,13 +301,13 @@ class ParameterSpace:
                 f"parameters must have at most {_MAX_LEVELS} values in all, of which a range has "
                 f"{_LEVELS}, got {level_count:,}"
             )
-        if self.count() == 1:
+        if len(self.configurations) == 1:
             raise ValueError("parameters must allow at least two configurations, got one")
         rng = np.random.default_rng(0)
         samples = (self._sample_unchecked(rng) for _ in range(_CHECKED_SAMPLES))
         if all(self._find_forbidden(values) is not None for values in samples):
             raise ValueError(
-                f"forbidden must allow more than one of {_CHECKED_SAMPLES:,} random configurations"
+                f"forbidden must allow some of {_CHECKED_SAMPLES:,} random configurations, got none"
             )
 
 
@@ -364,7 +327,7 @@ def _parse_list(path: str, value: object) -> Values:
 
 
 def _parse_choices(path: str, table: object) -> dict[str, Values]:
-    """Return the values of each parameter that a table names: of each a value, or a list."""
+    """Return the values of each parameter in a table, which has a value or a list for each."""
     if not isinstance(table, Mapping) or not table:
         raise TypeError(f"{path} must be a table of values of parameters, got {short_repr(table)}")
     choices = {}

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from keyhole.contract.state_arrays import FloatArray
 
 DRAWS: Final = 200
-"""Draws from a posterior, of which estimates are means and quantiles."""
+"""Number of draws from a posterior; estimates are means and quantiles of the draws."""
 _BURN_IN: Final = 50
-_FROM_TAIL: Final = 0.45
+_TAIL_BEGIN: Final = 0.45
 """Above this bound, exponential proposals are accepted more often than normal ones."""
-# Inverse gamma distributions of variances, by shape and scale: of configurations and of single
-# runs with mean 1, of instances with mean 3, since these mostly differ most.
+# Variances have inverse gamma priors of this shape and these scales, which are their means: 1 for
+# configurations and for single runs, and 3 for instances, since these mostly differ most.
 _SHAPE: Final = 2.0
 _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
 _FEATURE_SCALE: Final = 0.5
 _MEAN_VARIANCE: Final = 9.0
-"""Prior variance of the mean around the first log times, a factor of 20 in time. Where all runs are
-censored, nothing else keeps the mean from growing."""
+"""Prior variance of the mean: a deviation of 3, which is a factor of 20 in time. If all runs are
+censored, this prior alone keeps the mean from growing."""
 
 
 class RunTimeModel:
@@ -32,17 +32,16 @@ class RunTimeModel:
         \log t = a_c + b_i + e, \qquad a_c \sim N(\mu + x_c' \beta, v_a), \quad
         \beta_k \sim N(0, v_\beta), \quad b_i \sim N(0, v_b), \quad e \sim N(0, s^2 / w)
 
-    for configuration c with features x, instance i and a run of weight w, with
-    :math:`\sum_i b_i = 0` over the instances that were run; the prior of :math:`\mu` is normal
-    around the first log times, with variance 9, and the priors of the variances are inverse gamma
-    distributions.
+    for configuration c with features x, instance i and a run of weight w. The effects of the
+    instances that were run have the sum 0. The prior of :math:`\mu` is normal with variance 9; its
+    mean is that of the first log times. The variances have inverse gamma priors.
 
     Parameters
     ----------
     instance_count, feature_count : int
         Numbers of instances and of features.
     configuration_scale : float, default 1
-        Scale of the prior of :math:`v_a`, whose mean it is.
+        Prior mean of :math:`v_a`.
 
     Attributes
     ----------
@@ -51,7 +50,7 @@ class RunTimeModel:
     feature_effects : ndarray
         The last draw of :math:`\beta`.
     means, deviations : ndarray
-        Mean and standard deviation of each a given all else.
+        Mean and standard deviation of each a, given all other quantities.
     mean : float
         The last draw of :math:`\mu`.
     used_instances : ndarray of bool
@@ -144,9 +143,9 @@ class RunTimeModel:
     ) -> None:
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
         draws = variances * sums + np.sqrt(variances) * rng.standard_normal(len(sums))
-        # A normal vector given that its sum is 0: the excess is taken off in proportion to the
-        # variances. Instances without runs are left out: these would make up for any sum, so that
-        # the level of the configurations would drift.
+        # A normal vector is conditioned on a sum of 0: the excess is taken off in proportion to the
+        # variances. Instances without runs are left out: they would make up for any sum of the
+        # others, and the level of the configurations would drift.
         self.used_instances = used = precisions > 0.0
         excess = draws[used].sum() / variances[used].sum()
         self.instance_effects = draws - used * variances * excess
@@ -204,7 +203,7 @@ class FailureModel(RunTimeModel):
         """Keep the variance, which is 1."""
 
     def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
-        """Draw the normal numbers, each on that side of 0 on which its run ended."""
+        """Draw the normal numbers: above 0 for failed runs, below 0 for others."""
         signs = np.where(runs["is_failed"], 1.0, -1.0)
         deviations = 1.0 / np.sqrt(runs["weight"])
         means = self._sum_effects(runs)
@@ -215,7 +214,7 @@ class FailureModel(RunTimeModel):
 class OutcomeModel:
     """Model of run times and failures: `RunTimeModel`, and `FailureModel` from a failure on.
 
-    Times are those of success: a failed run tells nothing of them, as long as there are others.
+    Run times are those of runs that did not fail. If all runs failed, they are those of all runs.
 
     Attributes
     ----------
@@ -256,7 +255,7 @@ class OutcomeModel:
 
     @property
     def deviations(self) -> FloatArray:
-        """Deviations of these effects."""
+        """Standard deviations of effects of configurations, a row for each of the `models`."""
         return np.array([model.deviations for model in self.models])
 
 
@@ -273,10 +272,18 @@ def posterior_sweeps(
             yield model
 
 
+def draw_feature_effects(
+    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Return `DRAWS` posterior draws of the effects of features, a row for each draw."""
+    sweeps = posterior_sweeps(model, runs, features, rng)
+    return np.array([sweep.feature_effects for sweep in sweeps])
+
+
 def _draw_variance(
     rng: np.random.Generator, scale: float, squares: FloatArray, freedom: int
 ) -> float:
-    """Draw a variance given the squares of normal deviates, with so many degrees of freedom."""
+    """Draw a variance given the squares of normal deviates with `freedom` degrees of freedom."""
     return float((scale + squares.sum() / 2) / rng.gamma(_SHAPE + freedom / 2))
 
 
@@ -296,7 +303,7 @@ def draw_normals_above(rng: np.random.Generator, bounds: FloatArray) -> FloatArr
     while remaining.size:
         low = bounds[remaining]
         rates = (low + np.sqrt(low**2 + 4.0)) / 2
-        is_tail = low > _FROM_TAIL
+        is_tail = low > _TAIL_BEGIN
         normals = rng.standard_normal(len(low))
         proposals = np.where(is_tail, low + rng.exponential(size=len(low)) / rates, normals)
         chances = np.exp(-((proposals - rates) ** 2) / 2)

@@ -20,8 +20,8 @@ from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
-from keyhole.tune.grids import estimate_effects
 from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.parameter_grids import estimate_effects
 from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records

@@ -1,5 +1,6 @@
 """Decisions of a tune over a parameter space: which configuration to run, where, how long."""
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -11,20 +12,19 @@ import numpy as np
 from keyhole.tune.adaptive_racing import AdaptiveRacing
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
-from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.recommendation import Recommendation
-from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
-from keyhole.tune.run_time_model import OutcomeModel
+from keyhole.tune.run_arrays import RunArray, RunGains, RunOutcome, Trial
+from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
 
-_TRIES: Final = 1_000
-_FIRST_SIZE: Final = 64
-
+_TRIES: Final = 1_000  # random draws of a configuration that is new
+_FIRST_SIZE: Final = 64  # rows of features
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Share of all instances: among so many of the next instances, the easiest is run."""
-# Purposes of random numbers, each with a generator of its own.
-_CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES = range(5)
+"""The easiest of the next instances is run; as many as this share of all instances are compared."""
+# Purposes of random numbers: each has a generator of its own.
+_CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES, _EFFECTS = range(6)
 
 
 class SpaceExhaustedError(ValueError):
@@ -34,8 +34,8 @@ class SpaceExhaustedError(ValueError):
 class SpaceDecider:
     """Decider of a tune over a parameter space.
 
-    Its state is a function of the seed and of the runs that it was told, in their order: a decider
-    that is told the runs of a log goes on as the killed decider would have done.
+    Its state is a function of the seed and of the runs that it was told, in their order. So a
+    decider that is told the runs of a log goes on as the decider that wrote the log would have.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ class SpaceDecider:
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
-        Whether a limit is recommended. If not, limits only cap runs; the full cut-off is
-        recommended.
+        Whether a limit is chosen for the recommendation. If not, limits only cap runs, and the full
+        cut-off is recommended.
     is_deterministic : bool
         Whether a second run of a configuration on an instance is the same as the first.
 
     Attributes
     ----------
     configurations : dict of int to dict
-        The configurations that have been chosen so far, by number; 0 is the default.
+        The configurations that were chosen so far, by number; 0 is the default.
     """
 
     def __init__(
@@ -84,17 +84,15 @@ class SpaceDecider:
         self._seed = seed
         self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up)
         self._positions = instance_count if is_deterministic else np.inf
-        self._history = RunHistory(self._gains.cutoff)
+        self._run_array = RunArray(self._gains.cutoff)
         self._numbers: dict[str, int] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}
         self._repetitions: Counter[tuple[int, int]] = Counter()
         self._started: dict[int, set[int]] = defaultdict(set)
-        self._pending: dict[int, tuple[int, int]] = {}
+        self._pending_rounds: set[int] = set()
         self._last_round = 0
         self._warm_count = 0
         self._first_new = 1
-        self._next_number = 1
-        self._free_numbers: set[int] = set()
         # One run on the only instance says all of a configuration: nothing is to be estimated.
         is_raced = policy == "racing" or self._positions == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
@@ -118,8 +116,8 @@ class SpaceDecider:
             values = self._draw_new(self._rng(_CONFIGURATIONS, configuration))
             self._add(configuration, values)
         self._last_round += 1
-        self._start(configuration, position)
-        self._pending[self._last_round] = configuration, position
+        self._started[configuration].add(position)
+        self._pending_rounds.add(self._last_round)
         instance = self._instance(configuration, position)
         parameters = self.configurations[configuration]
         return Trial(self._last_round, configuration, parameters, instance, limit)
@@ -129,14 +127,14 @@ class SpaceDecider:
         starts = np.zeros(max(self.configurations) + 2)
         for configuration, positions in self._started.items():
             starts[configuration] = len(positions)
-        runs = self._history.runs
+        runs = self._run_array.runs
         rng = self._rng(_DECISIONS, int(starts.sum()))
         failures = int(runs[self._warm_count :]["is_failed"].sum())
         choice = self._search.choose(runs, starts, failures, challenger, self._positions, rng)
         if choice is None:
             return None
         configuration, effects = choice
-        # An easy instance says as much of the configuration as a hard instance, in less time.
+        # An easy instance says as much of the configuration as a hard one, and takes less time.
         instance_effects = self._search.model.times.instance_effects
         free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
@@ -146,50 +144,50 @@ class SpaceDecider:
             key=lambda position: instance_effects[self._instance(configuration, position)],
         )
         instance = self._instance(configuration, position)
-        limit = self._search.limit(runs, configuration, instance, effects)
+        limit = self._search.choose_limit(runs, configuration, instance, effects)
         return configuration, position, limit
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
-        """Take the outcome of a run, and its seconds; an expired run tells nothing."""
-        self.expire(trial)
+        """Learn the outcome of a run and its seconds; an expired run is forgotten."""
         if outcome == "expired":
+            self.expire(trial)
             return
+        self._last_round = max(self._last_round, trial.round)
+        self._pending_rounds.discard(trial.round)
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._add(configuration, trial.parameters)
-        # A log has no positions: its n-th run of a pair is that of the n-th permutation.
+        # A log has no positions: a configuration's n-th run on an instance in the log is taken for
+        # that of the n-th permutation.
         repetition = self._repetitions[configuration, trial.instance]
         self._repetitions[configuration, trial.instance] += 1
         offset = self._order(configuration, repetition).index(trial.instance)
         position = repetition * self.instance_count + offset
-        self._start(configuration, position)
+        self._started[configuration].add(position)
         self._record(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
     def expire(self, trial: Trial) -> None:
-        """Forget a run that does not count; it may be chosen again."""
+        """Forget a pending run, which does not count and may be chosen again."""
         self._last_round = max(self._last_round, trial.round)
-        if trial.round not in self._pending:
+        if trial.round not in self._pending_rounds:
             return
-        configuration, position = self._pending.pop(trial.round)
-        self._started[configuration].discard(position)
-        if not self._started[configuration]:
+        self._pending_rounds.remove(trial.round)
+        configuration = trial.configuration
+        positions = self._started[configuration]
+        # A log gives the first positions of an instance to its runs, in the order of their ends.
+        # So the last position of the instance is free again, whichever of its runs expired.
+        positions.remove(
+            max(p for p in positions if self._instance(configuration, p) == trial.instance)
+        )
+        if not positions:
             del self._started[configuration]
-            if configuration >= self._first_new or (self._racing and configuration):
-                self._free_numbers.add(configuration)
             if configuration >= self._first_new:
                 del self._numbers[configuration_key(self.configurations.pop(configuration))]
 
-    def _start(self, configuration: int, position: int) -> None:
-        self._started[configuration].add(position)
-        # Numbers before this number that have no run are free.
-        self._free_numbers |= set(range(self._next_number, configuration))
-        self._free_numbers.discard(configuration)
-        self._next_number = max(self._next_number, configuration + 1)
-
     def warm(self, runs: Sequence[tuple[Trial, RunOutcome, float]], weight: float) -> None:
-        """Take runs of another tune, before the first run of this tune, with a weight in (0, 1].
+        """Learn runs of another tune before the first run of this tune, with a weight in (0, 1].
 
         Instances that this tune lacks have numbers from `instance_count` on. Configurations are
         numbered anew, the fastest first.
@@ -205,49 +203,55 @@ class SpaceDecider:
             if key not in self._numbers:
                 self._add(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
-        # With a model, configurations of the other tune are not new.
-        self._next_number = 1 if self._racing else self._first_new
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
             self._record(replace(trial, configuration=number), outcome, seconds, weight)
-        self._warm_count = self._history.count
+        self._warm_count = self._run_array.count
 
     def recommend(self) -> Recommendation:
-        """Return the best configuration and its limit, with the default and others beside it."""
-        estimates = self._estimates
+        """Return the best configuration and its limit; also the default and the next best."""
+        if self._run_array.count == self._warm_count:
+            raise ValueError("a recommendation needs at least one run, got none")
+        runs = self._run_array.runs
+        estimates = SpaceEstimates(
+            runs,
+            runs[self._warm_count :],
+            self._features,
+            self._search,
+            self.instance_count,
+            self._rng(_ESTIMATES, len(runs)),
+        )
         incumbent = self._racing.incumbent if self._racing else estimates.choose_incumbent()
         return estimates.recommend(incumbent, self.configurations)
 
     def effects(self) -> list[ParameterEffect]:
-        """Return effects of parameters on run times, by value or by third of a range."""
-        return self._estimates.effects(self.space)
+        """Return the effect of each level of each parameter on the mean log time; none before runs.
 
-    @property
-    def _estimates(self) -> SpaceEstimates:
-        if self._history.count == self._warm_count:
-            raise ValueError("a recommendation needs at least one run, got none")
-        return SpaceEstimates(
-            self._history.runs,
-            self._history.runs[self._warm_count :],
-            self._features,
-            self._search,
-            self.instance_count,
-            self._rng(_ESTIMATES, self._history.count),
-        )
+        In these effects a failed run counts as longer than the full cut-off, so that a level that
+        fails shows.
+        """
+        runs = self._run_array.runs
+        run_configurations = np.unique(runs[self._warm_count :]["configuration"])
+        if not run_configurations.size:
+            return []
+        features = self._features[: runs["configuration"].max() + 1]
+        model = RunTimeModel(self.instance_count, features.shape[1])
+        draws = draw_feature_effects(model, runs, features, self._rng(_EFFECTS, len(runs)))
+        return parameter_effects(self.space.levels, features[run_configurations], draws)
 
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
     def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the history, and to the model."""
-        self._history.add(trial, outcome, seconds, weight)
+        self._run_array.add(trial, outcome, seconds, weight)
         # Pending configurations have no features yet, since a log does not have them.
         while trial.configuration >= len(self._features):
             self._features = np.concatenate([self._features, np.zeros_like(self._features)])
         self._features[trial.configuration] = self.space.encode(trial.parameters)
         if not self._racing:
-            rng = self._rng(_SWEEPS, self._history.count)
-            self._search.tell(self._history.runs, self._features, rng)
+            rng = self._rng(_SWEEPS, self._run_array.count)
+            self._search.tell(self._run_array.runs, self._features, rng)
 
     def _add(self, number: int, values: dict[str, Parameter]) -> None:
         """Give a configuration its number."""
@@ -256,8 +260,10 @@ class SpaceDecider:
 
     def _next_new(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
-        number = min(self._free_numbers, default=self._next_number)
-        is_exhausted = len(self.configurations) == self.space.count()
+        # With a model, configurations of a warm start are not new.
+        numbers = itertools.count(1 if self._racing else self._first_new)
+        number = next(number for number in numbers if number not in self._started)
+        is_exhausted = len(self.configurations) == len(self.space.configurations)
         return number if number in self.configurations or not is_exhausted else None
 
     def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter]:
@@ -265,14 +271,14 @@ class SpaceDecider:
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
         # A small space may be nearly exhausted.
-        numbers = self._numbers
-        remaining = [values for values in self.space if configuration_key(values) not in numbers]
+        listed = self.space.configurations
+        remaining = [values for values in listed if configuration_key(values) not in self._numbers]
         if not remaining:
-            raise SpaceExhaustedError(f"no configuration but {len(numbers)} could be found")
+            raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
         return remaining[int(rng.integers(len(remaining)))]
 
     def _order(self, configuration: int, repetition: int) -> list[int]:
-        """Return the permutation of instances in which a configuration is run for the n-th time."""
+        """Return the permutation of instances for one repetition of a configuration's runs."""
         # All configurations of a race have the same order.
         key = (0 if self._racing else configuration, repetition)
         if key not in self._orders:
@@ -286,7 +292,7 @@ class SpaceDecider:
         return self._order(configuration, repetition)[offset]
 
     def _free_positions(self, configuration: int) -> list[int]:
-        """Return the next positions without a run that counts or is pending."""
+        """Return the free ones of the next positions: without a run that counts or is pending."""
         started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)

@@ -1,4 +1,4 @@
-"""Estimates of a tune over a parameter space: gains of configurations, effects of parameters."""
+"""Estimates of a tune over a parameter space: gains of configurations under each limit."""
 
 import copy
 import math
@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch, have_only_failed
-from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
-from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.recommendation import ConfigurationEstimate, Recommendation
 from keyhole.tune.run_time_model import (
     DRAWS,
-    RunTimeModel,
     draw_normals_above,
     normal_cdf,
     posterior_sweeps,
@@ -30,10 +27,10 @@ _ROUNDING: Final = 1e-9
 class SpaceEstimates:
     """Posterior draws of the outcomes of all configurations on all instances.
 
-    Observed outcomes are taken as they are. Censored outcomes, and outcomes of instances on which a
-    configuration was not run, are drawn from `RunTimeModel`. Instances have random weights (the
-    Bayesian bootstrap), so that intervals hold for the population that the instances are sampled
-    from. All differences are paired by instance.
+    Observed outcomes are taken as they are. Censored outcomes, and outcomes on instances on which a
+    configuration was not run, are drawn from `OutcomeModel`. Instances have random weights (the
+    Bayesian bootstrap), so that intervals hold for the population from which the instances are
+    sampled. All differences are paired by instance.
 
     Parameters
     ----------
@@ -54,7 +51,6 @@ class SpaceEstimates:
         instance_count: int,
         rng: np.random.Generator,
     ) -> None:
-        self._runs = runs
         self._own_runs = own_runs
         self._gains = search.gains
         self._limits = search.limits
@@ -73,11 +69,11 @@ class SpaceEstimates:
         self._deviations = np.sqrt(variances[:, :1])
         self._outcomes: dict[int, tuple[FloatArray, NDArray[np.bool_]]] = {}
         count = self._effects.shape[2]
-        self._features = features[:count]
         weights = rng.standard_exponential((DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
-        # A bootstrap of equal outcomes has no width. All n instances succeed with a chance of p^n,
-        # which is 2.5 % for the share p at the lower end. A single instance is the population.
+        # If all outcomes are equal, the bootstrap has no width. If a share p of the population
+        # succeeds, all n instances do with a chance of p^n. The lower end is the p for which this
+        # chance is 2.5 %. A single instance is the population.
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # With half a deviation added, more runs decide between configurations that look alike.
@@ -88,7 +84,7 @@ class SpaceEstimates:
         """Configurations, the best first."""
 
     def choose_incumbent(self) -> int:
-        """Return the best configuration, or the default unless the best leads by a deviation.
+        """Return the best configuration if it leads the default by a deviation, else the default.
 
         The authors of a program mostly chose its default on more instances than a tune has.
         """
@@ -108,7 +104,7 @@ class SpaceEstimates:
         (yardstick,) = self._draw_gains(0, cutoff)
         yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
         least_reach = self._least_reach
-        # A success less costs 1, and what giving up costs.
+        # A success less loses 1, and may add the cost of giving up.
         gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
@@ -117,7 +113,7 @@ class SpaceEstimates:
             best = int(np.argmax([draws.mean() for draws in gains]))
             limit = float(limits[best])
             successes = self._draw_success_rates(configuration, limit)
-            # Where both always succeed, a lead comes from times, whose differences have a width.
+            # If both always succeed, a lead comes from times, whose differences have a width.
             are_alike = np.ptp(successes - yardstick_successes) < _ROUNDING
             width = min(np.ptp(successes), np.ptp(yardstick_successes))
             lead_reach = 0.0 if are_alike or width >= _ROUNDING else gain_reach
@@ -141,16 +137,6 @@ class SpaceEstimates:
             tuple(estimate(configuration, self._limits) for configuration in others[:_RUNNERS_UP]),
         )
 
-    def effects(self, space: ParameterSpace) -> list[ParameterEffect]:
-        """Return the effect of each level of each parameter on the mean log time.
-
-        Here a failed run counts as longer than the full cut-off, so that a level that fails shows.
-        """
-        model = RunTimeModel(self._weights.shape[1], self._features.shape[1])
-        sweeps = posterior_sweeps(model, self._runs, self._features, self._rng)
-        draws = np.array([model.feature_effects for model in sweeps])
-        return parameter_effects(space.levels, self._features[self.run_counts > 0], draws)
-
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Draw the times of a configuration on all instances, and whether it failed, once."""
         if configuration in self._outcomes:
@@ -166,7 +152,7 @@ class SpaceEstimates:
         given_up = runs["is_censored"] & ~runs["is_failed"]
         ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
         for draw in range(DRAWS):
-            # Of several runs on an instance the last of a random order is kept: a random one.
+            # In a random order, the last of several runs on an instance is kept.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
             log_times[draw, instances] = ends[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from keyhole.cached_property import cached_property
@@ -13,7 +13,7 @@ from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import TrialRecord, read_records
 from keyhole.tune.validation import VALIDATION, compare_configurations
-from keyhole.tune.warm_start import read_warm_start
+from keyhole.tune.warm_start import number_instances, read_warm_start
 from keyhole.validate import short_repr
 
 
@@ -29,15 +29,14 @@ def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
     return SavedSpaceTune.load(folder) if has_space else SavedTune.load(folder)
 
 
-def replay_records(
-    folder: Path, spec: Spec, records: Iterable[TrialRecord]
-) -> Iterator[SpaceDecider]:
-    """Yield the decider of a tune before the first run, and again after each of these records.
+def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
+    """Make the decider of a tune as it is after these runs.
 
     Raises
     ------
     ValueError
-        If a record has no configuration or instance of the spec.
+        If a record has no configuration or instance of the spec, or has other parameters than the
+        configuration of its number.
     """
     search = spec.search
     assert search is not None
@@ -53,9 +52,14 @@ def replay_records(
         is_deterministic=search.is_deterministic,
     )
     positions = {instance.name: number for number, instance in enumerate(spec.instances)}
-    if (warm_start := read_warm_start(folder)) is not None:
-        decider.warm(warm_start.as_trials(positions), warm_start.weight)
-    yield decider
+    if warm_runs := read_warm_start(folder, spec):
+        numbers = number_instances(positions, warm_runs)
+        trials = [
+            (run.as_trial(numbers), run.outcome, run.seconds)
+            for run in warm_runs
+            if run.outcome != "expired"
+        ]
+        decider.warm(trials, warm_runs[0].weight)
     for record in records:
         trial = record.as_trial(positions)
         if min(trial.configuration, trial.instance) < 0:
@@ -70,12 +74,6 @@ def replay_records(
                 f"{folder / RUNS}: run {record.round:,} must have the parameters of "
                 f"configuration {number}, got {short_repr(trial.parameters)}"
             )
-        yield decider
-
-
-def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
-    """Make the decider of a tune as it is after these runs."""
-    *_, decider = replay_records(folder, spec, records)
     return decider
 
 
@@ -115,7 +113,7 @@ class SavedSpaceTune(SavedRuns):
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:
-        """Return effects of parameters on run times, by value or by third of a range."""
+        """Return how each value, or third of a range, of each parameter affects run times."""
         return self._decider.effects()
 
     def estimates(self) -> dict[str, ConfigurationEstimate]:
@@ -129,7 +127,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return these estimates on instances kept aside; none before `Tuner.validate`."""
+        """Return the same estimates from instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property

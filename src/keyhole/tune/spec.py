@@ -21,7 +21,7 @@ from keyhole.runner import MEMORY_RANGE
 from keyhole.spec_values.error_messages import check_entries, error_message
 from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, parse_arms
 from keyhole.tune.instances import Instance, parse_instances
-from keyhole.tune.space_search import SPACE_ENTRIES, SpaceSearch
+from keyhole.tune.space_search_spec import SPACE_ENTRIES, SpaceSearchSpec
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     DEFAULT_SEED,
@@ -161,7 +161,7 @@ class Spec:
         Working directory of commands; relative paths start there.
     grace : float
         Seconds between SIGTERM at the limit and SIGKILL; 0 for SIGKILL at once.
-    search : SpaceSearch, optional
+    search : SpaceSearchSpec, optional
         The parameter space of the only command, and how it is searched; None for a list of
         commands.
     """
@@ -181,7 +181,7 @@ class Spec:
     notes: str = ""
     folder: Path = Path()
     grace: float = 0.0
-    search: SpaceSearch | None = None
+    search: SpaceSearchSpec | None = None
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -207,8 +207,8 @@ class Spec:
         arms = parse_arms(table["arm"], has_space=has_space)
         search = None
         if has_space:
-            search = SpaceSearch.from_table(table, arms, folder)
-            table = {**table, "policy": None}  # `SpaceSearch` has read it
+            search = SpaceSearchSpec.from_table(table, arms, folder)
+            table = {**table, "policy": None}  # `SpaceSearchSpec` has read it
         spec = cls(
             arms=arms,
             instances=parse_instances(table.get("instances"), folder),
@@ -314,7 +314,7 @@ class Spec:
             arms=saved_tables.arms,
             instances=saved_tables.instances,
             folder=Path(_check_text("folder", data["folder"])),
-            search=search and SpaceSearch.from_json(search),
+            search=search and SpaceSearchSpec.from_json(search),
             **_parse_values({"grace": 0, **data}),
         )
 

@@ -13,7 +13,7 @@ from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
 from keyhole.pages.page import Table
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED, Arm
-from keyhole.tune.grids import label_arms
+from keyhole.tune.parameter_grids import label_arms
 from keyhole.tune.recommendation import (
     NO_SUCCESS,
     TOLERANCE,
@@ -368,7 +368,7 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
         "outcomes": count_outcomes(tune.runs),
         "not_counted": len(tune.expired),
         "best": best_as_json(tune) if tune.runs else None,
-        "effects": [asdict(effect) for effect in tune.effects()] if tune.runs else [],
+        "effects": [asdict(effect) for effect in tune.effects()],
     }
     if isinstance(tune, SavedSpaceTune):
         validation = tune.validation() if tune.runs else {}

@@ -1,7 +1,7 @@
 """Log of all trials: one line of JSON per run, stored durably before the study learns the run.
 
 A record has the id of its decision, and is flushed to disk before the study is told. Therefore no
-run counts twice after a kill, whenever it came: a decision without a record is run again, and an
+run counts twice, whenever the process is killed: a decision without a record is run again, and an
 outcome that the study lacks is told from its record.
 """
 
@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from keyhole.files import add_path_to_errors, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
 from keyhole.tune.arms import Parameter
-from keyhole.tune.run_history import Trial
+from keyhole.tune.run_arrays import Trial
 from keyhole.validate import short_repr
 
 EXPIRED: Final = "expired"
@@ -56,6 +56,8 @@ class TrialRecord:
         CPU seconds that the cores of the run spent on other processes.
     configuration, parameters : int and dict, optional
         Number and active parameters of its configuration, in a tune of a parameter space.
+    weight : float
+        How much the run counts; below 1 only for runs of a warm start.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -80,6 +82,7 @@ class TrialRecord:
     others: _Seconds
     configuration: int | None = None
     parameters: dict[str, Parameter] | None = None
+    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     @property
     def is_counted(self) -> bool:
@@ -87,9 +90,9 @@ class TrialRecord:
         return self.outcome != EXPIRED
 
     def as_trial(self, positions: Mapping[str, int]) -> Trial:
-        """Return the run as a trial of a configuration; `positions` are instances' positions.
+        """Return the run as a trial of a configuration; `positions` has the numbers of instances.
 
-        Without a configuration its number is -1, and so is the position of an unknown instance.
+        If the run has no configuration, that of the trial is -1; an unknown instance is -1, too.
         """
         configuration = -1 if self.configuration is None else self.configuration
         position = positions.get(self.instance, -1)
@@ -137,10 +140,8 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
-        data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with add_path_to_errors(self.path):
-            self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
+            self._file.write(encode_record(record))
             self._file.flush()
             os.fsync(self._file.fileno())
         self.all.append(record)
@@ -150,6 +151,13 @@ class TrialLog:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def encode_record(record: TrialRecord) -> bytes:
+    """Return the line of a record in a log."""
+    # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
+    data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
+    return json.dumps(data, allow_nan=False).encode() + b"\n"
 
 
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:

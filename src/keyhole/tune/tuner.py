@@ -299,8 +299,8 @@ class Tuner:
     out : str or Path
         The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
-        Makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By default a
-        `keyhole.runner.Runner`.
+        A function that makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By
+        default it makes a `keyhole.runner.Runner`.
 
     Examples
     --------
@@ -341,8 +341,8 @@ class Tuner:
     ) -> saved_tune.SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
-        Both include earlier calls. Ctrl-C and the end of this process kill all commands; the same
-        call then resumes the tune.
+        Runs and seconds of earlier calls count, too. Ctrl-C and the end of this process kill all
+        commands; the same call then resumes the tune.
 
         Parameters
         ----------
@@ -385,7 +385,7 @@ class Tuner:
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
         ):
             if warm_start is not None and log.all:
-                check_warm_start(self.out, weight)
+                check_warm_start(self.out, self.spec, weight)
             elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
             with self._open_decisions(log) as decisions:
@@ -430,7 +430,7 @@ class Tuner:
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
-        """Refuse workers that cannot run there; warn if they need more cores than there are."""
+        """Refuse workers that cannot run on `on`; warn if they need more cores than there are."""
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:

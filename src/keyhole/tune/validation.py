@@ -33,7 +33,7 @@ def has_outcome_for(record: TrialRecord, estimate: ConfigurationEstimate) -> boo
 
 @dataclass
 class ValidationPlan:
-    """Decisions on the missing runs of a validation, of all configurations on each instance.
+    """Plan of the missing runs of a validation: each configuration is run on each instance.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
     for instance in instances:
         if os.path.realpath(spec.folder / instance.name) in used_paths:
             raise ValueError(
-                "instances must be none of those of the tune, on which its choice looks better "
+                "instances must not be instances of the tune, on which its choice looks better "
                 f"than it is, got {short_repr(instance.name)}"
             )
 
 
 def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
-    """Return the gain that a run would have had with this limit, which is at most its own."""
+    """Return the gain of a run under this limit, which is at most the limit that it had."""
     if record.outcome == "out of time" or record.seconds > limit:
         return -float(costs.penalty(0.0)(limit))
     return float(record.outcome == "ok") - float(costs.cost(record.seconds))
@@ -106,7 +106,7 @@ def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
 def compare_configurations(
     spec: Spec, estimates: Mapping[str, ConfigurationEstimate], records: Iterable[TrialRecord]
 ) -> dict[str, ConfigurationEstimate]:
-    """Return estimates of configurations, by name, on the instances on which all were run.
+    """Return estimates of configurations, by name, from the instances on which all were run.
 
     Intervals of means are Student's t, cut to the possible range; the interval of a share is
     Clopper and Pearson's.

@@ -1,4 +1,4 @@
-"""Grids of parameters in a tune: short labels of their arms, and effects of their parameters."""
+"""Parameter grids of a list of commands: short labels of their arms, and effects of parameters."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from keyhole.pages.line_chart import shorten_label
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
-from keyhole.tune.run_history import RunHistory, Trial
-from keyhole.tune.run_time_model import RunTimeModel, posterior_sweeps
+from keyhole.tune.run_arrays import RunArray, Trial
+from keyhole.tune.run_time_model import RunTimeModel, draw_feature_effects
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
-_MISSING: Final = "-"  # in the place of a parameter that only other arms of the command have
-_MOST_LEVELS: Final = 60  # of a table that can be read
-_MOST_RUNS: Final = 20_000  # only the first are used, so that sampling takes about a second
+_MISSING: Final = "-"  # for a parameter that an arm lacks, and another arm of its command has
+_MOST_LEVELS: Final = 60  # in a table; a longer one is not made
+_MOST_RUNS: Final = 20_000  # later runs are left out, so that sampling takes about a second
 _INTERACTION_SCALE: Final = 0.25
-"""Prior variance of an arm's difference from the sum of its values' effects, mostly small: with it,
-95 % intervals held 94 to 100 % of the differences in simulated grids of 4, 8 and 32 arms."""
+"""Prior mean of the variance of an arm's difference from the sum of the effects of its values. In
+simulated grids of 4, 8 and 32 arms, 95 % intervals covered 94 to 100 % of the true effects."""
 Levels = dict[str, dict[str, list[int]]]
 """By parameter and value, the indices of the arms that have it."""
 
@@ -30,7 +30,7 @@ def varied_values(spec: Spec) -> dict[str, Levels]:
     parameters = [arm.parameters for arm in spec.arms]
     names = spec.names  # made anew by each access
     for arm, values in enumerate(parameters):
-        # A grid appends the values to the names of its arms; the name of any other arm is kept.
+        # Names of a grid's arms end in their values; names of other arms are left as they are.
         assignments = "".join(f" {name}={value}" for name, value in values.items())
         arms_of_commands[names[arm].removesuffix(assignments)].append(arm)
     levels_of_commands = {}
@@ -47,10 +47,10 @@ def varied_values(spec: Spec) -> dict[str, Levels]:
 
 
 def label_arms(spec: Spec) -> tuple[list[str], str]:
-    """Return short labels of all arms, and a sentence that explains them, or "".
+    """Return a short label of each arm, and sentences that explain the labels, or "".
 
-    Labels have the parameters that differ between arms of a command; where a legend has no room for
-    that, they have the values alone.
+    A label has the command and the parameters in which its arms differ. If a legend has no room for
+    these labels, they have the values without the names, and the sentences have the names.
 
     Examples
     --------
@@ -87,7 +87,8 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
 def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterEffect]:
     """Return how parameter values affect run times, for grids that vary several parameters.
 
-    A failed run counts as longer than the full cut-off. Values without runs are left out.
+    A failed run counts as longer than the full cut-off. Values without runs are left out, and so
+    are commands that vary a single parameter, or more than 60 values in all.
     """
     effects = []
     levels_of_commands = varied_values(spec)
@@ -100,16 +101,14 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
         # With a single parameter the table of arms says as much.
         if len(levels) < 2 or len(level_arms) > _MOST_LEVELS:
             continue
-        history, arms = _pick_runs(spec, runs, {arm for row in level_arms.values() for arm in row})
+        members = {arm for row in level_arms.values() for arm in row}
+        arm_runs, arms = _pick_runs(spec, runs, members)
         if arms:
             features = np.array(
                 [[float(arm in row) for row in level_arms.values()] for arm in arms]
             )
-            rng = np.random.default_rng(0)
-            sweeps = posterior_sweeps(
-                RunTimeModel(0, len(level_arms), _INTERACTION_SCALE), history, features, rng
-            )
-            draws = np.array([model.feature_effects for model in sweeps])
+            model = RunTimeModel(0, len(level_arms), _INTERACTION_SCALE)
+            draws = draw_feature_effects(model, arm_runs, features, np.random.default_rng(0))
             effects += parameter_effects([*level_arms], features, draws)
     return effects
 
@@ -117,15 +116,18 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
 def _pick_runs(
     spec: Spec, runs: Sequence[TrialRecord], members: Collection[int]
 ) -> tuple[NDArray[Any], list[int]]:
-    """Return the runs of the arms in `members`, and these arms in the order of their first runs."""
+    """Return the runs of some arms, and these arms in the order of their first runs.
+
+    Configurations and instances of the returned runs are numbered in the order of their first runs.
+    """
     arms = {spec.names[arm]: arm for arm in members}
     positions: dict[int, int] = {}
     instances: dict[str, int] = {}
-    history = RunHistory(spec.limits[-1])
+    run_array = RunArray(spec.limits[-1])
     for run in runs[:_MOST_RUNS]:
         if run.arm in arms and run.outcome != EXPIRED:
             position = positions.setdefault(arms[run.arm], len(positions))
             instance = instances.setdefault(run.instance, len(instances))
             trial = Trial(run.round, position, {}, instance, run.limit)
-            history.add(trial, run.outcome, run.seconds)
-    return history.runs, [*positions]
+            run_array.add(trial, run.outcome, run.seconds)
+    return run_array.runs, [*positions]

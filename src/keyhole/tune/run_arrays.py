@@ -1,4 +1,4 @@
-"""All runs of a tune over a parameter space, as arrays, and their gains."""
+"""Runs of a tune as rows of a structured array, for models of run times; gains of runs."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _COLUMNS: Final = np.dtype(
     ]
 )
 SHORTEST: Final = 0.001
-"""Shorter run times count as so many seconds; no cap is shorter."""
+"""The shortest run time in seconds: a shorter one counts as this, and no cap is shorter."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Trial:
     configuration : int
         Number of the configuration; 0 is the default.
     parameters : dict
-        Its active parameters.
+        Active parameters of the configuration.
     instance : int
-        Position of the instance.
+        Number of the instance.
     limit : float
         Time limit in seconds.
     """
@@ -104,11 +104,12 @@ class RunGains:
         return (outcome != "ok") + self.cost_per_second * seconds
 
 
-class RunHistory:
-    """All runs as columns of an array that grows.
+class RunArray:
+    """A growing array with a row for each run.
 
-    The log time of a run that was out of time is censored: it is known only to be larger. That of a
-    run that failed is censored at the full cut-off, for models that do not tell failures apart.
+    If a run was out of time, its log time is censored at its limit: it is known only to be larger.
+    If a run failed, its log time is censored at the full cut-off, for models that take a failure
+    for a long run.
     """
 
     def __init__(self, cutoff: float) -> None:

@@ -1,4 +1,4 @@
-"""Search of a parameter space: the entries of a spec that describe it, and their checks."""
+"""Spec of the search of a parameter space: the entries of a tune's spec that describe it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Self
 
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Arm
+from keyhole.tune.config_space import read_config_space
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import check_choice, check_line, short_repr
@@ -18,17 +19,17 @@ _SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 
 @dataclass(frozen=True)
-class SpaceSearch:
-    """Search of a parameter space: the space, and the rule that decides.
+class SpaceSearchSpec:
+    """Spec of the search of a parameter space: the space, and the rule that decides.
 
     Attributes
     ----------
     space : ParameterSpace
         The parameters of the only command.
     rule : {"model", "racing"}
-        Estimates of run times, or random search with adaptive capping.
+        Whether a model of run times decides, or racing with adaptive capping.
     is_deterministic : bool
-        Whether a configuration is run on an instance once: its command takes no ``{seed}``.
+        Whether the command takes no ``{seed}``. A configuration is then run on an instance once.
     """
 
     space: ParameterSpace
@@ -37,12 +38,12 @@ class SpaceSearch:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], arms: Sequence[Arm], folder: Path) -> Self:
-        """Make a search of the entries of a spec with these arms and this folder."""
+        """Read the entries of a spec; `arms` are its commands, and `folder` is its folder."""
         space = _parse_space(table, folder)
         if len(arms) > 1:
             raise ValueError(
-                f"arm must be a single command with parameters, got {len(arms)}; which of them is "
-                "run may be a parameter itself"
+                f"arm must be a single command with parameters, got {len(arms)}; to choose among "
+                "programs, make the program a parameter"
             )
         rule = table.get("policy", "model")
         if isinstance(rule, Mapping):
@@ -52,6 +53,7 @@ class SpaceSearch:
         if "**" in fields:
             fields += space.names
         for name in space.names:
+            # A parameter of the arm itself has its value there, and fills its field.
             if name in arms[0].parameters or name not in fields:
                 raise ValueError(
                     f"parameters.{name} must be a field of the command, got none of this name: add "
@@ -60,24 +62,25 @@ class SpaceSearch:
         return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
 
     def check_success(self, success: SuccessRule) -> None:
-        """Refuse a success rule by which runs differ in more than success and time."""
+        """Refuse a success rule that uses more than exit and time, such as a number."""
         for entry, usual in _SUCCESS.items():
             if (value := getattr(success, entry)) != usual:
                 raise ValueError(
-                    f"success.{entry} must be left out with parameters, which are compared by how "
-                    f"many runs succeed, and in which time, got {short_repr(value)}"
+                    f"success.{entry} must be left out with parameters, since configurations are "
+                    f"compared by the success and the time of runs alone, got {short_repr(value)}"
                 )
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the search of an entry of a saved spec."""
-        return cls(**{**data, "space": ParameterSpace.from_json(data["space"])})
+        """Return the search from its entry in a saved spec."""
+        space = data["space"]
+        return cls(**{**data, "space": ParameterSpace(space["parameters"], space["forbidden"])})
 
 
 def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
     if "space" not in table:
-        return ParameterSpace.from_table(table.get("parameters", {}), table.get("forbidden", ()))
+        return ParameterSpace(table.get("parameters", {}), table.get("forbidden", ()))
     for entry in ("parameters", "forbidden"):
         if entry in table:
             raise ValueError(f"{entry} must be left out with space, a file of ConfigSpace")
-    return ParameterSpace.from_config_space(folder / check_line("space", table["space"]))
+    return ParameterSpace(*read_config_space(folder / check_line("space", table["space"])))
