@@ -202,6 +202,7 @@ def test_a_busy_machine_is_warned_of_wherever_results_are_shown(spec, tmp_path, 
     runs = [record("ok", 1.0, 1.0, arm, others=0.5) for arm in ("quick", "slow") * 4]
     busy = SavedTune(tmp_path, spec, runs)
     assert format_warnings(busy)[0].startswith(message)
+    assert format_warnings(busy)[0].endswith("or use fewer workers if you have several")
     assert best_as_json(busy)["other_load"] == 0.5
     assert best_as_json(busy)["warnings"][0].startswith(message)
     page = write_report(busy).read_text()

@@ -2,10 +2,9 @@ r"""Shrinkage of the shares and means of arms towards those of similar arms, by 
 
 Among similar arms, the arm with the best average has mostly been lucky; shrinkage corrects for
 that. In the model, the shares of arms have a common mean m and follow :math:`\mathrm{Beta}(s m, s
-(1 - m))`; the means of arms are normally distributed around a common mean m, with the variance of
-an average over s runs. The similarity s has a uniform prior on the grid 1, 2, 4, ..., 4,096, and is
-drawn from its posterior. Then m is drawn given s, and then the share or the mean of each arm, given
-s, m and the runs of the arm.
+(1 - m))`; the means of arms are normally distributed around m, with the variance of an average over
+s runs. The similarity s has a uniform prior on the grid 1, 2, 4, ..., 4,096. First s is drawn from
+its posterior, then m given s, and then the share or mean of each arm, given s, m and its own runs.
 """
 
 from collections.abc import Callable
