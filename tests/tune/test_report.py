@@ -224,7 +224,7 @@ def test_runs_that_were_cut_off_at_the_recommended_largest_limit_are_counted(tmp
     runs += [record("out of time", limit, limit) for limit in (1.0, 1.0, 0.1)]
     tune = one_arm(tmp_path, [0.1, 1.0], runs)
     message = (
-        "2 of 22 runs were out of time at 1 s, the largest limit tried; a longer limit, if you can "
+        "2 of 22 runs ran out of time at 1 s, the largest limit tried; a longer limit, if you can "
         "wait for it, may be better"
     )
     assert message in summarize(tune).sentences
@@ -250,7 +250,7 @@ def test_a_single_arm_is_compared_with_no_other(tmp_path, no_figures):
     assert "from the other arms" not in write_report(tune).read_text()
     sentences = summarize(one_arm(tmp_path, 1, runs)).sentences
     assert [text.partition(",")[0] for text in sentences] == [
-        "20 of 40 runs were out of time at 1 s"
+        "20 of 40 runs ran out of time at 1 s"
     ]
 
 

@@ -73,7 +73,7 @@ def run(
         typer.Option("--warm-start", metavar="DIR", help="An earlier tune of these parameters."),
     ] = None,
     weight: Annotated[
-        float, typer.Option("--weight", help="What a run of the earlier tune counts, at most 1.")
+        float, typer.Option("--weight", help="How much a run of that tune counts, at most 1.")
     ] = 1.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print ten command lines without running them.")
@@ -194,7 +194,7 @@ def validate(
 
     path = Path(instances).absolute()
     reader = {".txt": "file", ".csv": "csv"}.get(path.suffix)
-    entry: str | dict[str, str] = str(path)  # of a spec: a pattern, or a file that lists instances
+    entry: str | dict[str, str] = str(path)  # as in a spec: a pattern, or a file of instances
     if reader and path.is_file():
         entry = {reader: str(path)}
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)

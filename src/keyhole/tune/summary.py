@@ -254,8 +254,8 @@ def format_cut_off(tune: SavedTune) -> str:
     if not cut_off_count or best.limit < best.full.limit:
         return ""
     return (
-        f"{cut_off_count:,} of {count_text(best.runs, 'run')} were out of time at {best.limit:g} "
-        "s, the largest limit tried; a longer limit, if you can wait for it, may be better"
+        f"{cut_off_count:,} of {count_text(best.runs, 'run')} ran out of time at {best.limit:g} s, "
+        "the largest limit tried; a longer limit, if you can wait for it, may be better"
     )
 
 
