@@ -135,7 +135,7 @@ class ConfigurationEstimate:
 
 
 @dataclass(frozen=True, repr=False)
-class Recommendation:
+class BestConfiguration:
     """The recommended configuration beside the default and others; printed, it is three lines.
 
     Attributes

@@ -13,7 +13,7 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
-from keyhole.tune.recommendation import Recommendation
+from keyhole.tune.recommendation import BestConfiguration
 from keyhole.tune.run_history import RunGains, RunHistory, RunOutcome, Trial
 from keyhole.tune.run_time_model import OutcomeModel
 from keyhole.tune.space_estimates import SpaceEstimates
@@ -212,7 +212,7 @@ class SpaceDecider:
             self._record(replace(trial, configuration=number), outcome, seconds, weight)
         self._warm_count = self._history.count
 
-    def recommend(self) -> Recommendation:
+    def recommend(self) -> BestConfiguration:
         """Return the best configuration and its limit, with the default and others beside it."""
         estimates = self._estimates
         incumbent = self._racing.incumbent if self._racing else estimates.choose_incumbent()

@@ -13,7 +13,7 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch, have_only_failed
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace
-from keyhole.tune.recommendation import ConfigurationEstimate, Recommendation
+from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
     DRAWS,
     RunTimeModel,
@@ -102,7 +102,7 @@ class SpaceEstimates:
 
     def recommend(
         self, incumbent: int, configurations: Mapping[int, dict[str, Parameter]]
-    ) -> Recommendation:
+    ) -> BestConfiguration:
         """Return the estimates of the incumbent, of the default, and of the next best."""
         cutoff = np.array([self._gains.cutoff])
         (yardstick,) = self._draw_gains(0, cutoff)
@@ -134,7 +134,7 @@ class SpaceEstimates:
             )
 
         others = [c for c in self.ranking if c not in (0, incumbent) and self.run_counts[c]]
-        return Recommendation(
+        return BestConfiguration(
             estimate(incumbent, self._limits),
             estimate(0, self._limits),
             estimate(0, cutoff),
