@@ -53,7 +53,7 @@ class Best(CommandLimitEstimate):
         The probability that no other pair, tried or not, is better by more than 1 % of the reward
         span (the largest reward less the reward of a run without success).
     regret_bound : float
-        With probability 95 %, the best pair is better by at most this much.
+        With probability 95 %, the best pair is better than this one by at most this much.
     full : CommandLimitEstimate
         Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
@@ -114,13 +114,13 @@ class ConfigurationEstimate:
     limit : float
         The limit in seconds.
     runs : int
-        How many runs it had.
+        How many runs the configuration had.
     gain, success_rate, seconds : Interval
         Mean gain, share of runs that succeed, and mean seconds of a run.
     gain_over_default : Interval
         Gain of the configuration, less the gain of the default configuration at the full cut-off.
     gains : tuple of Interval
-        Gain with each limit that may be recommended.
+        Gain with each limit that may be recommended; none in a validation.
     """
 
     configuration: int

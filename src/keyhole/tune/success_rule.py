@@ -42,9 +42,9 @@ class SuccessRule:
     pattern : str
         Regular expression that must match in the output (multi-line mode); "" for none.
     number : str
-        Regular expression with a group, which is the reward in the last match; "" for none.
+        Regular expression with a group; in the last match, the group is the reward. "" for none.
     scale : tuple of float
-        The least and the largest reward; a success without a number earns the largest.
+        The least and the largest reward. Without `number`, each success earns the largest.
     at_limit : bool
         Whether a run that reaches its limit is judged as well, by its output alone.
     """
@@ -117,20 +117,20 @@ class SuccessRule:
 
     @property
     def least_reward(self) -> float:
-        """Reward of a run without success: the least reward, at most 0."""
+        """Reward of a run without success: the least reward of the scale, or 0 if that is less."""
         return min(0.0, self.scale[0])
 
     @property
     def reward_span(self) -> float:
-        """Difference of the largest reward and `least_reward`."""
+        """Difference between the largest reward and `least_reward`."""
         return self.scale[1] - self.least_reward
 
 
 def _read_output(output: bytes, *, is_whole: bool) -> str:
     """Return an output as text, without lines that are cut.
 
-    Lines are cut where the runner left out a part of a long output, and at the end of the output
-    of a run that was killed, which is not whole.
+    Lines are cut where the runner left out a part of a long output. If the run was killed, the last
+    line is cut, too, since the output is not whole.
     """
     text = _decode_output(output)
     for gap in _GAP.finditer(output):
