@@ -83,7 +83,7 @@ def test_a_saved_tune_with_shell_syntax_is_resumed(tmp_path):
         ("cd /tmp\n./x", r"arm\[0\].command is run without a shell, but '\\n' needs"),
         ("cd /tmp && ./x", r"arm\[0\].command is run without a shell, but '&&' needs"),
         ("cd /tmp", "the program 'cd' was not found, .*; commands of a shell need sh -c '...'"),
-        ("FOO=1 true", "'FOO=1' was not found, .* variables need the entry environment of the spec"),
+        ("FOO=1 true", "'FOO=1' was not found, .* variables need the entry environment of"),
     ],
 )
 def test_a_missing_program_that_is_a_word_of_the_shell_is_explained(tmp_path, command, message):

@@ -131,7 +131,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 
 
 def _check_name(path: str, name: object) -> str:
-    """Return a name; it must be one line of text, but that of a file need not be UTF-8."""
+    """Return a name, which must be one line of text; the name of a file need not be UTF-8."""
     # Python replaces each byte that is not UTF-8 by a surrogate, which counts as a character here.
     check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)

@@ -1,4 +1,4 @@
-"""CPU cores of this machine: which of them runs may use, and their load by other processes."""
+"""CPU cores of this machine: cores that runs may use, and their load by other processes."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _BUSY_COLUMNS: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, s
 
 
 def available_cores() -> list[int]:
-    """Return the logical cores that this process may use; none where the system does not say.
+    """Return the logical cores that this process may use; none if the system does not say.
 
     The first hardware thread of each physical core comes before second threads.
     """
@@ -33,7 +33,7 @@ def count_physical_cores(cores: Sequence[int]) -> int:
 
 
 def _read_siblings(core: int) -> str:
-    """Return the logical cores on the physical core of this one, as the kernel lists them."""
+    """Return the logical cores of the same physical core as this one, as the kernel lists them."""
     try:
         return (_TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:

@@ -87,7 +87,7 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
 
 
 def _find_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
-    """Return the path at which two values first differ, and what each of them has there."""
+    """Return the path at which two values first differ, and both values at this path."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
         return _find_difference(f"{path}.{key}", old[key], new[key])

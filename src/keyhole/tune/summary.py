@@ -100,7 +100,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
     notes = []
     if len(tune.spec.arms) > 1:
-        notes.append("gain over full cut-off: over the best command there, whichever it is")
+        notes.append("gain over full cut-off: over the best command at this limit, whichever it is")
     if not has_one_pair(tune):
         notes.append(format_probability(best))
     notes += [format_cut_off(tune), format_next_runs(tune)]
@@ -248,7 +248,7 @@ def count_cut_off(tune: SavedTune) -> int:
 
 
 def format_cut_off(tune: SavedTune) -> str:
-    """Return a note that a limit above the full cut-off may be better, else ""."""
+    """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
     cut_off_count = count_cut_off(tune)
     if not cut_off_count or best.limit < best.full.limit:
@@ -260,7 +260,7 @@ def format_cut_off(tune: SavedTune) -> str:
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return a note on how many runs roughly halve the bound on the regret; "" for no need."""
+    """Return a note on how many runs roughly halve the bound on the regret, or ""."""
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.reward_span
     if is_settled or has_one_pair(tune) or not best.successes:
@@ -300,7 +300,7 @@ def shell_command(arm: Arm) -> str:
 def _arm_results(
     tune: SavedTune,
 ) -> list[tuple[str, list[TrialRecord], CommandLimitEstimate | None]]:
-    """Return the label and the runs of each arm, with its best tried pair, or None without runs."""
+    """Return for each arm its label, its runs, and its best tried pair (None without runs)."""
     labels, _ = label_arms(tune.spec)
     results = []
     for arm, name in enumerate(tune.spec.names):

@@ -185,7 +185,7 @@ class ValueEstimates:
         # These draws have their own generator, so that they do not depend on the order in which
         # properties are read: `show`, `best` and the report then have the same numbers.
         rng = np.random.default_rng([self._spec.seed, 1])
-        coarseness = grid_coarseness(self.draws.shape[2])
+        coarseness = grid_coarseness(self.draws.shape[2])  # 1 for one limit, 0 from ten on
         weight = 1.0 - (1.0 - _COMPARISON_WEIGHT) * coarseness
         unrelated_prior = _UNRELATED * (1.0 - coarseness)
         draws = self._posterior.draw_all(rng, len(self.draws), weight, unrelated_prior)

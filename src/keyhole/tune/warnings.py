@@ -46,7 +46,7 @@ class OtherLoad:
 
     @property
     def share(self) -> float:
-        """Share of the time of the runs in which their cores worked for other processes."""
+        """Share of the runs' time in which the cores of the runs worked for other processes."""
         return min(1.0, self._other_seconds / (self._core_seconds or float("inf")))
 
     @property
@@ -64,7 +64,7 @@ class OtherLoad:
 
 
 class EarlyWarnings:
-    """Warnings during a call of `Tuner.run`, as soon as its runs show a problem.
+    """Warnings that a call of `Tuner.run` gives as soon as its runs show a problem.
 
     Parameters
     ----------
