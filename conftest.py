@@ -63,7 +63,7 @@ SLOW_TESTS = (
     "tests/resource/test_benchmark.py",
     "tests/resource/test_refined_grid_policy.py::test_grids_never_outgrow",
     "tests/results/test_interval_quantiles.py",
-    "tests/runner/test_runner.py::test_a_helper_whose_runner_has_gone",
+    "tests/runner/test_command_runner.py::test_a_helper_whose_runner_has_gone",
     "tests/serve/test_processes.py",
     "tests/study/storage/test_fork_lock.py", "tests/study/storage/test_processes.py",
     "tests/study/test_campaign.py", "tests/study/test_forks.py",

@@ -93,6 +93,7 @@ def test_effects_are_those_of_the_parameters_of_a_grid_of_several(tune):
     assert off.value == pytest.approx(-on.value)
     decay = effects["toy decay", "0.9"].log_time
     assert decay.low < 0.0 < decay.high
+    assert SavedTune(tune.folder, tune.spec, []).effects() == []
 
 
 def test_the_table_of_effects_has_times(tune):

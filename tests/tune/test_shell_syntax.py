@@ -53,7 +53,7 @@ def table_of(command):
 
 def test_a_new_tune_with_shell_syntax_is_refused(tmp_path):
     spec = Spec.from_table(table_of("true 1 {instance} {seed} | tee log"))
-    message = r"^arm\[0\].command is run without a shell, which '\|' needs: write sh -c '...'"
+    message = r"^arm\[0\].command is run without a shell, but '\|' needs one: write sh -c '...'"
     with pytest.raises(ValueError, match=message):
         Tuner(spec, tmp_path / "out", executors=Simulated).run(runs=1)
     assert not (tmp_path / "out").exists()
@@ -80,10 +80,10 @@ def test_a_saved_tune_with_shell_syntax_is_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("cd /tmp\n./x", r"arm\[0\].command is run without a shell, which '\\n' needs"),
-        ("cd /tmp && ./x", r"arm\[0\].command is run without a shell, which '&&' needs"),
-        ("cd /tmp", "the program 'cd' was not found, .*; words of a shell need sh -c '...'"),
-        ("FOO=1 true", "'FOO=1' was not found, .* variables the entry environment of the spec"),
+        ("cd /tmp\n./x", r"arm\[0\].command is run without a shell, but '\\n' needs"),
+        ("cd /tmp && ./x", r"arm\[0\].command is run without a shell, but '&&' needs"),
+        ("cd /tmp", "the program 'cd' was not found, .*; commands of a shell need sh -c '...'"),
+        ("FOO=1 true", "'FOO=1' was not found, .* variables need the entry environment of"),
     ],
 )
 def test_a_missing_program_that_is_a_word_of_the_shell_is_explained(tmp_path, command, message):
@@ -96,7 +96,7 @@ def test_a_missing_program_that_is_a_word_of_the_shell_is_explained(tmp_path, co
 def test_a_new_command_of_several_lines_is_refused_and_a_saved_one_goes_on(tmp_path):
     text = "true 1 {instance} {seed}\ntouch two  # make it"
     spec = Spec.from_table(table_of(text))
-    with pytest.raises(ValueError, match=r"^arm\[0\].command is run .*, which '\\n' needs"):
+    with pytest.raises(ValueError, match=r"^arm\[0\].command is run .*, but '\\n' needs"):
         make_dry_run(spec, 1)
     words = ["true", "1", "{instance}", "{seed}", "touch", "two", "#", "make", "it"]
     Tuner(Spec.from_table(table_of(words)), tmp_path, executors=Simulated).run(runs=1)

@@ -10,6 +10,7 @@ from keyhole.data import load_aslib
 from keyhole.tune import SavedTune, Spec, Tuner, load_tune
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import RUNS, write_scenario
+from keyhole.tune.summary import configurations_table
 from keyhole.tune.tuner import make_dry_run
 from tests.tune import work
 from tests.tune.conftest import Simulated
@@ -69,8 +70,11 @@ def test_a_small_space_ends_when_all_was_run(tmp_path):
 
 
 def test_with_the_full_cut_off_as_the_objective_it_is_recommended(tmp_path):
-    best = run(tmp_path, 40, entries={"objective": "full cut-off"}).best()
+    tune = run(tmp_path, 40, entries={"objective": "full cut-off"})
+    best = tune.best()
     assert best.incumbent.limit == best.default.limit == 1.0
+    names = [row[0] for row in configurations_table(tune, tune.estimates())[1]]
+    assert names[:2] == ["recommended", "default, full cut-off"]
 
 
 def test_a_function_gets_its_active_parameters(tmp_path):

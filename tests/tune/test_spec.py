@@ -58,7 +58,7 @@ BAD = {
         r"arm 'a': unknown field \{instanse\}; known are \{instance\}, .*'instance'"),
     "a parameter without values": (
         {"arm": [{"name": "a", "command": "true {restart}"}]},
-        r"unknown field \{restart\}; .* a parameter has its values in "
+        r"unknown field \{restart\}; .* a parameter needs values: in "
         r"grid = \{ restart = \[1, 2\] \} of the arm, or in the table \[parameters\]"),
     "a text as a number": (
         {"arm": [{"name": "a", "command": "true {instance:d}"}]},

@@ -60,7 +60,7 @@ def test_a_tune_learns_which_command_is_quick(spec, tmp_path):
 
 
 def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypatch):
-    for module in ("warnings", "tuner"):
+    for module in ("machine_load", "tuner"):
         monkeypatch.setattr(f"keyhole.tune.{module}.available_cores", lambda: [3, 5, 7])
     barrier = threading.Barrier(3, timeout=600)
     executors = []

@@ -2,9 +2,9 @@
 
 from keyhole.tune.recommendation import (
     Best,
+    BestConfiguration,
     CommandLimitEstimate,
     ConfigurationEstimate,
-    Recommendation,
 )
 from keyhole.tune.saved_tune import SavedRuns, SavedTune
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune
@@ -12,6 +12,6 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tuner import Executor, Tuner
 
-__all__ = ["Best", "CommandLimitEstimate", "ConfigurationEstimate", "Executor", "Recommendation",
+__all__ = ["Best", "BestConfiguration", "CommandLimitEstimate", "ConfigurationEstimate", "Executor",
            "SavedRuns", "SavedSpaceTune", "SavedTune", "Spec", "TrialRecord", "Tuner",
            "load_tune"]  # fmt: skip

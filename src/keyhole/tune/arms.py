@@ -59,12 +59,12 @@ def join_lines(text: str) -> str:
 
 def explain_shell_syntax(path: str, text: object) -> str:
     """Return an error message about shell syntax in a command; "" if it has none."""
-    # If the command is a list, its words are arguments as they are.
+    # The words of a command that is a list are arguments as they are.
     if not isinstance(text, str) or not (syntax := find_shell_syntax(text)):
         return ""
     return (
-        f"{path} is run without a shell, which {short_repr(syntax)} needs: write sh -c '...', or "
-        f"quote it if it is an argument; got {short_repr(text)}"
+        f"{path} is run without a shell, but {short_repr(syntax)} needs one: write sh -c '...', or "
+        f"quote {short_repr(syntax)} if it is an argument; got {short_repr(text)}"
     )
 
 
@@ -77,7 +77,7 @@ TYPED: Final = "<typed>"
 def parse_target(path: str, value: object) -> str:
     """Return the target of a function, ``module:name`` or ``file.py:name``.
 
-    `value` is the function itself, or already its target.
+    `value` is the function itself, or its target.
     """
     if callable(value):
         value = _find_target(path, value)
@@ -107,7 +107,8 @@ def _find_target(path: str, function: Callable[..., object]) -> str:
 def _find_arguments(path: str, target: Any) -> dict[str, bool]:
     """Return the names of a function's arguments, and whether each must be given.
 
-    `target` is the function itself, or names it. "**" stands for arbitrary keyword arguments.
+    `target` is the function itself, or its target as text. "**" stands for arbitrary keyword
+    arguments.
     """
     try:
         function = target if callable(target) else function_process_child.import_function(target)
@@ -127,7 +128,7 @@ def function_command(
 ) -> list[str]:
     """Return the command that calls a function with those fields that are its arguments."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
-    # -P keeps the folder of the script off sys.path: its modules would hide others.
+    # -P keeps the folder of the script off sys.path: modules in it would hide others.
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
 
 
@@ -189,9 +190,10 @@ class Arm:
         return [_fill_fields(word, {**fields, **self.parameters}) for word in self.command]
 
     def configure(self, parameters: Mapping[str, Parameter], inactive: Collection[str]) -> "Arm":
-        """Return the arm with these parameters; words that name an inactive one are left out.
+        """Return the arm with these parameters, without the words that name an inactive parameter.
 
-        If such a word is the value of an option, as in ``-rinc {inc}``, so is the option.
+        If such a word is the value of an option, as in ``-rinc {inc}``, the option is left out
+        as well.
 
         Examples
         --------
@@ -231,11 +233,11 @@ class Arm:
         for name in self.open_fields():
             if name not in fields:
                 hint = (
-                    f"a parameter has its values in grid = {{ {name} = [1, 2] }} of the arm, or in "
-                    "the table [parameters]"
+                    f"a parameter needs values: in grid = {{ {name} = [1, 2] }} of the arm, or "
+                    "in the table [parameters]"
                 )
                 if name in RUN_FIELDS:
-                    hint = "it needs the entry instances"
+                    hint = "this field needs the entry instances"
                 raise ValueError(
                     f"{path}: unknown field {{{name}}}; known are {{{'}, {'.join(known_names)}}}"
                     f"{suggestion(name, known_names)}; {hint}"
@@ -251,16 +253,16 @@ class Arm:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}: a field cannot be formatted: {error}") from None
-        # If the name of the program has a field, it is known only when a run fills the field in.
+        # A program whose name has a field is known only when a run fills the field in.
         if self.function or _field_names(path, program := self.command[0]):
             return
-        # The system, too, takes a name with a slash for a path, and looks others up on the PATH.
+        # As in the system, a name with a slash is a path, and others are looked up on the PATH.
         program_path = folder / program if "/" in program else program
         if shutil.which(program_path, path=search_path) is None:
             raise ValueError(
                 self.shell_error
-                or f"{path}: the program {program!r} was not found, or is not executable; words of "
-                "a shell need sh -c '...', and variables the entry environment of the spec"
+                or f"{path}: the program {program!r} was not found, or is not executable; commands "
+                "of a shell need sh -c '...', and variables need the entry environment of the spec"
             )
 
 
@@ -273,7 +275,7 @@ def _is_option(word: str) -> bool:
 def parse_arms(value: object, *, has_space: bool = False) -> tuple[Arm, ...]:
     """Return the arms of the tables ``[[arm]]``; a grid of parameters makes several.
 
-    With `has_space`, the spec has a parameter space: functions are imported, so that the names of
+    If the spec has a parameter space (`has_space`), functions are imported, so that the names of
     their arguments are known.
     """
     tables = check_nonempty_list("arm", value, "a list of tables, [[arm]]")
@@ -334,7 +336,7 @@ def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Pa
 
 
 def check_nonempty_list(path: str, value: object, expected: str) -> Sequence[Any]:
-    """Return a list with at least one entry; `expected` says what it is a list of."""
+    """Return a list that has an entry; `expected` says in an error message what it must be."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     return value

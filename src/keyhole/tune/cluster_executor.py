@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from keyhole.tune.tuner import ExecutorFactory
 
 _POLL_SECONDS: Final = 0.5
-_CHECK_SECONDS: Final = 1.0  # seconds between two checks whether a run is still wanted
+_CHECK_SECONDS: Final = 1.0  # between two checks whether a run is still wanted
 _idle_runners: Final = deque[Runner]()
 """Runners that this cluster worker keeps for its next tasks."""
 
@@ -37,7 +37,7 @@ def cluster_executors(
 ) -> "Iterator[ExecutorFactory | None]":
     """Connect to a cluster, and yield a factory of executors; None for `threads` (this machine).
 
-    A cluster that was started here, with the capacity `workers`, is closed in the end.
+    A cluster that is started here has the capacity `workers`, and is closed at the end.
     """
     if on != THREADS and spec.cores > 1:
         raise ValueError(f"cores must be 1 on a cluster: a run is one task, got {spec.cores}")
@@ -67,7 +67,7 @@ class _ClusterExecutor:
     environment : mapping
         Variables that are added to the environment of the cluster worker.
     warned : set of str
-        The warnings that were issued, each once for all executors.
+        The warnings that any executor has issued; a warning is issued only once.
     """
 
     cluster: Cluster
@@ -86,7 +86,10 @@ class _ClusterExecutor:
         cores: Sequence[int] | None,
         **options: object,
     ) -> CommandResult:
-        """Run a command in the environment and on the cores of the cluster worker."""
+        """Run a command as a task; environment and cores are those of the cluster worker.
+
+        `environment` and `cores`, which are those of this machine, are not used.
+        """
         task = self.cluster.submit(
             run_on_worker, self._version, dict(self.environment), command, limit, options
         )
@@ -101,8 +104,8 @@ class _ClusterExecutor:
         except ClusterLostError:
             raise
         except (RuntimeError, MemoryError) as error:
-            # The worker has died too often: the run is repeated. Other errors, such as another
-            # version of Keyhole, end the tune.
+            # The cluster worker has died too often: the tuner repeats the run. Other errors, such
+            # as that of another version of Keyhole, end the tune.
             return CommandResult("lost", 0.0, reason=str(error))
         if warning and warning not in self.warned:
             self.warned.add(warning)

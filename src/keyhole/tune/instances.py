@@ -18,7 +18,7 @@ from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import check_distinct, check_line, short_repr
 
 _SEED_RANGE: Final = 2**31
-_LISTS: Final = (".txt", ".csv", ".lst", ".list")  # files that mostly list instances
+_LIST_SUFFIXES: Final = (".txt", ".csv", ".lst", ".list")  # of files that mostly list instances
 _NON_UTF_8: Final = re.compile("[\udc80-\udcff]")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*")
 
@@ -40,12 +40,12 @@ class Instance:
 
 
 class InstanceOrder:
-    """Order in which each arm is run on instances: one random permutation of all after another.
+    """Order in which an arm is run on instances: a random permutation of all, then another one.
 
-    Sampling without replacement has a smaller variance. If all arms had the same order, arms with
-    few runs would share the same few instances, and all look better, or all worse, than they are.
-    A tune would lose more then, though one that runs all arms equally often would lose less
-    (docs/tune.md).
+    Sampling without replacement has a smaller variance. Each arm has an order of its own. With the
+    same order for all arms, arms with few runs would be run on the same few instances, and all of
+    them would look better, or all worse, than they are. A tune would then lose a little more, but a
+    method that runs all arms equally often would lose less (docs/tune.md).
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ class InstanceOrder:
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
         runs = self._runs[arm]
-        # The first instance of the permutation with the fewest runs, not simply the next one: after
-        # `put_back`, or in a resumed tune, any instance may lack a run.
+        # Of the instances with the fewest runs, the first in the permutation is taken. It need not
+        # be the next one: after `put_back`, or in a resumed tune, any instance may lack a run.
         fewest_runs = min(runs.values())
         name = next(name for name in self._shuffle(arm, fewest_runs) if runs[name] == fewest_runs)
         runs[name] += 1
@@ -90,7 +90,7 @@ class InstanceOrder:
         self._runs[arm][instance.name] -= 1
 
     def _shuffle(self, arm: str, repetition: int) -> list[str]:
-        """Return the permutation of an arm for its first pass over all instances (0), and so on."""
+        """Return an arm's permutation for a repetition; repetition 0 is its first pass over all."""
         last_repetition, names = self._orders.get(arm, (-1, []))
         if repetition != last_repetition:
             names = list(self._instances)
@@ -102,14 +102,15 @@ class InstanceOrder:
 
 
 def command_seed(seed: int, round: int) -> int:
-    """Return the value of the field ``{seed}``, a function of the number of the run."""
+    """Return the value of the field ``{seed}`` for a tune's seed and the number of a run."""
     return random.Random(f"{seed} {round}").randrange(_SEED_RANGE)
 
 
 def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
     """Return the instances of an entry: a file pattern, a list of names, or a file of instances.
 
-    Files are relative to the folder of the spec. Without the entry there is one, named "-".
+    Files are relative to `folder`, that of the spec. Without the entry (None) there is one
+    instance, with the name "-".
     """
     if value is None:
         return (Instance("-"),)
@@ -130,8 +131,8 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 
 
 def _check_name(path: str, name: object) -> str:
-    """Refuse a name that is not one line of text; the name of a file need not be UTF-8."""
-    # Python has a surrogate for each byte that is not UTF-8: here it counts as a character.
+    """Return a name, which must be one line of text; the name of a file need not be UTF-8."""
+    # Python replaces each byte that is not UTF-8 by a surrogate, which counts as a character here.
     check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)
 
@@ -140,7 +141,7 @@ def _find_files(pattern: str, folder: Path) -> list[Instance]:
     matches = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
     if not (names := [name for name in matches if (folder / name).is_file()]):
         raise ValueError(f"instances must be at least one file, got none for {pattern!r}")
-    if names == [pattern] and Path(pattern).suffix.lower() in _LISTS:
+    if names == [pattern] and Path(pattern).suffix.lower() in _LIST_SUFFIXES:
         warnings.warn(
             f"1 instance: {pattern}; for the instances that it lists write instances = "
             f"{{ file = {pattern!r} }}, for this one alone instances = [{pattern!r}]",

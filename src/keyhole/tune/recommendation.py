@@ -1,4 +1,4 @@
-"""Recommendation of a tune, with estimates for it and for its alternatives."""
+"""Recommendations of tunes, with estimates for them and for their alternatives."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,10 +9,10 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.value_estimates import Interval
 
 TOLERANCE: Final = 0.01
-"""Pairs count as equally good if their gains differ by at most this share of the best reward."""
+"""Pairs count as equally good if their gains differ by at most this share of the reward span."""
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 YARDSTICK: Final = "default, full cut-off"
-"""Name of the configuration to which all other configurations are compared."""
+"""Name of the estimate with which the gains of all configurations are compared."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class CommandLimitEstimate:
     success_rate : Interval
         The share of runs that succeed.
     seconds : Interval
-        The mean duration of a run.
+        The mean duration of a run; a run that is killed counts as the limit.
     runs : int
         How many runs inform these estimates: the runs of the command with at least this limit.
     """
@@ -45,20 +45,20 @@ class CommandLimitEstimate:
 
 @dataclass(frozen=True, repr=False)
 class Best(CommandLimitEstimate):
-    """The pair that is recommended; printed, it is three lines.
+    """The recommended pair of command and limit; printed, it is three lines.
 
     Attributes
     ----------
     probability : float
-        The probability that no other pair, tried or not, is better by more than 1 % of the best
-        reward.
+        The probability that no other pair, tried or not, is better by more than 1 % of the reward
+        span (the largest reward less the reward of a run without success).
     regret_bound : float
-        With probability 95 %, the best pair is better by at most this much.
+        With probability 95 %, the best pair is better than this one by at most this much.
     full : CommandLimitEstimate
         Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
-        Gain of a run, less the gain of the best command at the full cut-off. It is uncertain which
-        of the tried commands is the best there, so the difference may be below 0.
+        Gain of a run, less the gain of the best tried command at the full cut-off. Which command
+        is the best differs between posterior draws, so the difference may be below 0.
     runs_of_arms : dict of str to int
         How often each command was run.
     successes : int
@@ -114,13 +114,13 @@ class ConfigurationEstimate:
     limit : float
         The limit in seconds.
     runs : int
-        How many runs it had.
+        How many runs the configuration had.
     gain, success_rate, seconds : Interval
         Mean gain, share of runs that succeed, and mean seconds of a run.
     gain_over_default : Interval
         Gain of the configuration, less the gain of the default configuration at the full cut-off.
     gains : tuple of Interval
-        Gain with each limit that may be recommended.
+        Gain with each limit that may be recommended; none in a validation.
     """
 
     configuration: int
@@ -135,7 +135,7 @@ class ConfigurationEstimate:
 
 
 @dataclass(frozen=True, repr=False)
-class Recommendation:
+class BestConfiguration:
     """The recommended configuration beside the default and others; printed, it is three lines.
 
     Attributes

@@ -1,4 +1,4 @@
-"""The folder of a tune: its files and their checks, its runs, their estimates, and their export."""
+"""The folder of a tune: its files, the runs in them, estimates from the runs, and their export."""
 
 import json
 import math
@@ -41,7 +41,7 @@ STUDY: Final = "study.db"
 REPORT: Final = "report.html"
 STUDY_NAME: Final = "tune"
 """Name of the study in its database."""
-_MAY_DIFFER: Final = ("name", "notes", "folder")
+_CHANGEABLE_ENTRIES: Final = ("name", "notes", "folder")
 """Entries of the spec that may change when a tune is resumed."""
 _ENTRIES: Final = {entry.name for entry in fields(Spec)}
 
@@ -53,18 +53,18 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     Raises
     ------
     ValueError
-        If the folder belongs to another spec, has other files, or another process works in it.
+        If the folder belongs to another spec or has other files, or if another process works in it.
     """
-    if not has_content(folder):  # it raises if a file is in the place of the folder
+    if not has_content(folder):  # raises if the path is that of a file
         spec.check_new()
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
-        _check_or_write_spec(folder, spec)
+        _check_and_write_spec(folder, spec)
         yield
 
 
-def _check_or_write_spec(folder: Path, spec: Spec) -> None:
-    """Refuse a folder that has other files, or files of another spec; write the spec."""
+def _check_and_write_spec(folder: Path, spec: Spec) -> None:
+    """Refuse a folder that has other files or another spec; else write the spec."""
     if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
@@ -73,7 +73,7 @@ def _check_or_write_spec(folder: Path, spec: Spec) -> None:
         saved_entries = read_spec(folder).as_json()
         new_entries = spec.as_json()
         for entry, saved in saved_entries.items():
-            if entry not in _MAY_DIFFER and saved != new_entries[entry]:
+            if entry not in _CHANGEABLE_ENTRIES and saved != new_entries[entry]:
                 path, old, new = _find_difference(entry, saved, new_entries[entry])
                 raise ValueError(
                     f"{folder} belongs to a tune with another spec: {path} was {short_repr(old)}, "
@@ -82,12 +82,12 @@ def _check_or_write_spec(folder: Path, spec: Spec) -> None:
         # If this version cannot open the study, this raises before anything is written.
         if (folder / STUDY).exists():
             list_studies(folder / STUDY)
-    # Written each time, since name and notes may have changed.
+    # The spec is written by each call, since its name and notes may have changed.
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
 
 def _find_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
-    """Return the path of the first difference of two values, and the values there."""
+    """Return the path at which two values first differ, and both values at this path."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
         return _find_difference(f"{path}.{key}", old[key], new[key])
@@ -122,7 +122,8 @@ def read_spec(folder: Path) -> Spec:
 def open_tune_study(folder: Path, spec: Spec) -> Study:
     """Open the study of a tune, or create it."""
     path = folder / STUDY
-    # A kill after the database was created and before the study was leaves an empty database.
+    # If the process was killed after it made the database, and before it made the study, the
+    # database is empty.
     if path.exists() and STUDY_NAME in list_studies(path):
         return Study.open(path, STUDY_NAME)  # with the policy that it was created with
     return Study.create(
@@ -138,11 +139,11 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
 
 
 def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
-    """Return the records of all runs; none if nothing has been run yet."""
+    """Return the records of all runs; warn if records of some are lost, raise if of all."""
     path = folder / RUNS
     told_ids: set[str] = set()
     # The study is read before the log, since a tuner at work records a run before it tells the
-    # study. If the study cannot be read, the runs still can: they have a file of their own.
+    # study. If the study cannot be read, the runs still can, since they are in another file.
     with (
         suppress(OSError, ValueError, RuntimeError),
         Study.open(folder / STUDY, STUDY_NAME) as study,
@@ -150,11 +151,12 @@ def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
         told_ids = _told_run_ids(study)
     records = list(read_records(path, spec.names))
     try:
-        _find_untold_runs(path, told_ids, {record.id for record in records if record.is_counted})
+        _refuse_lost_runs(path, told_ids, {record.id for record in records if record.is_counted})
     except ValueError as error:
         if not records:
             raise
-        # A warning is enough: a copy that was made while a tuner was at work may also lack runs.
+        # This is only a warning, since a folder that was copied while a tuner was at work may lack
+        # runs, too.
         warnings.warn(str(error), stacklevel=3)
     return records
 
@@ -165,11 +167,12 @@ def resume_study(study: Study, log: TrialLog) -> None:
     Raises
     ------
     ValueError
-        If records and study disagree, since a file was removed, cut, or restored.
+        If records and study disagree: one of their files was removed, cut, or restored.
     """
     told_ids = _told_run_ids(study)
     pending_ids = [decision.id for decision in study.pending]
-    untold_ids = _find_untold_runs(log.path, told_ids, set(log.by_id))
+    _refuse_lost_runs(log.path, told_ids, set(log.by_id))
+    untold_ids = log.by_id.keys() - told_ids
     if unknown := len(untold_ids - set(pending_ids)):
         raise ValueError(
             f"{log.path.with_name(STUDY)} lacks {unknown:,} of the runs in {log.path.name}; "
@@ -183,25 +186,18 @@ def resume_study(study: Study, log: TrialLog) -> None:
 
 
 def _told_run_ids(study: Study) -> set[str]:
-    """Return the ids of the runs whose outcome the study was told."""
+    """Return the ids of the runs whose outcomes the study was told."""
     return {
         str(row.decision) for row in study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
     }
 
 
-def _find_untold_runs(path: Path, told: set[str], recorded: set[str]) -> set[str]:
-    """Return the ids of recorded runs that the study was not told; `path` is the log's path.
-
-    Raises
-    ------
-    ValueError
-        If the study was told a run that has no record.
-    """
+def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
+    """Refuse a log at `path` that has no record of a run that the study was told."""
     if lost_count := len(told - recorded):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
         )
-    return recorded - told
 
 
 _REGRET_QUANTILE: Final = 0.95
@@ -221,7 +217,7 @@ class SavedRuns:
     """
 
     has_space: ClassVar[bool]
-    noun: ClassVar[str]  # for one of the things that are compared
+    noun: ClassVar[str]  # what is compared: an arm or a configuration
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder = folder
@@ -240,7 +236,7 @@ class SavedRuns:
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a pandas data frame, a column for each parameter (keyhole[pandas])."""
+        """Return the runs as a data frame, with a column for each parameter (keyhole[pandas])."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
@@ -249,8 +245,9 @@ class SavedRuns:
     def plot(self, *, axes: "Axes | None" = None) -> "Axes":
         """Draw the gain of a run by time limit, with 95 % intervals.
 
-        A circle marks what is recommended. Commands without runs are left out. The curve of a
-        command ends at the largest limit that it was run with.
+        A circle marks the recommendation. Commands without runs are left out, and the curve of a
+        command ends at the largest limit that it was run with. In a tune of a parameter space, the
+        recommended, the default and the next best configurations have curves.
 
         Parameters
         ----------
@@ -286,7 +283,7 @@ def refuse_empty(tune: SavedRuns) -> None:
 
 
 class SavedTune(SavedRuns):
-    """The contents of a tune folder: its spec and its runs.
+    """A saved tune of a list of commands: its spec, its runs, and estimates from them.
 
     Attributes
     ----------
@@ -338,17 +335,18 @@ class SavedTune(SavedRuns):
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
-        # If no arm was tried at the full cut-off, the estimates there of all arms are compared.
+        # If no arm was run with the full cut-off, all arms are compared by their estimates for it.
         if not np.isfinite(full_means).any():
             full_means = gains.draws.mean(axis=0)[:, -1]
         full_arm = int(full_means.argmax())
         has_runs = gains.run_counts[:, 0] > 0
-        # All pairs are compared, also untried pairs, since one of them may be the best.
+        # The untried pairs are compared as well, since the best pair may be one of them.
         draws = gains.comparison_gains
         shortfalls = draws.max(axis=(1, 2)) - draws[:, arm, limit_index]
         return Best(
             **vars(self.estimate_pair(arm, limit_index)),
-            # Each arm that was never run is as likely to be the best as any other arm.
+            # The draws say little of an arm that was never run: it is assumed to be the best with
+            # the probability 1 / arms.
             probability=float(
                 (shortfalls <= TOLERANCE * self.spec.success.reward_span).mean() * has_runs.mean()
             ),
@@ -362,9 +360,9 @@ class SavedTune(SavedRuns):
     def _gain_over_full(self, arm: int, limit_index: int, full_arm: int) -> Interval:
         """Return the gain of a pair less the gain of the best command at the full cut-off.
 
-        Which command is the best there is uncertain. The mean and the lower end of the interval
-        compare with the best command of each draw, the upper end with `full_arm`, which has the
-        largest mean.
+        It is uncertain which command is the best at the full cut-off. The mean and the lower end of
+        the interval compare with the best tried command of each draw. The upper end compares with
+        `full_arm`, which has the largest mean.
         """
         draws = self.gains.cut_off_gains
         pair_draws = draws[:, arm, limit_index]
@@ -375,7 +373,7 @@ class SavedTune(SavedRuns):
         return Interval(over_best.value, over_best.low, over_full.high)
 
     def effects(self) -> list[ParameterEffect]:
-        """Return effects of parameters of grids on run times, by value."""
+        """Return how each value of each grid parameter affects run times; none without runs."""
         return estimate_effects(self.spec, self.runs)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
@@ -395,7 +393,7 @@ _STATUSES: Final = {
 def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
     """Write runs as a scenario that `keyhole.data.load_aslib` reads; return the scenario's folder.
 
-    Rewards that were read from outputs become the solution quality, scaled to [0, 1].
+    Rewards that were read from outputs are scaled to [0, 1] and become the solution quality.
     """
     refuse_empty(tune)
     if (Path(folder) / SPEC).exists():

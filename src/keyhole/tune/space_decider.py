@@ -14,7 +14,7 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
-from keyhole.tune.recommendation import Recommendation
+from keyhole.tune.recommendation import BestConfiguration
 from keyhole.tune.run_arrays import RunArray, RunGains, RunOutcome, Trial
 from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
@@ -208,7 +208,7 @@ class SpaceDecider:
             self._record(replace(trial, configuration=number), outcome, seconds, weight)
         self._warm_count = self._run_array.count
 
-    def recommend(self) -> Recommendation:
+    def recommend(self) -> BestConfiguration:
         """Return the best configuration and its limit; also the default and the next best."""
         if self._run_array.count == self._warm_count:
             raise ValueError("a recommendation needs at least one run, got none")

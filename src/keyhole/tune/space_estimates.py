@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
 from keyhole.tune.model_search import ModelSearch, have_only_failed
-from keyhole.tune.recommendation import ConfigurationEstimate, Recommendation
+from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
     DRAWS,
     draw_normals_above,
@@ -98,7 +98,7 @@ class SpaceEstimates:
 
     def recommend(
         self, incumbent: int, configurations: Mapping[int, dict[str, Parameter]]
-    ) -> Recommendation:
+    ) -> BestConfiguration:
         """Return the estimates of the incumbent, of the default, and of the next best."""
         cutoff = np.array([self._gains.cutoff])
         (yardstick,) = self._draw_gains(0, cutoff)
@@ -130,7 +130,7 @@ class SpaceEstimates:
             )
 
         others = [c for c in self.ranking if c not in (0, incumbent) and self.run_counts[c]]
-        return Recommendation(
+        return BestConfiguration(
             estimate(incumbent, self._limits),
             estimate(0, self._limits),
             estimate(0, cutoff),

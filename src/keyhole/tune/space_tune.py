@@ -7,7 +7,7 @@ from pathlib import Path
 
 from keyhole.cached_property import cached_property
 from keyhole.tune.parameter_effects import ParameterEffect
-from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate, Recommendation
+from keyhole.tune.recommendation import YARDSTICK, BestConfiguration, ConfigurationEstimate
 from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_empty
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
@@ -97,7 +97,7 @@ class SavedSpaceTune(SavedRuns):
     def _decider(self) -> SpaceDecider:
         return make_decider(self.folder, self.spec, self.runs)
 
-    def best(self) -> Recommendation:
+    def best(self) -> BestConfiguration:
         """Return the configuration and the limit to run, beside the default and others.
 
         Raises
@@ -108,7 +108,7 @@ class SavedSpaceTune(SavedRuns):
         return self._best
 
     @cached_property
-    def _best(self) -> Recommendation:
+    def _best(self) -> BestConfiguration:
         refuse_empty(self)
         return self._decider.recommend()
 

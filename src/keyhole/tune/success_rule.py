@@ -1,4 +1,4 @@
-"""Success rule: when a run has succeeded, its reward, and its outcome (ok, failed, ...)."""
+"""Success rule of a tune, which gives a run its reward and its outcome (ok, failed, ...)."""
 
 import re
 import signal
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
 _LINE_END: Final = re.compile(r"\r*\n|\r")  # progress bars write a lone CR
-_COLOR: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # and other control sequences (ECMA-48, CSI)
+_CONTROL_SEQUENCE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # such as colours (ECMA-48)
 _ALARM: Final = int(getattr(signal, "SIGALRM", 0))
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class RunScore:
-    """Score of a run that exited: a reward, or the reason why it failed."""
+    """Score of a run: its reward, or the reason why it failed."""
 
     reward: float | None
     reason: str = ""
@@ -42,9 +42,9 @@ class SuccessRule:
     pattern : str
         Regular expression that must match in the output (multi-line mode); "" for none.
     number : str
-        Regular expression with a group, whose last match is the reward; "" for none.
+        Regular expression with a group; in the last match, the group is the reward. "" for none.
     scale : tuple of float
-        The least and the largest reward; a success without a number earns the largest.
+        The least and the largest reward. Without `number`, each success earns the largest.
     at_limit : bool
         Whether a run that reaches its limit is judged as well, by its output alone.
     """
@@ -70,8 +70,8 @@ class SuccessRule:
         )
         if rule.at_limit and not (rule.pattern or rule.number):
             raise ValueError(
-                "success.at_limit needs success.pattern or success.number, by which the output of "
-                "a run at its limit is judged"
+                "success.at_limit needs success.pattern or success.number, to judge the output of "
+                "a run at its limit"
             )
         return rule
 
@@ -80,7 +80,7 @@ class SuccessRule:
         if self.at_limit and len(limits) > 1:
             raise ValueError(
                 "success.at_limit must have one limit, since what a run has printed by one limit "
-                f"says nothing of the others, got {len(limits)}; to compare times, pass them "
+                f"says nothing of other limits, got {len(limits)}; to compare times, pass them "
                 "to the command: grid = { time = [1, 10] }"
             )
 
@@ -109,7 +109,7 @@ class SuccessRule:
         return self.score_reward(float(number))
 
     def score_reward(self, reward: float) -> RunScore:
-        """Return the score of a reward; one outside the scale is a failure."""
+        """Return the score of a reward; a reward outside the scale is a failure."""
         low, high = self.scale
         if low <= reward <= high:
             return RunScore(reward)
@@ -117,21 +117,25 @@ class SuccessRule:
 
     @property
     def least_reward(self) -> float:
-        """Reward of a run without success: the least reward, at most 0."""
+        """Reward of a run without success: the least reward of the scale, or 0 if that is less."""
         return min(0.0, self.scale[0])
 
     @property
     def reward_span(self) -> float:
-        """Difference of the largest reward and `least_reward`."""
+        """Difference between the largest reward and `least_reward`."""
         return self.scale[1] - self.least_reward
 
 
 def _read_output(output: bytes, *, is_whole: bool) -> str:
-    """Return an output as text, without lines that the runner's gap or a kill has cut."""
+    """Return an output as text, without lines that are cut.
+
+    Lines are cut where the runner left out a part of a long output. If the run was killed, the last
+    line is cut, too, since the output is not whole.
+    """
     text = _decode_output(output)
     for gap in _GAP.finditer(output):
-        # The marker of the runner has equally many bytes before and after it; the same line printed
-        # by the command itself has not.
+        # The runner's marker has equally many bytes before and after it. A line of the command that
+        # only looks like the marker has not.
         if gap.start() == len(output) - gap.end():
             start, end = _decode_output(output[: gap.start()]), _decode_output(output[gap.end() :])
             text = start[: start.rfind("\n") + 1] + end.partition("\n")[2]
@@ -139,9 +143,9 @@ def _read_output(output: bytes, *, is_whole: bool) -> str:
 
 
 def _decode_output(output: bytes) -> str:
-    """Return an output as text with plain line ends, without colours and a byte order mark."""
+    """Return an output as text with plain line ends, without colours or a byte order mark."""
     text = output.decode("utf-8", "replace").removeprefix("\ufeff")
-    return _LINE_END.sub("\n", _COLOR.sub("", text))
+    return _LINE_END.sub("\n", _CONTROL_SEQUENCE.sub("", text))
 
 
 def _check_codes(value: object) -> tuple[int, ...]:
@@ -192,7 +196,7 @@ def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> O
     """Return the outcome of a run.
 
     A run is expired if it was lost, or if the machine slept during the run. A run that exited after
-    its limit is out of time, unless `success.at_limit` has its output judged.
+    its limit is out of time, unless `success.at_limit` is set and its output fulfils the rule.
     """
     if run.outcome == "could not start":
         raise CannotStartError(f"arm {arm.name!r} could not be started: {run.reason}")
@@ -218,7 +222,7 @@ def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> O
 
 def _judge_at_limit(spec: "Spec", limit: float, run: CommandResult, reason: str) -> Outcome:
     """Return the outcome of a run that reached its limit."""
-    # The limit, not the seconds: how long the kill took says nothing of the command.
+    # Its seconds are the limit, since the time that the kill took says nothing of the command.
     if not spec.success.at_limit:
         return Outcome("out of time", limit, reason=reason)
     score = spec.success.score_output(run)
@@ -230,12 +234,12 @@ def _judge_at_limit(spec: "Spec", limit: float, run: CommandResult, reason: str)
 def _score_function_call(
     success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
-    """Return the seconds and the score of a function; no score if its alarm killed it."""
+    """Return the seconds and the score of a function's run; no score if its alarm killed it."""
     answer = find_answer(run.output)
     if answer is not None and answer.failure:
         return answer.seconds, RunScore(None, f"raised {answer.failure}")
     if answer is not None and run.code == 0:
-        # By identity, not equality: the numbers 0 and 1 are rewards.
+        # Only True and False themselves: the numbers 1 and 0, which equal them, are rewards.
         if answer.result is False:
             return answer.seconds, RunScore(None, "returned False")
         reward = success.scale[1] if answer.result is True else float(answer.result)

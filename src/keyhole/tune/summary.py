@@ -36,11 +36,11 @@ _SAFE_WORD: Final = re.compile(
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
-_HALVING_FACTOR: Final = 4  # as many times the runs halve an interval, roughly
+_HALVING_FACTOR: Final = 4  # this many times as many runs roughly halve an interval
 _MOST_ROWS: Final = 10  # in a table of a notebook
 _MOST_CONFIGURATIONS: Final = 100  # in a table
-# Limits were probably meant in ms if they are at least 10 s, and each success took less than 1 % of
-# the shortest one.
+# Limits were probably meant in milliseconds if all are at least 10 s, and every success took less
+# than 1 % of the shortest.
 _SHORT_SHARE: Final = 0.01
 _LONG_LIMIT: Final = 10.0
 _POOLING_NOTE: Final = "Gains of arms with few runs are estimated mostly from the other arms."
@@ -59,12 +59,12 @@ class Summary:
     arm : Arm
         The command with its parameters.
     estimate : CommandLimitEstimate or ConfigurationEstimate
-        Its limit and its estimates.
+        The recommended limit, with estimates.
     claim : str
-        A sentence: what to run, and what is gained by it.
+        A sentence: what to run, and what is gained.
     yardstick : str
-        Name of the row of `table` with which the recommendation is compared. If there is no such
-        row, it is the name of the recommendation's own row.
+        Name of the row of `table` with which the recommendation is compared, or of the row of the
+        recommendation if there is no row to compare with.
     table : CellTable
         Estimates of the recommendation and of others; the first column has their names.
     sentences : list of str
@@ -100,7 +100,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
     notes = []
     if len(tune.spec.arms) > 1:
-        notes.append("gain over full cut-off: over the best command there, whichever it is")
+        notes.append("gain over full cut-off: over the best command at this limit, whichever it is")
     if not has_one_pair(tune):
         notes.append(format_probability(best))
     notes += [format_cut_off(tune), format_next_runs(tune)]
@@ -117,7 +117,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
 
 def _summarize_space(tune: SavedSpaceTune) -> Summary:
     best = tune.best().incumbent
-    # Estimates of what was chosen are optimistic: a validation on other instances counts more.
+    # A validation on other instances is preferred: estimates of what was chosen are optimistic.
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
     over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
@@ -135,7 +135,7 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
 
 
 def _format_gain(difference: Interval, unit: str, over: str) -> str:
-    # If the interval begins below 0, it is uncertain whether anything is gained.
+    # Unless the whole interval is above 0, it is uncertain whether anything is gained.
     verb = "gains" if difference.low > 0.0 else "may gain"
     return f": it {verb} {difference} {unit} a run over {over}"
 
@@ -160,9 +160,12 @@ def _estimate_cells(
 def configurations_table(
     tune: SavedSpaceTune, estimates: Mapping[str, ConfigurationEstimate], title: str = ""
 ) -> CellTable:
-    """Return a table of estimates of configurations, by name."""
+    """Return a table with a row for each estimate, which has the name of the estimate."""
     rows = []
     for name, estimate in estimates.items():
+        # If the best limit of the default is the full cut-off, the two rows would be equal.
+        if name == "default" and estimate.limit == estimates[YARDSTICK].limit:
+            continue
         difference = None if name == YARDSTICK else estimate.gain_over_default
         parameters = format_parameters(tune, estimate.parameters)
         rows.append([name, *_estimate_cells(estimate, difference), parameters])
@@ -183,7 +186,7 @@ def format_parameters(tune: SavedSpaceTune, parameters: Mapping[str, Any]) -> st
 
 
 def format_validation(tune: AnyTune) -> str:
-    """Return the table of the comparison on instances kept aside; "" if there is none."""
+    """Return the table of the comparison on instances kept aside, as text; "" if there is none."""
     if not isinstance(tune, SavedSpaceTune) or not (estimates := tune.validation()):
         return ""
     return text_table(*configurations_table(tune, estimates, "kept aside"))
@@ -234,12 +237,12 @@ def format_warnings(tune: AnyTune) -> list[str]:
 
 
 def has_one_pair(tune: SavedTune) -> bool:
-    """Return whether a tune has only one pair of command and limit, and nothing to compare."""
+    """Return whether a tune has only one pair of command and limit: nothing to compare."""
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
 
 
 def count_cut_off(tune: SavedTune) -> int:
-    """Return how many runs of the recommended command were killed at the full cut-off."""
+    """Return how many runs of the recommended command were out of time at the full cut-off."""
     runs = tune.runs_of(tune.best().arm)
     return sum(run.outcome == "out of time" and run.limit == tune.spec.limits[-1] for run in runs)
 
@@ -251,13 +254,13 @@ def format_cut_off(tune: SavedTune) -> str:
     if not cut_off_count or best.limit < best.full.limit:
         return ""
     return (
-        f"this holds among the limits tried: {best.limit:g} s ended {cut_off_count:,} of "
-        f"{count_text(best.runs, 'run')}; a longer limit, if you can wait for it, may be better"
+        f"{cut_off_count:,} of {count_text(best.runs, 'run')} ran out of time at {best.limit:g} s, "
+        "the largest limit tried; a longer limit, if you can wait for it, may be better"
     )
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return a note on how many runs roughly halve the bound on the regret; "" if it is small."""
+    """Return a note on how many runs roughly halve the bound on the regret, or ""."""
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.reward_span
     if is_settled or has_one_pair(tune) or not best.successes:
@@ -297,7 +300,7 @@ def shell_command(arm: Arm) -> str:
 def _arm_results(
     tune: SavedTune,
 ) -> list[tuple[str, list[TrialRecord], CommandLimitEstimate | None]]:
-    """Return the label and the runs of each arm, and the best of its pairs that were tried."""
+    """Return for each arm its label, its runs, and its best tried pair (None without runs)."""
     labels, _ = label_arms(tune.spec)
     results = []
     for arm, name in enumerate(tune.spec.names):
@@ -309,7 +312,7 @@ def _arm_results(
 
 
 def tried_table(tune: AnyTune) -> CellTable:
-    """Return a table of the commands by gain, or of the configurations by number of runs."""
+    """Return a table of commands in the order of gains, or of configurations by numbers of runs."""
     rows = []
     if isinstance(tune, SavedTune):
         results = _arm_results(tune)
@@ -336,7 +339,7 @@ def _outcome_count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
 def tried_note(tune: AnyTune) -> str:
     """Return the note that explains the table of what was tried."""
     if isinstance(tune, SavedSpaceTune):
-        return "Parameters as far as they differ from the default."
+        return "Shown are the parameters that differ from the default."
     _, explanation = label_arms(tune.spec)
     return f"{explanation} {_POOLING_NOTE if len(tune.spec.arms) > 1 else ''}".strip()
 
@@ -389,7 +392,7 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
 def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
-        # Of the recommended command only.
+        # The number counts runs of the recommended command only.
         data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off(tune)}
     else:
         recommendation = asdict(tune.best())

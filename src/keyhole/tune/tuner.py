@@ -32,6 +32,7 @@ from keyhole.tune.decisions import (
     plan_chosen_run,
 )
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
+from keyhole.tune.machine_load import LoadMonitor, assign_cores, available_cores
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
@@ -40,13 +41,7 @@ from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.validation import VALIDATION, ValidationPlan, refuse_used_instances
 from keyhole.tune.warm_start import check_warm_start, write_warm_start
-from keyhole.tune.warnings import (
-    EarlyWarnings,
-    LoadMonitor,
-    assign_cores,
-    available_cores,
-    workers_warning,
-)
+from keyhole.tune.warnings import EarlyWarnings, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker

@@ -1,6 +1,6 @@
 import pytest
 
-from keyhole.tune import warnings as cpu_cores
+from keyhole.tune import machine_load
 from keyhole.tune.warnings import workers_warning
 
 STAT = """cpu  10 0 10 1000 0 0 0 0 0 0
@@ -15,24 +15,24 @@ def stat(tmp_path, monkeypatch):
     """Replace /proc/stat by a file, with a hundred ticks per second."""
     path = tmp_path / "stat"
     path.write_text(STAT)
-    monkeypatch.setattr(cpu_cores, "_STAT", path)
-    monkeypatch.setattr(cpu_cores.os, "sysconf", lambda name: 100)
+    monkeypatch.setattr(machine_load, "_STAT", path)
+    monkeypatch.setattr(machine_load.os, "sysconf", lambda name: 100)
     return path
 
 
 def test_core_load_counts_all_ticks_but_idle_and_iowait(stat):
-    assert cpu_cores.busy_core_seconds([0]) == 2.0
-    assert cpu_cores.busy_core_seconds([0, 1]) == 5.0
+    assert machine_load.busy_core_seconds([0]) == 2.0
+    assert machine_load.busy_core_seconds([0, 1]) == 5.0
 
 
 @pytest.mark.parametrize("asked", [None, [], [7]])
 def test_the_load_of_unlisted_cores_is_unknown(stat, asked):
-    assert cpu_cores.busy_core_seconds(asked) is None
-    assert cpu_cores.LoadMonitor(asked).other_load(1.0) == 0.0
+    assert machine_load.busy_core_seconds(asked) is None
+    assert machine_load.LoadMonitor(asked).other_load(1.0) == 0.0
 
 
 def test_the_run_s_own_cpu_time_is_not_other_load(stat):
-    watched = cpu_cores.LoadMonitor([1])
+    watched = machine_load.LoadMonitor([1])
     stat.write_text(STAT.replace("cpu1 300", "cpu1 450"))
     assert watched.other_load(0.5) == 1.0
     assert watched.other_load(2.0) == 0.0
@@ -40,16 +40,16 @@ def test_the_run_s_own_cpu_time_is_not_other_load(stat):
 
 def test_without_proc_stat_there_is_no_other_load(stat):
     stat.unlink()
-    assert cpu_cores.LoadMonitor([0]).other_load(1.0) == 0.0
+    assert machine_load.LoadMonitor([0]).other_load(1.0) == 0.0
 
 
 def test_workers_have_cores_of_their_own_as_long_as_there_are_enough(monkeypatch):
-    monkeypatch.setattr(cpu_cores, "available_cores", lambda: [2, 3, 5, 7])
-    assert cpu_cores.assign_cores(2, 2) == [(2, 3), (5, 7)]
-    assert cpu_cores.assign_cores(3, 2) == [(2, 3), (5, 7), (2, 3)]
-    assert cpu_cores.assign_cores(1, 6) == [(2, 3, 5, 7)]
-    monkeypatch.setattr(cpu_cores, "available_cores", list)
-    assert cpu_cores.assign_cores(2, 1) == [None, None]
+    monkeypatch.setattr(machine_load, "available_cores", lambda: [2, 3, 5, 7])
+    assert machine_load.assign_cores(2, 2) == [(2, 3), (5, 7)]
+    assert machine_load.assign_cores(3, 2) == [(2, 3), (5, 7), (2, 3)]
+    assert machine_load.assign_cores(1, 6) == [(2, 3, 5, 7)]
+    monkeypatch.setattr(machine_load, "available_cores", list)
+    assert machine_load.assign_cores(2, 1) == [None, None]
 
 
 def test_hyperthreads_are_assigned_last_and_count_as_one_core(tmp_path, monkeypatch):
@@ -57,14 +57,14 @@ def test_hyperthreads_are_assigned_last_and_count_as_one_core(tmp_path, monkeypa
         folder = tmp_path / f"cpu{core}" / "topology"
         folder.mkdir(parents=True)
         (folder / "thread_siblings_list").write_text(f"{siblings}\n")
-    monkeypatch.setattr(cpu_cores, "_TOPOLOGY", tmp_path)
+    monkeypatch.setattr(machine_load, "_TOPOLOGY", tmp_path)
     monkeypatch.setattr(
-        cpu_cores.os, "sched_getaffinity", lambda process: {0, 1, 2, 3, 9}, raising=False
+        machine_load.os, "sched_getaffinity", lambda process: {0, 1, 2, 3, 9}, raising=False
     )
-    assert cpu_cores.available_cores() == [0, 1, 9, 2, 3]
-    assert cpu_cores.count_physical_cores([0, 1, 2, 3, 9]) == 3
-    assert workers_warning(3, 1, cpu_cores.available_cores()) == ""
-    assert workers_warning(2, 2, cpu_cores.available_cores()) == (
+    assert machine_load.available_cores() == [0, 1, 9, 2, 3]
+    assert machine_load.count_physical_cores([0, 1, 2, 3, 9]) == 3
+    assert workers_warning(3, 1, machine_load.available_cores()) == ""
+    assert workers_warning(2, 2, machine_load.available_cores()) == (
         "workers: 4 cores would be needed, and this process may use 3 with 5 threads: the measured "
         "seconds are too long"
     )
