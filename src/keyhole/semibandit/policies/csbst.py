@@ -30,7 +30,7 @@ class CSBST(Policy):
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
-    + S_i, 1 + F_i)`. Of the rounds in which arm i got nothing, :math:`S_i` had a loss and
+    + S_i, 1 + F_i)`. Of the later rounds in which arm i got nothing, :math:`S_i` had a loss and
     :math:`F_i` had none.
 
     Parameters
