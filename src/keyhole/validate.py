@@ -21,7 +21,7 @@ _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
 _SHOWN_BITS: Final = 256
 _MOST_LISTED: Final = 28  # allowed words that a message lists
-_LISTED_OF_MORE: Final = 8  # allowed words that a message lists if there are more than that
+_LISTED_OF_MORE: Final = 8  # allowed words that a message lists if it cannot list all
 _MOST_SUGGESTED: Final = 3
 _POWERS_SHOWN_FROM: Final = 2**20
 # Unicode's categories of control characters, surrogates, and line and paragraph separators.

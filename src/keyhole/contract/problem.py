@@ -142,7 +142,7 @@ class Problem(ABC):
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return the metrics of a problem in the order of storage; `per_arm` gives one for each arm.
+    """Return a problem's metrics in the order of storage; a `per_arm` metric becomes one per arm.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ class SettingLearner(Learner):
     names_arms = True
 
     def __init_subclass__(cls) -> None:
-        """Let a subclass that overrides a method take no names of arms, unless it declares them."""
+        """Let a subclass that overrides a method take no arm names, unless it sets `names_arms`."""
         super().__init_subclass__()
         if "names_arms" not in vars(cls) and not vars(cls).keys().isdisjoint(_METHODS_WITH_ARMS):
             cls.names_arms = False

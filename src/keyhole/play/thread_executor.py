@@ -374,7 +374,7 @@ def measure_seconds_per_round(
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
 ) -> float:
-    """Simulate a policy for some seconds; return the seconds per round on all threads together.
+    """Simulate a policy for some seconds; return the elapsed time, divided by all threads' rounds.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
     measured. If rounds get slower meanwhile, time is assumed to go on growing as the same power of

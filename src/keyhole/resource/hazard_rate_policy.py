@@ -170,7 +170,7 @@ def prior_strength(strength: float, limits: int) -> float:
 
 
 def variance_divisor(focus: float, arms: int, t: int) -> float:
-    """Return the divisor of the posterior variances in round t: it goes from `focus` to 1."""
+    """Return the divisor of the posterior variances in round t; it goes from `focus` towards 1."""
     progress = t / (HALFWAY_RUNS * arms)
     return (focus + progress) / (1.0 + progress)
 

@@ -116,8 +116,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = (
-        "the sample of the arm pulled, if it is below the threshold; uncensored feedback is used "
-        "no further: a pull counts up to its threshold"
+        "the sample of the arm pulled, if it is below the threshold; uncensored samples, too, "
+        "count only up to the threshold"
     )
 
     if TYPE_CHECKING:  # generated from the known quantities at run time

@@ -1,4 +1,4 @@
-"""Policy HazardThompson: draws times at which runs end, and plays the pair best for these."""
+"""Policy HazardThompson: draws hazard rates of runs, and plays the pair best for them."""
 
 import math
 
@@ -18,11 +18,11 @@ from keyhole.resource.hazard_rate_policy import (
 
 
 class HazardThompson(HazardRatePolicy):
-    r"""Draw the times at which runs end from a posterior; play the best pair of arm and limit.
+    r"""Draw the hazard rates of runs from a posterior; play the best pair of arm and limit.
 
     It is `HazardUCB` with samples in place of an index: slightly worse in hundreds of runs, equal
     in thousands. Of the :math:`n_{ij}` runs of arm i that reached interval j, :math:`d_{ij}` ended
-    in it. Draw
+    in it. Draw the probability that a run which reaches interval j ends in it,
 
     .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
@@ -63,8 +63,8 @@ class HazardThompson(HazardRatePolicy):
     randomness = (
         "none in rounds that play an arm that was never run; otherwise a beta variate for each "
         "pair, arm by arm from the smallest limit up; then, in the same order, for each pair one "
-        "for its reward, if any arm had a reward below 1 there, and one for its cost, unless the "
-        "mean cost is the least or the largest that it can be"
+        "for its reward, if any arm had a reward below 1 in this interval, and one for its cost, "
+        "unless the mean cost is the least or the largest that it can be"
     )
     pending = ("impute", "ignore")
     cost_per_round = "two beta variates for each pair; three if rewards vary"

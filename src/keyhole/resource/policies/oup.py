@@ -17,9 +17,9 @@ class OUP(Policy):
     \lambda)`, with :math:`\lambda` the penalty of that limit. The policy looks for no better limit.
 
     Each arm has a limit :math:`\tau`, at first the smallest. A run that is stopped there could have
-    at most the utility u of R = 1 and :math:`C = \tau`; the largest limit has u = 0. Of K arms, let
-    one have had m runs with its k-th limit, with :math:`\hat U` the mean of max(W, u), and
-    :math:`\hat F` the share of :math:`W \ge u`. Its upper and lower bound, or closer earlier ones:
+    at most the utility u of R = 1 and :math:`C = \tau`; the largest limit has u = 0. Let one of K
+    arms have had m runs with its k-th limit: :math:`\hat U` is their mean of max(W, u), :math:`\hat
+    F` their share with :math:`W \ge u`. Its upper and lower bound (or closer earlier bounds) are
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad

@@ -9,9 +9,9 @@ class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
     The published algorithm. Its search (see `keyhole.semibandit.BisectionPolicy`) may never end;
-    ``as_printed=0`` corrects this. Then draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i,
-    1 + F_i)` for each arm, with :math:`S_i` the rounds with a loss and :math:`F_i` the rounds
-    without a loss in which the arm got nothing, and fund
+    ``as_printed=0`` corrects this. Of the later rounds in which arm i got nothing, let :math:`S_i`
+    have had a loss and :math:`F_i` none. For each arm draw :math:`\tilde\mu_i` from
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 

@@ -30,8 +30,8 @@ class CSBST(Policy):
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
-    + S_i, 1 + F_i)`, with :math:`S_i` the rounds with a loss and :math:`F_i` the rounds without a
-    loss in which arm i got nothing.
+    + S_i, 1 + F_i)`. Of the later rounds in which arm i got nothing, :math:`S_i` had a loss and
+    :math:`F_i` had none.
 
     Parameters
     ----------

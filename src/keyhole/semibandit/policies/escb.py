@@ -25,7 +25,7 @@ class ESCB(EqualSharePolicy):
         Number of arms that are given nothing, from 0 to their number; it follows from the threshold
         common to all arms, see `MPTS`.
     c : float, default 4
-        Weight of ln ln t, at least 0. The theory needs 4; 0 explores less.
+        Weight of :math:`m \ln \ln t`, at least 0. The theory needs 4; 0 explores less.
 
     Notes
     -----
