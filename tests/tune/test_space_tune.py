@@ -159,6 +159,9 @@ def test_a_damaged_log_is_named(tmp_path):
     (tmp_path / "warm_start.jsonl").write_text('{"weight": 1}\n')
     with pytest.raises(ValueError, match=r"warm_start\.jsonl, line 1, is not a record of a run: "):
         load_tune(tmp_path).best()
+    (tmp_path / "warm_start.jsonl").write_text('{"weight": 1')
+    with pytest.raises(ValueError, match=r"warm_start\.jsonl is damaged: its last line is incompl"):
+        load_tune(tmp_path).best()
 
 
 def test_tunes_are_exported_and_shown(tmp_path):

@@ -173,7 +173,7 @@ class DecisionCounts(LogState):
         return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Count feedback; with "no_reward", once all decisions before have their feedback, too."""
+        """Count feedback; with "no_reward", only once all earlier decisions have feedback, too."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
         fields = self.vocabulary.format_feedback(*self.decisions.values(row), values)

@@ -116,7 +116,7 @@ class Arms:
         return sorted(self._in_use.keys() & {self._numbers[str(name)] for name in names})
 
     def without(self, numbers: Iterable[int]) -> "Arms":
-        """Return these arms with some of them not in use, given by number; names are shared."""
+        """Return a copy in which arms with these numbers are not in use; the names are shared."""
         arms = copy(self)
         arms._in_use = dict.fromkeys(self._in_use)
         for number in numbers:

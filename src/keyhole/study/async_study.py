@@ -121,7 +121,9 @@ class AsyncStudy:
     def _check_loop(self) -> None:
         """Refuse another event loop, such as that of a fork, which has no copy of our thread."""
         if asyncio.get_running_loop() is not self._loop:
-            raise RuntimeError("the study was opened in another event loop: open it again here")
+            raise RuntimeError(
+                "the study was opened in another event loop: open it again in this one"
+            )
 
     async def _commit(self, operation: Callable[..., object], *arguments: object) -> Any:
         """Return the result of an operation, run in a transaction with all others that wait."""

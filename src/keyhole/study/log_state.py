@@ -243,7 +243,7 @@ class LogState:
     awaiting_feedback : dict of str to None
         All other pending decisions.
     rounds_when_asked_again : dict of str to int
-        How many decisions there were when a pending one was handed out again, by the latter's id.
+        How many decisions there were when a pending decision was handed out again, by its id.
     rounds, feedback_count : int
         The number of decisions, and the number of decisions whose feedback was learnt: because it
         was told, in time or late, or because it was assumed when the decision expired.

@@ -184,7 +184,7 @@ def _find_import_warnings(
 
 
 def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
-    """Return whether the rewards of all arms rise, or those of all fall, and hardly by chance."""
+    """Return whether all arms' rewards rise, or all fall, in an order unlikely by chance."""
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)

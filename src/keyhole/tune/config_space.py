@@ -22,7 +22,8 @@ def read_config_space(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]
 
     Ranges, categories, ordinals and constants are read; so are conditions on values, and forbidden
     combinations of values. Refused are distributions other than uniform ones, conditions joined by
-    "or", and relations between parameters.
+    "or", conditions that a number is below, above or not equal to a value, and relations between
+    parameters.
     """
     try:
         data = json.loads(read_saved_file(path))

@@ -80,7 +80,10 @@ class LoadMonitor:
         self._before = busy_core_seconds(cores)
 
     def other_load(self, cpu_seconds: float) -> float:
-        """Return the CPU seconds of all processes since the run began, less those of the run."""
+        """Return the CPU seconds of other processes on these cores since the run began.
+
+        `cpu_seconds` are those of the run. The result is 0 if the system does not show the load.
+        """
         busy_seconds = busy_core_seconds(self._cores)
         if busy_seconds is None or self._before is None:
             return 0.0

@@ -19,7 +19,8 @@ _FOCUS: Final = 0.5
 _SWEPT_RUNS: Final = 500
 """After n runs, the next sweep of the model is made n / 500 runs later, but at least one."""
 _CAPPED_FROM: Final = 10  # runs; with fewer, no run is given up early
-_RACE_DEVIATIONS: Final = 2.0  # by which the default must lag to be run no more
+_RACE_DEVIATIONS: Final = 2.0
+"""If the default lags by fewer deviations, it is run as often as the best configuration."""
 _LEAST_COST: Final = 1e-9  # of a second, where seconds cost nothing
 _LOG_TIME_STEP: Final = 0.05
 _FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]

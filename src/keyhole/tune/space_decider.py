@@ -22,7 +22,7 @@ from keyhole.tune.space_estimates import SpaceEstimates
 _TRIES: Final = 1_000  # random draws of a configuration that is new
 _FIRST_SIZE: Final = 64  # rows of features
 _SHARE_OF_INSTANCES: Final = 0.25
-"""The easiest of the next instances is run; as many as this share of all instances are compared."""
+"""Share of all instances: this many of the next instances are compared, and the easiest is run."""
 # Purposes of random numbers: each has a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES, _EFFECTS = range(6)
 
@@ -243,7 +243,7 @@ class SpaceDecider:
         return np.random.default_rng([self._seed, *purpose])
 
     def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
-        """Add a run to the history, and to the model."""
+        """Add a run to the array of runs; if a model decides, let it learn the run."""
         self._run_array.add(trial, outcome, seconds, weight)
         # Pending configurations have no features yet, since a log does not have them.
         while trial.configuration >= len(self._features):
@@ -292,7 +292,7 @@ class SpaceDecider:
         return self._order(configuration, repetition)[offset]
 
     def _free_positions(self, configuration: int) -> list[int]:
-        """Return the free ones of the next positions: without a run that counts or is pending."""
+        """Return the next positions that have no run that counts or is pending."""
         started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)

@@ -86,7 +86,8 @@ class SpaceEstimates:
     def choose_incumbent(self) -> int:
         """Return the best configuration if it leads the default by a deviation, else the default.
 
-        The authors of a program mostly chose its default on more instances than a tune has.
+        A default that was not run, or has only failed, is not kept for this reason. The authors of
+        a program mostly chose its default on more instances than a tune has.
         """
         best = self.ranking[0]
         default_gains, best_gains = (

@@ -62,7 +62,7 @@ class SpaceSearchSpec:
         return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
 
     def check_success(self, success: SuccessRule) -> None:
-        """Refuse a success rule that uses more than exit and time, such as a number."""
+        """Refuse a success rule with other rewards than 0 and 1, or with `at_limit`."""
         for entry, usual in _SUCCESS.items():
             if (value := getattr(success, entry)) != usual:
                 raise ValueError(

@@ -113,7 +113,10 @@ class SavedSpaceTune(SavedRuns):
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:
-        """Return how each value, or third of a range, of each parameter affects run times."""
+        """Return how each value, or third of a range, of each parameter affects run times.
+
+        Without runs there are no effects.
+        """
         return self._decider.effects()
 
     def estimates(self) -> dict[str, ConfigurationEstimate]:

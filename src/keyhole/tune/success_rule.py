@@ -44,7 +44,7 @@ class SuccessRule:
     number : str
         Regular expression with a group; in the last match, the group is the reward. "" for none.
     scale : tuple of float
-        The least and the largest reward. Without `number`, each success earns the largest.
+        The least and the largest reward. A success without a number earns the largest.
     at_limit : bool
         Whether a run that reaches its limit is judged as well, by its output alone.
     """
@@ -129,8 +129,8 @@ class SuccessRule:
 def _read_output(output: bytes, *, is_whole: bool) -> str:
     """Return an output as text, without lines that are cut.
 
-    Lines are cut where the runner left out a part of a long output. If the run was killed, the last
-    line is cut, too, since the output is not whole.
+    Lines are cut where the runner left out a part of a long output. If the run was killed, the
+    output is not whole, and a last line without a line end counts as cut, too.
     """
     text = _decode_output(output)
     for gap in _GAP.finditer(output):

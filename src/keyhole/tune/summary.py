@@ -260,7 +260,11 @@ def format_cut_off(tune: SavedTune) -> str:
 
 
 def format_next_runs(tune: SavedTune) -> str:
-    """Return a note on how many runs roughly halve the bound on the regret, or ""."""
+    """Return a note on how many runs roughly halve the bound on the regret.
+
+    It is "" if the bound is small, if there is nothing to compare, or if no run of any command has
+    succeeded.
+    """
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.reward_span
     if is_settled or has_one_pair(tune) or not best.successes:

@@ -73,7 +73,8 @@ _LEAST_PRIOR_RUNS: Final = 1.0
 _MOST_PRIOR_RUNS: Final = 16.0
 _DRAWS: Final = 4000
 _LEAST_DRAWS: Final = 400
-# The most numbers in an array of draws (16 MB): for more than 500 pairs, fewer draws are taken.
+# The most numbers in an array of draws (16 MB): for more than 500 pairs, fewer draws are taken, but
+# at least `_LEAST_DRAWS`.
 _MOST_NUMBERS: Final = 2_000_000
 _COMPARISON_WEIGHT: Final = 0.7
 """Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
@@ -310,7 +311,7 @@ class _Posterior:
     def draw_all(
         self, rng: np.random.Generator, draws: int, weight: float, unrelated_prior: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Draw the same quantities for all arms, whose similarity is uncertain.
+        """Draw the quantities of `draw_arm` for all arms, whose similarity is uncertain.
 
         Each run counts as `weight` runs. `unrelated_prior` is as in `draw_interval_shares`, for
         hazards.

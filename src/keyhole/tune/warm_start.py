@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from keyhole.files import write_atomically
+from keyhole.files import read_saved_file, write_atomically
 from keyhole.tune.saved_tune import SavedRuns
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord, encode_record, read_records
@@ -19,15 +19,20 @@ _FILE: Final = "warm_start.jsonl"
 
 def read_warm_start(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the runs of the warm start of a tune; none if it has no warm start."""
-    return list(read_records(folder / _FILE, spec.names))
+    path = folder / _FILE
+    # An incomplete last line is not that of a killed process, since the file is written at once.
+    if path.exists() and not read_saved_file(path).endswith(b"\n"):
+        raise ValueError(f"{path} is damaged: its last line is incomplete")
+    return list(read_records(path, spec.names))
 
 
 def number_instances(
     positions: Mapping[str, int], warm_runs: Iterable[TrialRecord]
 ) -> dict[str, int]:
-    """Return numbers of the instances of a tune, which are their positions, and of a warm start.
+    """Return the number of each instance of a tune or of its warm start, by name.
 
-    Instances that only the warm start has are numbered after those of the tune.
+    The numbers of the tune's instances are their `positions`. Instances that only the warm start
+    has are numbered after those of the tune.
     """
     names = dict.fromkeys([*positions, *(run.instance for run in warm_runs)])
     return {name: number for number, name in enumerate(names)}

@@ -18,7 +18,7 @@ class ARSUCB(Policy):
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
     with :math:`N_i` its pulls so far, and :math:`M_i` the sum of the rewards credited to it. The
-    policy breaks if delays are long and nearly constant; `RegressionUCB` knows as little.
+    policy breaks if delays are long and nearly constant. `RegressionUCB` needs no more knowledge.
 
     Parameters
     ----------

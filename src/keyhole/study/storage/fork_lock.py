@@ -2,7 +2,7 @@
 
 SQLite keeps a table of its locks in the process. A fork inherits the table but not the locks, so a
 child of a process with an open connection would write without locks. Therefore a fork closes the
-connections to files that are not in use, and both sides connect again at their next use.
+connections that no operation is using, and both sides connect again at their next use.
 
 The lock also covers other locks that a child would inherit locked: those of modules being imported,
 of pyarrow, which imports pandas at its first use, and of the compiler.

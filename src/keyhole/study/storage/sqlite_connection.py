@@ -237,7 +237,7 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
     """Write the log into the file; return the size that the file then has.
 
     Readers may keep part of the log from being written, which the next checkpoint writes. The size
-    is then not known, and the result None.
+    is then not known, and the result is None, as after an error.
     """
     with suppress(sqlite3.Error):
         is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
