@@ -58,7 +58,7 @@ def explain_os_error(error: Exception) -> str:
 
 
 def check_no_device(path: Path) -> None:
-    """Refuse a device, a named pipe or a socket, since to read it might never end."""
+    """Refuse a device, a named pipe or a socket, since reading it might never end."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{path} must be a file, got a device, a named pipe or a socket")
 
