@@ -1,5 +1,6 @@
 """Metrics of a process of the service, for Prometheus."""
 
+from contextlib import suppress
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -24,6 +25,15 @@ class Metrics(CollectorRegistry):
         open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
         open_studies.set_function(lambda: len(studies.in_memory))
         pending = Gauge("keyhole_pending_decisions", "In open studies", registry=self)
-        pending.set_function(lambda: sum(s.pending_count for s in studies.in_memory))
+        pending.set_function(lambda: _sum_over_studies(studies, "pending_count"))
         expired = Gauge("keyhole_expired_decisions", "In open studies", registry=self)
-        expired.set_function(lambda: sum(s.expired_count for s in studies.in_memory))
+        expired.set_function(lambda: _sum_over_studies(studies, "expired_count"))
+
+
+def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
+    """Return the sum of a count of all open studies, without studies that are closed meanwhile."""
+    total = 0
+    for study in studies.in_memory:
+        with suppress(RuntimeError):  # the study was closed after the list was made
+            total += getattr(study, count_name)
+    return total
