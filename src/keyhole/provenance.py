@@ -70,7 +70,7 @@ def _compute_sources_digest() -> str:
 @cache
 def _find_commit() -> str | None:
     """Return the commit of the repository that tracks this file, or None."""
-    # Keyhole may be installed in a folder of somebody's repository, whose commit says nothing.
+    # Keyhole may be installed in a folder of a user's repository, whose commit tells nothing.
     if _run_git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
     return _run_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")

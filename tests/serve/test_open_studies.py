@@ -2,9 +2,12 @@ import asyncio
 import os
 import sqlite3
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
+from prometheus_client import generate_latest
 
+from keyhole.serve.metrics import Metrics
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.storage import open_store
@@ -55,6 +58,16 @@ def test_a_study_in_use_is_not_closed(storage):
         for number in range(6):
             path = ITEMS.format(f"s{number}")
             assert client.check(200, "GET", path)["pending_count"] == 10
+
+
+def test_metrics_leave_out_a_study_that_is_closed_meanwhile(storage):
+    with Study.open(storage, "buttons") as study:
+        closed = Study.open(storage, "buttons")
+        study.ask()
+        closed.close()
+        metrics = Metrics(SimpleNamespace(in_memory=[closed, study]))
+        lines = generate_latest(metrics).decode().splitlines()
+    assert {"keyhole_pending_decisions 1.0", "keyhole_expired_decisions 0.0"} <= set(lines)
 
 
 def test_a_study_that_another_program_deletes_and_creates_is_opened_anew(client, storage):

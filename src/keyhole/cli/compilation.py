@@ -86,7 +86,8 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
 def _compare(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
     """Return whether a kernel's code is cached; if not, how its key differs from cached keys.
 
-    `changed` has the differences from the most similar of `keys` that is a key of this kernel.
+    `changed` has the differences from the most similar of `keys` that is a key of this kernel; it
+    is None if this kernel has no key there.
     """
     file = find_code_file(compile_kernel)
     if file is None:

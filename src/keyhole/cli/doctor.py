@@ -108,7 +108,7 @@ def _explain_slow_compilation() -> Iterator[str]:
 
 
 def _explain_slow_processors() -> Iterator[str]:
-    """Yield a sentence for each reason why this process has fewer processors than the machine."""
+    """Yield a sentence for each reason why this process cannot use all processors fully."""
     usable, total = _count_processors()
     usable_text = count_text(usable, "processor")
     if usable < total:

@@ -285,7 +285,7 @@ def import_results(
     path: Annotated[Path, Argument(metavar="FILE.csv", help="A row for each decision.")],
     arm: Annotated[str, Option(help="The column of the arm's name.")] = "arm",
     reward: Annotated[str, Option(help="The column of its reward.")] = "reward",
-    converted_at: Annotated[str | None, Option(help="Conversion times, empty for none.")] = None,
+    converted_at: Annotated[str | None, Option(help="Column of times; empty: reward 0.")] = None,
     shown_at: Annotated[str | None, Option(help="The column of the decisions' times.")] = None,
     within: Annotated[str | None, Option(help="Length of a window: 7d (default: timeout).")] = None,
     key: Annotated[str | None, Option(help="Column of keys; younger rows become pending.")] = None,

@@ -42,7 +42,7 @@ Reader = Any
 
 
 def shorten_message(message: str, length: int = _LONGEST) -> str:
-    """Return a message; of a longer one its first characters, by default 500, and its length.
+    """Return a message; if it is longer than `length`, return its first characters and its length.
 
     Examples
     --------

@@ -79,7 +79,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             "flights out of New York in 2013: a destination, such as DCA", flights
         ),
         "deliveries": ProblemFactory(
-            "deliveries of a restaurant: what an arm is, a day, an hour or a distance",
+            "deliveries of a restaurant: what makes the arms: day, hour or distance",
             deliveries,
         ),
     },

@@ -47,7 +47,10 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return a list of the table of bad runs in the end; empty for shares, and for one run."""
+    """Return a list of the table of bad runs; empty for shares, and for one run.
+
+    The runs are ordered by the metric at the last checkpoint.
+    """
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]

@@ -14,7 +14,8 @@ from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if each of them uses at least 1/8 of its height
-# An axis is logarithmic if its largest value is at least this many times its smallest value.
+# The axis of a number that varies is logarithmic if the number is above 0, and its largest value is
+# at least this many times its smallest.
 _LOG_RATIO: Final = 30.0
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12

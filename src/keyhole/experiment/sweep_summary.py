@@ -72,7 +72,8 @@ class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
     A panel joins points that differ only in policies, if the points that have a label in common
-    have the same values for it. The names of a panel are the short names of the other entries.
+    have the same values for it. The names of a panel are the short names of the values of all other
+    varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -138,7 +139,7 @@ def _group_without(
 
 
 def _can_share_panel(points: Sequence[PointSummary], limit: float) -> bool:
-    """Return whether points can share a panel: a label has one curve; at most `limit` labels."""
+    """Return whether points can share a panel: one curve for each label, at most `limit` labels."""
     digests: dict[str, bytes] = {}
     for point in points:
         for label, digest in point.digests.items():

@@ -159,8 +159,8 @@ def fit_scale(
     If neither values nor intervals are negative, a linear scale does not begin below 0. Intervals
     extend a logarithmic scale downwards at most to half of the smallest value. `low` and `high` are
     the ends of the scale, if they are given. If these and the values are missing, a linear scale
-    goes from 0 to 1, a logarithmic one from 1 to 10. With `margin`, ends that are not
-    given move outwards.
+    goes from 0 to 1, a logarithmic one from 1 to 10. With `margin`, ends that are not given move
+    outwards.
     """
     is_log = name == "log"
     smallest, largest = _value_range(values, is_log)

@@ -188,9 +188,9 @@ def _last_point(curve: Curve, plot: PlotArea) -> tuple[float, float]:
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of the coloured lines with one path, mark all but the first as overlaid.
+    """Return the lines; of the coloured lines with one path, mark all but the lowest as overlaid.
 
-    The first is drawn first, below the others. These are drawn with gaps, through which it shows.
+    The lowest is drawn first. Overlaid lines are drawn with gaps, through which it shows.
     """
     by_rank = sorted(lines, key=lambda line: line.rank)
     drawn_first = {line.path: line for line in by_rank if line.is_coloured and line.path}
@@ -312,7 +312,7 @@ def _axis_entry(axis: Axis, scale: Scale) -> dict[str, Any]:
 
 
 def _curve_numbers(curve: Curve, points: Indices, scale: Scale) -> dict[str, list[float | None]]:
-    """Return the means of a curve at the indices `points`, and the ends of their intervals."""
+    """Return a curve's means at the indices `points`, and the ends of their intervals, if any."""
     y = np.asarray(curve.y, np.float64)[points]
     # The script shows no number where the axis has no place for it, such as 0 on a logarithmic one.
     means = np.where(np.isnan(scale.to_fractions(y)), np.nan, y).tolist()

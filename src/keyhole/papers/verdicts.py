@@ -103,7 +103,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The short words of the claim if there are any, else its text; no problems or policy."""
+        """The claim in few words if it has such, else its text; no problems or policy are added."""
         return self.short or self.text
 
     @property

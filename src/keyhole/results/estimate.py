@@ -174,7 +174,7 @@ class PairedDifference:
 
     @property
     def equal(self) -> bool:
-        """Whether both policies are equal in every replication."""
+        """Whether both policies have the same value in every replication."""
         return self.low == self.high == 0.0
 
     def _repr_html_(self) -> str:

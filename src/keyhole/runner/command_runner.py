@@ -27,7 +27,7 @@ MECHANISMS: Final = {
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
-"""Allowed memory limits in bytes; the least is for Python, which runs until exec of the command."""
+"""Allowed memory limits in bytes: a run's process is Python until it executes the command."""
 OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent

@@ -110,7 +110,7 @@ class Service(Router):
         await response(scope, receive, send)
 
     def _log_answers(self) -> None:
-        """Log the answers of a turn of the event loop together; one by one takes a fifth of it."""
+        """Log the answers of a turn of the event loop together: one by one takes a fifth of it."""
         answers = self._answers
         self._answers = []
         _LOG.info("answer", extra={"entries": answers})

@@ -1,5 +1,6 @@
 """Metrics of a process of the service, for Prometheus."""
 
+from contextlib import suppress
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -15,17 +16,24 @@ class Metrics(CollectorRegistry):
 
     def __init__(self, studies: OpenStudies) -> None:
         super().__init__()
-        self.asks = Counter("keyhole_asks", "Decisions taken", registry=self)
-        self.tells = Counter("keyhole_tells", "Feedback recorded", registry=self)
+        self.asks = Counter("keyhole_asks", "Decisions, also repeated ones", registry=self)
+        self.tells = Counter("keyhole_tells", "Feedback, also told again", registry=self)
         self.answers = Counter("keyhole_requests", "Answers", ["route", "status"], registry=self)
         self.seconds = Histogram(
             "keyhole_request_seconds", "Time to answer", ["route"], registry=self, buckets=_BOUNDS
         )
-        gauges = {
-            "open_studies": lambda: len(studies.in_memory),
-            "pending_decisions": lambda: sum(s.pending_count for s in studies.in_memory),
-            "expired_decisions": lambda: sum(s.expired_count for s in studies.in_memory),
-        }
-        for name, count in gauges.items():
-            gauge = Gauge(f"keyhole_{name}", "In studies that are open", registry=self)
-            gauge.set_function(count)
+        open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
+        open_studies.set_function(lambda: len(studies.in_memory))
+        pending = Gauge("keyhole_pending_decisions", "In open studies", registry=self)
+        pending.set_function(lambda: _sum_over_studies(studies, "pending_count"))
+        expired = Gauge("keyhole_expired_decisions", "In open studies", registry=self)
+        expired.set_function(lambda: _sum_over_studies(studies, "expired_count"))
+
+
+def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
+    """Return the sum of a count of all open studies, without studies that are closed meanwhile."""
+    total = 0
+    for study in studies.in_memory:
+        with suppress(RuntimeError):  # the study was closed after the list was made
+            total += getattr(study, count_name)
+    return total

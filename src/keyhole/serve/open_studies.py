@@ -77,7 +77,7 @@ class OpenStudies:
 
     @property
     def in_memory(self) -> list[Study]:
-        """The studies that are open now; any thread may read them."""
+        """The studies that are open now; any thread may read this list."""
         entries = list(self._entries.values())
         return [entry.study.study for entry in entries if hasattr(entry, "study")]
 

@@ -297,8 +297,7 @@ async def show_metrics(request: Request) -> object:
     """Show the metrics of this process, to a key that sees all studies."""
     if request.key.studies != "*":
         raise MissingRightError("the key must see all studies, those of *")
-    text = await asyncio.to_thread(generate_latest, request.service.metrics)
-    return PlainTextResponse(text)
+    return PlainTextResponse(await asyncio.to_thread(generate_latest, request.service.metrics))
 
 
 _STUDIES: Final = "/v1/studies"

@@ -95,7 +95,7 @@
       for (const curve of this.visible) {
         const index = this.pointAt(curve, left);
         const point = curve.points[index];
-        // A curve that ends beside the pointer is further away; a step holds until the next one.
+        // A curve that ends left or right of the pointer is further away; a step holds until the next one.
         const away = curve.steps ? 0 : Math.abs(point.left - left) * box.width;
         const distance = Math.hypot((point.up - up) * box.height, away);
         if (!best || distance < best.distance - 1e-9) best = { distance, curve, index };

@@ -38,7 +38,7 @@ class GridStage:
 
 @lru_cache(maxsize=4)  # several claims and a figure need the stages of one problem
 def play_stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[GridStage, ...]:
-    """Play z-RCUCB, with alpha = 0.02 and L = 2; return its first grids, and those of each change.
+    """Play z-RCUCB (alpha = 0.02, L = 2); return its first grids, and its grids after each change.
 
     References
     ----------
@@ -190,7 +190,7 @@ def half_limit_exceedance(problem: Problem) -> FloatArray:
 
 
 def _without_costs(problem: Problem, limits: Sequence[float] | FloatArray) -> Problem:
-    """Return the problem with these limits, but without cost and penalty: gains are rewards."""
+    """Return the problem with these limits, but no cost and penalty: gains are mean rewards."""
     return Problem(problem.distributions, limits, Power(), Power())
 
 

@@ -211,9 +211,9 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     judgement : function
         It returns a `Finding`. Its parameter `results` gets the results by problem; a parameter
         `metric` gets the metric of the claim, and `claimed_policy` the policy of the claim even
-        where `policy` is its negative control. All other parameters become fields of the claim. If
-        its module has a function ``check_NAME(claim, plan)``, this refuses, by a ValueError, claims
-        that the function NAME could not judge; of a kind, ``judge_NAME``.
+        where `policy` is its negative control. All other parameters become fields of the claim. The
+        module of a function NAME (for kinds of Keyhole: ``judge_NAME``) may have a function
+        ``check_NAME(claim, plan)``, which refuses by a ValueError what NAME could not judge.
     **names : str
         The fields by which a file names the kind: `kind`, and `of` or `by`.
     """

@@ -59,7 +59,7 @@ def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
 
 
 def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeClaim:
-    """Return an estimate with its claimed range, both on its own scale, and `text` with both."""
+    """Return an estimate with its claimed range, on its own scale; add the range to `text`."""
     text += statistics.bracket_range(low, high)
     return _RangeClaim(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
@@ -131,7 +131,7 @@ def judge_growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge by what factor the mean, or its ratio to `ratio_to`'s, changes from `early` to `late`.
+    """Judge the mean, or its ratio to `ratio_to`'s mean, at `late` divided by that at `early`.
 
     The interval comes from the delta method. The claim is undecided if the 95 % interval of the
     mean at `early` contains 0; with `ratio_to`, if that of any of the four means reaches down to 0.
@@ -220,8 +220,9 @@ def judge_level(
     """Judge whether the logarithm ln(mean / arms) is near `levels` at `rounds`.
 
     The claim holds if at every round the distance between the two is at most `std_errors` standard
-    errors of their difference; else it does not hold. `level_errors` are the standard errors of the
-    levels themselves: one for all of them, or one for each.
+    errors of their difference; else it does not hold. It is undecided if a mean is 0, or if an
+    error of a difference is 0 or infinite. `level_errors` are the standard errors of the levels
+    themselves: one for all of them, or one for each.
     """
     errors = statistics.repeat_value(level_errors, len(rounds))
     texts = []

@@ -11,7 +11,7 @@ PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _ENDED_STATES: Final = (b"Z", b"X")
 _MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
-_WAIT_SECONDS: Final = 1.0  # seconds to wait for children that this process must not signal
+_WAIT_SECONDS: Final = 1.0  # seconds to wait for children that this process cannot signal
 _PAUSE_SECONDS: Final = 0.01  # seconds between two checks of such children
 _HAS_CHILDREN_FILES: Final = os.path.exists("/proc/thread-self/children")
 _proc = "/proc"
@@ -112,8 +112,8 @@ def read_proportional_size(process: Process) -> int:
 def kill_children() -> bool:
     """Kill all processes below a subreaper; return False if some are left.
 
-    This process must not signal those: they belong to another user, since a setuid program was
-    started, say.
+    This process is not allowed to signal those that are left: they belong to another user, since
+    they run a setuid program, say.
     """
     # Only children and their process groups are signalled: the PID of a child is not reused before
     # this process reaps the child, so that no other process is hit. Grandchildren become children
