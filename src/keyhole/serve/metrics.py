@@ -24,9 +24,9 @@ class Metrics(CollectorRegistry):
         )
         open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
         open_studies.set_function(lambda: len(studies.in_memory))
-        pending = Gauge("keyhole_pending_decisions", "In open studies", registry=self)
+        pending = Gauge("keyhole_pending_decisions", "Pending in open studies", registry=self)
         pending.set_function(lambda: _sum_over_studies(studies, "pending_count"))
-        expired = Gauge("keyhole_expired_decisions", "In open studies", registry=self)
+        expired = Gauge("keyhole_expired_decisions", "Expired in open studies", registry=self)
         expired.set_function(lambda: _sum_over_studies(studies, "expired_count"))
 
 
