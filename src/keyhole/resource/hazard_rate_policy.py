@@ -37,8 +37,8 @@ class HazardRatePolicy(Policy, abstract=True):
         """Observations of each interval, per arm and pooled over the arms."""
 
         penalties = float_array("limit_count")
-        # The cost of a run that ends in the interval.
-        hoped = float_array("limit_count")  # prior mean
+        # The cost of a run that ends in the interval: its prior mean, and its bounds.
+        hoped = float_array("limit_count")
         least_cost = float_array("limit_count")
         most_cost = float_array("limit_count")
         # Means that are pooled over the present arms. All but the hazard are means over runs that

@@ -1,4 +1,4 @@
-"""Policy ARSUCB for late rewards: pulls arms in ever longer rows, without knowing the delays."""
+"""Policy ARSUCB for late rewards: pulls arms many times in a row, without knowing the delays."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 
 
 class ARSUCB(Policy):
-    r"""Pull each arm several times in a row, in ever longer rows; the delays may be unknown.
+    r"""Pull the chosen arm several times in a row, ever more often; delays may be unknown.
 
     A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
     :math:`\lceil k^q \rceil` pulls, and rewards that arrive meanwhile are credited to this arm.
@@ -18,7 +18,8 @@ class ARSUCB(Policy):
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
     with :math:`N_i` its pulls so far, and :math:`M_i` the sum of the rewards credited to it. The
-    policy breaks if delays are long and nearly constant; `RegressionUCB` knows as little.
+    policy breaks if delays are long and nearly constant; then use `RegressionUCB`, which needs only
+    a guess of the expected delay.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ class ARSUCB(Policy):
     paper claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T /
     \Delta_i`, as in the lower bound, plus a term of the delays alone: see `keyhole reproduce
     ars-ucb`. The paper was known at second hand, and is read as: :math:`k^q` pulls, q = 1 and
-    :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
+    :math:`\alpha = 4`; ties go to the lowest arm. Of named feedback only the sum of the rewards is
+    used.
 
     References
     ----------
@@ -69,6 +71,7 @@ class ARSUCB(Policy):
         left = float_array()
         """Pulls that remain in the present round."""
         begin = scratch_array()
+        """How many of the first arms are known to have pulls; the search begins after them."""
 
     def select(p, s: State, t: int) -> int:
         """Return the arm of the present round; if the round is over, begin the next one."""

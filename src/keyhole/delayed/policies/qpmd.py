@@ -40,8 +40,8 @@ class QPMD(WrapperPolicy, Policy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: rewards that arrive in the same round are queued in
-    the order of the feedback; in a simulation that is the order of their pulls.
+    Departures from the paper: none. The paper is read as follows: rewards that arrive in the same
+    round are queued in the order of the feedback; in a simulation that is the order of their pulls.
 
     References
     ----------

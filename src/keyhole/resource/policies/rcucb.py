@@ -61,7 +61,7 @@ class RCUCB(PairPolicy):
     class State(PairPolicy.State):
         """Sums over the informative rounds of each pair, and the terms of its index."""
 
-        told = float_array("arms", "limit_count")  # N
+        told = float_array("arms", "limit_count")  # N: number of informative rounds
         net = float_array("arms", "limit_count")  # sum of (R - c(C)) 1{C <= limit}
         over = float_array("arms", "limit_count")  # sum of 1{C > limit}
         estimate = float_array("arms", "limit_count")
