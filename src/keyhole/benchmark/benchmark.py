@@ -77,7 +77,7 @@ def bench(
     ------
     ValueError
         If a name is unknown, if the folder holds something else, or if a policy of yours fails in
-        its first rounds. These are played in Python, where indices and recommendations are checked.
+        its first rounds. They are first played uncompiled, to check indices and recommendations.
     """
     # All arguments are checked first, since simulations may take hours.
     # SITUATIONS has an entry for each setting.
@@ -127,7 +127,7 @@ def _rerun_command(
     policies: Sequence[str],
     seed: int,
 ) -> str:
-    """Return the commands that give the same results, without the folders on this machine."""
+    """Return the commands that give the same results; they name no folder of this machine."""
     arguments = ["--scale", scale]
     for pattern in problems:
         arguments += ["--problems", pattern]

@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]  # of float64 or int64, by name
 Dim = int | str
 T = TypeVar("T")
 
-# The Python functions of kernels, which would be compiled in every process if Python called them.
+# Python calls these plain functions, since a kernel would then be compiled in every process.
 _argmin_size: Final = python_function(argmin_size)
 _argmin_keys_start: Final = python_function(argmin_keys_start)
 
@@ -174,7 +174,7 @@ def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
-        """Give the compiler's function its name and arguments."""
+        """Give the intrinsic function its name and arguments."""
 
     view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
@@ -332,10 +332,10 @@ def compile_once(
 ) -> Kernel:
     """Return the compiled function `name` of some source text; equal arguments share a function.
 
-    A shared function is compiled once for all policies and environments of a process, and so are
-    functions that take the tuples that it makes. `source` defines `name`; it may call
-    ``borrow_float`` and ``borrow_int``, and make a ``record``, a named tuple `type_name` with the
-    fields `names`.
+    `source` defines `name`; it may call ``borrow_float`` and ``borrow_int``, and make a ``record``,
+    a named tuple `type_name` with the fields `names`. A shared function is compiled once for all
+    policies and environments of a process. Functions that take its records are then compiled once,
+    too.
     """
     return _compile_cached(source, name, type_name, names, is_bounds_checked())
 

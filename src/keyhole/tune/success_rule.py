@@ -79,9 +79,9 @@ class SuccessRule:
         """Refuse several limits for runs that are judged at their limit."""
         if self.at_limit and len(limits) > 1:
             raise ValueError(
-                "success.at_limit must have one limit, since what a run has printed by one limit "
-                f"says nothing of other limits, got {len(limits)}; to compare times, pass them "
-                "to the command: grid = { time = [1, 10] }"
+                f"success.at_limit must have one limit, got {len(limits)}: what a run has printed "
+                "by one limit says nothing of other limits; to compare times, make them a "
+                "parameter of the command: grid = { time = [1, 10] }"
             )
 
     def score_run(self, run: CommandResult) -> RunScore:

@@ -36,7 +36,7 @@ _SAFE_WORD: Final = re.compile(
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
-_HALVING_FACTOR: Final = 4  # this many times as many runs roughly halve an interval
+_HALVING_FACTOR: Final = 4  # with runs times this factor, an interval roughly halves
 _MOST_ROWS: Final = 10  # in a table of a notebook
 _MOST_CONFIGURATIONS: Final = 100  # in a table
 # Limits were probably meant in milliseconds if all are at least 10 s, and every success took less
@@ -100,7 +100,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
     notes = []
     if len(tune.spec.arms) > 1:
-        notes.append("gain over full cut-off: over the best command at this limit, whichever it is")
+        notes.append("gain over full cut-off: compared with the best command at the full cut-off")
     if not has_one_pair(tune):
         notes.append(format_probability(best))
     notes += [format_cut_off(tune), format_next_runs(tune)]
@@ -160,7 +160,7 @@ def _estimate_cells(
 def configurations_table(
     tune: SavedSpaceTune, estimates: Mapping[str, ConfigurationEstimate], title: str = ""
 ) -> CellTable:
-    """Return a table with a row for each estimate, which has the name of the estimate."""
+    """Return a table with a row for each estimate, under the name of the estimate."""
     rows = []
     for name, estimate in estimates.items():
         # If the best limit of the default is the full cut-off, the two rows would be equal.
@@ -267,7 +267,7 @@ def format_next_runs(tune: SavedTune) -> str:
         return ""
     run_count = _HALVING_FACTOR * len(tune.runs)
     more_time = format_duration((_HALVING_FACTOR - 1) * tune.elapsed)
-    return f"--runs {run_count}, about {more_time} more, roughly halves what may be missed"
+    return f"--runs {run_count}, about {more_time} more, roughly halves the possible loss"
 
 
 def gain_unit(tune: AnyTune) -> str:

@@ -179,32 +179,32 @@ def different_best(
     better than the other where it is best. It does not hold if one policy is significantly better
     than all others both `here` and `there`. All comparisons are adjusted together (Holm).
     """
-    moments = (here, there)
+    places = (here, there)
     unadjusted = []
-    for moment in moments:
-        pairs = [(*pair, moment.round) for pair in combinations(policies, 2)]
-        unadjusted += statistics.compare_pairs(results[moment.problem].curves, metric, pairs)
+    for place in places:
+        pairs = [(*pair, place.round) for pair in combinations(policies, 2)]
+        unadjusted += statistics.compare_pairs(results[place.problem].curves, metric, pairs)
     # All comparisons are adjusted together, since the claim is about all of them at once.
     cases = statistics.adjust_p_values(unadjusted)
-    wins = set()  # each a moment, the better policy, and the worse one
+    wins = set()  # each a place, the better policy, and the worse one
     differences = []
-    case_moments = [moment for moment in moments for _ in pairs]
-    for moment, case in zip(case_moments, cases, strict=True):
+    case_places = [place for place in places for _ in pairs]
+    for place, case in zip(case_places, cases, strict=True):
         if case.is_better:
-            wins.add((moment, case.policy, case.rival))
+            wins.add((place, case.policy, case.rival))
         if case.is_worse:
-            wins.add((moment, case.rival, case.policy))
-        name = case.name(results[moment.problem].title)
+            wins.add((place, case.rival, case.policy))
+        name = case.name(results[place.problem].title)
         differences.append(statistics.number_of(name, case.gap))
     best_here = results[here.problem].best_of(policies, metric, here.round)
     best_there = results[there.problem].best_of(policies, metric, there.round)
     needed_wins = {(here, best_here, best_there), (there, best_there, best_here)}
     is_same_best = any(
-        all(rival == policy or (m, policy, rival) in wins for m in moments for rival in policies)
+        all(rival == policy or (p, policy, rival) in wins for p in places for rival in policies)
         for policy in policies
     )
     best_word = results[here.problem].curves.metric(metric).best
-    name = "places where the best is significantly better than the best of the other place"
+    name = "places whose best policy is significantly better there than the other place's best"
     win_count = len(needed_wins & wins)
     return Finding(
         statistics.decide(supported=needed_wins <= wins, contradicted=is_same_best),
@@ -252,7 +252,7 @@ def growing_lead(
             name = f"{' / '.join(labels)} on {results[key].title} {statistics.format_round(round)}"
             ratios.append(statistics.number_from_log(name, mean_estimate(logs[-1])))
         for (early, late), (before, after) in zip(pairwise(x), pairwise(logs), strict=True):
-            # The ratio of two ratios is a difference of logarithms, which replications pair.
+            # The log of the ratio of two ratios is a difference, taken replication by replication.
             steps.append(mean_estimate(after - before))
             name = f"{' / '.join(labels)} from {results[early].title} to {results[late].title}"
             factors.append(statistics.number_from_log(f"{name}, times", steps[-1], at_least=1.0))

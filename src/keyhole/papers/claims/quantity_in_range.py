@@ -49,9 +49,9 @@ class _RangeClaim(NamedTuple):
 def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
     """Judge whether estimates lie in their claimed ranges, one at each round.
 
-    The claim holds if the 95 % interval lies in the range at every round. It does not hold if the
-    interval lies outside at some round; of several rounds, if an estimate is significantly outside
-    (adjusted by Holm). `head` begins the text.
+    The claim holds if the 95 % interval lies in the range at every round. With one round, it does
+    not hold if the interval lies outside the range; with several rounds, it does not hold if an
+    estimate is significantly outside (adjusted by Holm). `head` begins the text.
     """
     status = statistics.judge_ranges([test[:3] for test in tests])
     numbers = tuple(number for test in tests for number in test.numbers)
@@ -118,7 +118,7 @@ def judge_proportion(
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
         tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
-    return _judge_estimates(f"{result.curves.metric(metric).title} in the range in ", tests)
+    return _judge_estimates(f"{result.curves.metric(metric).title} within the range in ", tests)
 
 
 def check_proportion(claim: AnyClaim, plan: Plan) -> None:
@@ -159,10 +159,10 @@ def judge_growth(
         numbers.append(statistics.number_from_log(f"{name} {time}", mean_estimate(logs[-1])))
     # The logarithm of the quotient of two ratios is a difference, which is paired by replication.
     step = mean_estimate(logs[0] - logs[1])
-    factor = statistics.number_from_log("from the early to the late, times", step, floor, ceiling)
+    factor = statistics.number_from_log("late ratio / early ratio", step, floor, ceiling)
     text = (
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
-        f"from the early to the late times {factor}{statistics.bracket_range(floor, ceiling)}"
+        f"late ratio / early ratio {factor}{statistics.bracket_range(floor, ceiling)}"
     )
     test = _RangeClaim(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
     return _judge_estimates(f"{name} ", [test])
@@ -352,7 +352,7 @@ def judge_value(
     curves = results[problem].curves
     exceptions = [
         statistics.exact_number(
-            f"replications of {label} in which not so",
+            f"replications of {label} with another value",
             (curves.values(label, metric) != value).any(axis=0).sum(),
             at_most=0,
         )
@@ -368,4 +368,4 @@ QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
         judge_difference, judge_deviation_ratio, judge_value,
     )
 }  # fmt: skip
-"""The judgement of each quantity that the field `of` of an estimate may name."""
+"""The judgement of each quantity that an estimate's field `of` may name."""

@@ -26,7 +26,7 @@ class Mechanism:
         return sum(p.alive and p.pid != main for p in process_tree.list_descendants())
 
     def kill(self, main: int) -> bool:
-        """Kill all processes of the run; return False if this process must not signal some."""
+        """Kill all processes of the run; return False if some may not be signalled."""
         raise NotImplementedError
 
     def reap(self, init: int) -> None:
