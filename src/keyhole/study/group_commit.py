@@ -224,7 +224,7 @@ class Transaction:
         return self._events_by_key.get(key) or self.store.find_by_key(self.study_number, key)
 
 
-def check_clock(clock: object) -> None:
+def check_clock_is_callable(clock: object) -> None:
     """Refuse a clock that cannot be called."""
     if not callable(clock):
         raise TypeError(f"clock must return the time, as time.time does; got {short_repr(clock)}")

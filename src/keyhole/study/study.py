@@ -20,7 +20,7 @@ from keyhole.study import arm_means, operations
 from keyhole.study.definition import Definition, Policies, TimeoutRule
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
-from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_now
+from keyhole.study.group_commit import Clock, GroupCommit, check_clock_is_callable, check_now
 from keyhole.study.operations import Decision, DecisionRecord
 from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
@@ -78,7 +78,7 @@ class Study:
     ) -> None:
         self.name = validate.check_line("name", name)
         self._durability = durability
-        check_clock(clock)
+        check_clock_is_callable(clock)
         policies = tuple(policies)
         store = open_store(storage, durability=durability, make=False)
         self._storage = storage = normalize_address(storage)
@@ -165,7 +165,7 @@ class Study:
             The study, open.
         """
         validate.check_line("name", name)
-        check_clock(clock)
+        check_clock_is_callable(clock)
         rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
             definition = Definition.create(
