@@ -234,7 +234,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
             base.__qualname__,
             getattr(base, name, _do_nothing),
             call,
-            names_as_expressions(call),
+            map_names_to_themselves(call),
             {name: compiled_copy(getattr(base, name)) for name in base.helpers},
         )
         for name, call in base_kernel_args(base).items()
@@ -299,6 +299,6 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def names_as_expressions(call: str) -> dict[str, str]:
+def map_names_to_themselves(call: str) -> dict[str, str]:
     """Return an expression for each name of an argument list: the name itself."""
     return {name: name for name in call.split(", ")}
