@@ -309,14 +309,14 @@ def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
         arguments = _find_arguments(f"{path}.function", table["function"])
     is_multiple = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
     arms = []
-    for parameters in _parameter_rows(path, table):
+    for parameters in _parse_parameter_sets(path, table):
         assignments = [f"{key}={value}" for key, value in parameters.items()] if is_multiple else []
         label = check_line("names of arms", " ".join([name, *assignments]))
         arms.append(Arm(label, command, parameters, function, (), shell_error, arguments))
     return arms
 
 
-def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Parameter]]:
+def _parse_parameter_sets(path: str, table: Mapping[str, object]) -> list[dict[str, Parameter]]:
     """Return the parameters of each arm that a table makes."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
