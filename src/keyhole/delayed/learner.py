@@ -42,7 +42,7 @@ class Round(StudyRound):
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
         """Add a reward whose arm is known."""
         self._pairs.append((decision["arm"], feedback["reward"]))
-        self._add_to_sums(feedback["reward"])
+        self._add_to_round_sum_and_total(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
         """Check that the sums so far are at most 1, the largest reward, for each round."""
@@ -54,9 +54,9 @@ class Round(StudyRound):
 
     def add_sum(self, values: Values) -> None:
         """Add a sum of rewards."""
-        self._add_to_sums(values["total"])
+        self._add_to_round_sum_and_total(values["total"])
 
-    def _add_to_sums(self, total: float) -> None:
+    def _add_to_round_sum_and_total(self, total: float) -> None:
         self._round_sum = math.fsum((self._round_sum, total))
         self._sum_of_all = math.fsum((self._sum_of_all, total))
 
