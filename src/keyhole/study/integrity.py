@@ -175,7 +175,7 @@ class _LogCheck:
         self._asked: dict[str | None, bytes] = {}
         self._told: set[str | None] = set()
 
-    def check(self, state: State, event: Row) -> None:
+    def check_event(self, state: State, event: Row) -> None:
         """Refuse a used key or id, and late feedback or a correction that contradicts its decision.
 
         Late feedback and corrections must begin with the row of their decision, as it was asked. A
@@ -231,7 +231,7 @@ def rebuild_states(
     for row in rows:
         applied_rows.append(row)
         events.check_event(state, row)
-        log_check.check(state, row)
+        log_check.check_event(state, row)
         # A new policy learns the whole log, from its first event.
         new_rows = [row]
         if row.kind == events.POLICY_CHANGED:
