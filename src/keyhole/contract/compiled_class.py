@@ -234,7 +234,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
             base.__qualname__,
             getattr(base, name, _do_nothing),
             call,
-            map_names_to_themselves(call),
+            identity_mapping(call),
             {name: compiled_copy(getattr(base, name)) for name in base.helpers},
         )
         for name, call in base_kernel_args(base).items()
@@ -299,6 +299,6 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def map_names_to_themselves(call: str) -> dict[str, str]:
+def identity_mapping(call: str) -> dict[str, str]:
     """Return an expression for each name of an argument list: the name itself."""
     return {name: name for name in call.split(", ")}

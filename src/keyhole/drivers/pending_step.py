@@ -78,7 +78,7 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
         owner,
         compiled.sources["update"],
         call,
-        compiled_class.map_names_to_themselves(call),
+        compiled_class.identity_mapping(call),
         helpers,
     )
     return compiled_class.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
