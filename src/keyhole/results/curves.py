@@ -268,8 +268,8 @@ class Curves:
         means = {label: float(values.mean()) for label, values in last_values.items()}
         best = self.metric(metric).rank(means)[0]
         others = [label for label in self.labels if label != best]
-        rivals = [paired_difference(last_values[n], last_values[best]) for n in others]
-        p_values = holm([rival.p_value for rival in rivals])
+        differences = [paired_difference(last_values[n], last_values[best]) for n in others]
+        p_values = holm([difference.p_value for difference in differences])
         return {best, *(n for n, p in zip(others, p_values, strict=True) if p > LEVEL)}
 
     def plot(

@@ -24,11 +24,11 @@ from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
-from keyhole.tune.decisions import (
-    Decisions,
+from keyhole.tune.decision_sources import (
+    DecisionSource,
     PlannedTrial,
-    SpaceDecisions,
-    StudyDecisions,
+    SpaceDecisionSource,
+    StudyDecisionSource,
     plan_chosen_run,
 )
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
@@ -89,7 +89,7 @@ class TuningLoop:
     """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker."""
 
     spec: Spec
-    decisions: Decisions
+    decisions: DecisionSource
     make_executor: ExecutorFactory
     progress: Progress | None
     max_runs: float
@@ -439,18 +439,18 @@ class Tuner:
             )
 
     @contextmanager
-    def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
+    def _open_decisions(self, log: TrialLog) -> Iterator[DecisionSource]:
         """Open the study of a list and tell it what it lacks, or make a decider from the log."""
         if self.spec.search is not None:
-            yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
+            yield SpaceDecisionSource(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
         with saved_tune.open_tune_study(self.out, self.spec) as study:
             saved_tune.resume_study(study, log)
-            yield StudyDecisions(self.spec, study, log)
+            yield StudyDecisionSource(self.spec, study, log)
 
     def _run_loop(
         self,
-        decisions: Decisions,
+        decisions: DecisionSource,
         progress: bool | Progress | None,
         workers: int,
         on: str | futures.Executor,
