@@ -25,7 +25,7 @@ from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step_name, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.provenance import describe_software
-from keyhole.results.estimate import compare, mean_estimate
+from keyhole.results.estimate import mean_estimate, paired_difference
 from keyhole.validate import Range, check_choice, check_integer
 
 RESULTS_FILE: Final = "benchmark.json"
@@ -242,8 +242,8 @@ def _result_record(
         linear=int((values > LINEAR_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
         # The rivals with a lower regret than this policy. All policies have common random numbers,
-        # so `compare` takes differences run by run.
-        better=[label for label in rival_labels if compare(values, regrets[label]).low > 0.0],
+        # so `paired_difference` takes differences run by run.
+        better=[n for n in rival_labels if paired_difference(values, regrets[n]).low > 0.0],
     )
 
 

@@ -15,7 +15,7 @@ from keyhole.papers.claims.statistics import Finding, Results
 from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
+from keyhole.results.estimate import Estimate, PairedDifference, mean_estimate, paired_difference
 from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
@@ -126,7 +126,7 @@ def _gap_to_line(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> 
     # Slope and intercept are sums over replications, which lose digits. A value on the line must
     # compare as equal: a difference of 1e-15 in every replication would be significant.
     is_on_line = np.abs(row - line) <= _LINE_ROUNDING * size
-    return compare(row, np.where(is_on_line, row, line))
+    return paired_difference(row, np.where(is_on_line, row, line))
 
 
 def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool) -> Estimate | None:

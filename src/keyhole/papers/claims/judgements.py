@@ -14,7 +14,7 @@ from keyhole.papers.claims.statistics import Cells, Finding, Policies, Results
 from keyhole.papers.field_types import Checkpoint, MetricName, PolicyName, ProblemName, TableModel
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import PairedDifference, compare, mean_estimate
+from keyhole.results.estimate import PairedDifference, mean_estimate, paired_difference
 from keyhole.results.holm_adjustment import LEVEL
 
 _Factor = Annotated[float, Field(gt=0)]
@@ -48,7 +48,7 @@ def judge_trend(
     steps = len(cells) - 1
     factors = statistics.repeat_value(factors, steps)
     gaps = [
-        compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
+        paired_difference(f * a, b) for f, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
     signs = statistics.significant_signs([(-gap.difference, gap.p_value) for gap in gaps])
     # Equal in every replication, and not 0: more replications would not separate the two cells.
@@ -103,7 +103,7 @@ def equivalence(
     if min(mean.value for mean in means) < 0:
         detail += "; relative tolerances need means that are not below 0"
         return Finding("undecided", detail, means)
-    gaps = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
+    gaps = [paired_difference(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
     numbers = [
         statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap, at_most=0.0)
         for (a, b), gap in zip(permutations(names, 2), gaps, strict=True)
