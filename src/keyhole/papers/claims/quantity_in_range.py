@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
-from keyhole.papers.claims.bounds import BoundName, check_bound, result_bound
+from keyhole.papers.claims.bounds import BoundName, bound_from_results, check_bound
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results, Rounds
 from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
@@ -194,7 +194,7 @@ def judge_gain(
     bound_numbers = list[Number]()
     if bound is not None:
         # A negative control, too, is compared with the bound of the claimed policy.
-        values = [result_bound(bound, claimed_policy, result, t) for t in (early, late)]
+        values = [bound_from_results(bound, claimed_policy, result, t) for t in (early, late)]
         rise = values[1] - values[0]
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
