@@ -21,7 +21,7 @@ from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
-from keyhole.papers.claims.statistics import repeat_value
+from keyhole.papers.claims.statistics import repeat_single_value
 from keyhole.papers.entry_files import FILES, TomlTable
 from keyhole.papers.field_types import (
     Checkpoint,
@@ -126,7 +126,7 @@ class ProblemFigure(TableModel):
 
 
 Means = Annotated[
-    list[float], BeforeValidator(lambda means: repeat_value(means, 1)), Field(min_length=1)
+    list[float], BeforeValidator(lambda means: repeat_single_value(means, 1)), Field(min_length=1)
 ]
 """The means at some rounds; for a single round, a number may stand for the list."""
 
