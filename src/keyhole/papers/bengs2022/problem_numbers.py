@@ -235,7 +235,7 @@ def numbers_in_range(
     that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
     such problem.
     """
-    ends = statistics.fill_open_ends(low, high)
+    ends = statistics.make_open_ends_infinite(low, high)
     numbers = _arm_numbers(results[problem], number, arms, *ends)
     is_inside = _are_in_range(numbers)
     detail = statistics.format_numbers(numbers) + statistics.bracket_range(*ends)

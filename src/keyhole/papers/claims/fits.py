@@ -60,7 +60,7 @@ def linear_fit(
     claim_text = "a rising slope alone"
     if r_squared is not None:
         claim_text = f"at least {r_squared:g}"
-    least_r_squared, _ = statistics.fill_open_ends(r_squared, None)
+    least_r_squared, _ = statistics.make_open_ends_infinite(r_squared, None)
     is_bent = line.r_squared.high < least_r_squared and min(p_values) < LEVEL
     r_squared_number = statistics.number_of("R squared", line.r_squared, least_r_squared)
     r_squared_number = replace(r_squared_number, high=min(1.0, r_squared_number.high))
@@ -220,7 +220,7 @@ def judge_power(
         where = f"from {points[0]:,g} to {points[1]:,g}"
         detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
-    low, high = statistics.fill_open_ends(at_least, at_most)
+    low, high = statistics.make_open_ends_infinite(at_least, at_most)
     # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
     # may be cut off at the ends of the search.
     tests = [

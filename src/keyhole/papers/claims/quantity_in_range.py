@@ -111,7 +111,7 @@ def judge_proportion(
     """
     result = results[problem]
     tests = []
-    at_least, at_most = statistics.fill_open_ends(metric_low, metric_high)
+    at_least, at_most = statistics.make_open_ends_infinite(metric_low, metric_high)
     for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
         values = result.values(policy, metric, t)
         time = statistics.format_round(t)

@@ -401,10 +401,10 @@ def ranges_at(rounds: Sequence[int | None] | None, low: End, high: End) -> Range
     """Return each round, by default only the last, with its range."""
     rounds = rounds or [None]
     ends = [repeat_single_value(end, len(rounds)) for end in (low, high)]
-    return [(t, *fill_open_ends(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
+    return [(t, *make_open_ends_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
-def fill_open_ends(low: float | None, high: float | None) -> tuple[float, float]:
+def make_open_ends_infinite(low: float | None, high: float | None) -> tuple[float, float]:
     """Return the ends of a range; an end that is None becomes infinite."""
     return -math.inf if low is None else low, math.inf if high is None else high
 
