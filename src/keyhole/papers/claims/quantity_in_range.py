@@ -274,7 +274,7 @@ def judge_ratio(
     denominator contains 0.
     """
     ranges = statistics.ranges_at(rounds, low, high)
-    return _judge_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
+    return _judge_comparison(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
 
 
 def check_ratio(claim: AnyClaim, plan: Plan) -> None:
@@ -289,12 +289,12 @@ def judge_difference(
 ) -> Finding:  # fmt: skip
     """Judge the difference of two cells' means: `cell` less `over`."""
     ranges = statistics.ranges_at(rounds, low, high)
-    return _judge_cells(
+    return _judge_comparison(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
 
 
-def _judge_cells(
+def _judge_comparison(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
     compare: Callable[[FloatArray, FloatArray], Estimate | None], since: int | None = None,
 ) -> Finding:  # fmt: skip
