@@ -355,7 +355,7 @@ class Entry(TableModel):
             "replications": size.replications,
             "horizon": instance.horizon,
             "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-            "details": self._names_detail(instance),
+            "details": self._has_detail_metric(instance),
             "duration": instance.duration,
             "problem": instance.problem,
             "policy": self._policies_of(problem),
@@ -365,7 +365,7 @@ class Entry(TableModel):
             folder = self._file.parent
         return Spec.from_table(table, folder=folder)
 
-    def _names_detail(self, instance: EntryProblem) -> bool:
+    def _has_detail_metric(self, instance: EntryProblem) -> bool:
         """Return whether the entry names a metric that the problem records only on request."""
         setting = instance.problem.get("setting")
         if setting not in setting_registry.setting_names():
