@@ -145,7 +145,7 @@ def best_arm_shares(problem: Problem) -> FloatArray:
     >>> best_arm_shares(three_models("strict")).round(2)
     array([0.  , 0.03, 0.97])
     """
-    return np.asarray(_has_top_gain(problem).mean(axis=1))
+    return np.asarray(_top_gain_mask(problem).mean(axis=1))
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
@@ -160,7 +160,7 @@ def first_leading_limits(problem: Problem) -> FloatArray:
     >>> first_leading_limits(three_models("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
-    is_leading = _has_top_gain(problem)
+    is_leading = _top_gain_mask(problem)
     first_shares = (1 + is_leading.argmax(axis=1)) / _STEPS
     return np.where(is_leading.any(axis=1), first_shares, np.inf)
 
@@ -200,7 +200,7 @@ def _gain_grid(problem: Problem) -> FloatArray:
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
-def _has_top_gain(problem: Problem) -> NDArray[np.bool_]:
+def _top_gain_mask(problem: Problem) -> NDArray[np.bool_]:
     """Return for each arm and each step whether the arm has the largest gain."""
     return np.asarray(_gain_grid(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
 
