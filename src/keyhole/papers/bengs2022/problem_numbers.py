@@ -236,14 +236,14 @@ def numbers_in_range(
     such problem.
     """
     ends = statistics.make_open_ends_infinite(low, high)
-    numbers = _arm_numbers(results[problem], number, arms, *ends)
+    numbers = _ranged_numbers_by_arm(results[problem], number, arms, *ends)
     is_inside = _are_in_range(numbers)
     detail = statistics.format_numbers(numbers) + statistics.bracket_range(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     is_evidence = True
     if unlike is not None:
-        controls = _arm_numbers(results[unlike], number, arms, *ends)
+        controls = _ranged_numbers_by_arm(results[unlike], number, arms, *ends)
         is_evidence = not _are_in_range(controls)
         ending = "breaks it"
         if not is_evidence:
@@ -260,7 +260,7 @@ def falling_numbers(
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
     """Judge whether a number of some arms falls from each to the next."""
-    numbers = _arm_numbers(results[problem], number, arms)
+    numbers = _ranged_numbers_by_arm(results[problem], number, arms)
     is_falling = all(after.value < before.value for before, after in pairwise(numbers))
     status = statistics.decide(supported=is_falling, contradicted=not is_falling)
     return Finding(status, statistics.format_numbers(numbers), numbers)
@@ -298,7 +298,7 @@ def _check_number_and_arms(claim: AnyClaim, plan: Plan) -> None:
 check_falling_numbers: Final = _check_number_and_arms
 
 
-def _arm_numbers(
+def _ranged_numbers_by_arm(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
     """Return the numbers of some arms (by default all), or of the problem, with a range."""
