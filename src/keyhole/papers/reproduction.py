@@ -402,7 +402,7 @@ def reproduce_all(
     entries = [Entry.load(name) for name in FILES]
     folder = Path(out)
     folders = {entry.name: folder / "entries" / entry.name for entry in entries}
-    _check_folder(folder, scale)
+    _check_folder_of_entries(folder, scale)
     selection = [entry for entry in entries if paper in (None, entry.paper)]
     runs = [(entry, folders[entry.name], entry.command(scale)) for entry in selection]
     markers = {folder / BATCH_MARKER: _batch_marker(scale)}
@@ -428,7 +428,7 @@ def reproduce_all(
     return ReproducedEntries(index, claims, in_order)
 
 
-def _check_folder(folder: Path, scale: str) -> None:
+def _check_folder_of_entries(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if files.has_content(folder):
         marker = _load_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
