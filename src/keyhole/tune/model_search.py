@@ -107,7 +107,7 @@ class ModelSearch:
         count = means.shape[1]
         if self._scores is None:
             self._scores = self.losses(means + deviations)
-        scores = np.where(have_only_failed(runs, count), np.inf, self._scores)
+        scores = np.where(only_failed_mask(runs, count), np.inf, self._scores)
         self._best = best = int(np.argmin(scores))
         has_all_runs = starts[:count] >= most_runs
         reach = _RACE_DEVIATIONS * np.hypot(deviations[:, 0], deviations[:, best])
@@ -149,7 +149,7 @@ class ModelSearch:
         return best_time + failure_chance / max(self.gains.cost_per_second, _LEAST_COST)
 
 
-def have_only_failed(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
+def only_failed_mask(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
     """Return for each of the first `count` configurations whether it has runs and all failed."""
     run_counts = np.bincount(runs["configuration"], minlength=count)
     failure_counts = np.bincount(runs["configuration"], runs["is_failed"], count)

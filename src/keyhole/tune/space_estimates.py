@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
-from keyhole.tune.model_search import ModelSearch, have_only_failed
+from keyhole.tune.model_search import ModelSearch, only_failed_mask
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
     DRAWS,
@@ -78,7 +78,7 @@ class SpaceEstimates:
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # With half a deviation added, more runs decide between configurations that look alike.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
-        is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
+        is_excluded = only_failed_mask(runs, count) | (self.run_counts == 0)
         self._may_keep_default = not is_excluded[0]
         self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
