@@ -132,7 +132,7 @@ def function_command(
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
 
 
-def find_answer(output: bytes) -> Answer | None:
+def parse_function_answer(output: bytes) -> Answer | None:
     """Return the answer to a call of a function; None if its output has no valid answer."""
     # The last mark counts, since the function itself may have printed one before it.
     _, mark, tail = output.rpartition(MARK.encode())

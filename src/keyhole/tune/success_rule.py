@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from keyhole.runner import CommandResult
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Arm, find_answer
+from keyhole.tune.arms import Arm, parse_function_answer
 from keyhole.tune.trial_log import EXPIRED
 from keyhole.validate import check_flag, check_number, short_repr
 
@@ -235,7 +235,7 @@ def _score_function_call(
     success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
     """Return the seconds and the score of a function's run; no score if its alarm killed it."""
-    answer = find_answer(run.output)
+    answer = parse_function_answer(run.output)
     if answer is not None and answer.failure:
         return answer.seconds, RunScore(None, f"raised {answer.failure}")
     if answer is not None and run.code == 0:
