@@ -80,13 +80,13 @@ def parse_target(path: str, value: object) -> str:
     `value` is the function itself, or its target.
     """
     if callable(value):
-        value = _find_target(path, value)
+        value = _target_of_function(path, value)
     if not isinstance(value, str) or not all(value.rpartition(":")):
         raise TypeError(f"{path} must be a function, or 'module:name', got {short_repr(value)}")
     return value
 
 
-def _find_target(path: str, function: Callable[..., object]) -> str:
+def _target_of_function(path: str, function: Callable[..., object]) -> str:
     name = getattr(function, "__qualname__", "")
     module = inspect.getmodule(function)
     if not name.isidentifier() or module is None:
