@@ -138,10 +138,10 @@ class ModelSearch:
         limit = float(self.limits[np.argmax(gains.mean(axis=1))])
         has_estimates = len(runs) >= _CAPPED_FROM and times.used_instances[instance]
         if has_estimates and configuration not in (0, self._best):
-            limit = min(limit, max(self._break_even(instance), SHORTEST))
+            limit = min(limit, max(self._break_even_time(instance), SHORTEST))
         return limit
 
-    def _break_even(self, instance: int) -> float:
+    def _break_even_time(self, instance: int) -> float:
         """Return the time from which on a success gains less than the best is expected to."""
         model = self.model
         best_time = math.exp(model.times.means[self._best] + model.times.instance_effects[instance])
