@@ -276,7 +276,7 @@ class SavedRuns:
         return tune_html(cast("AnyTune", self))
 
 
-def refuse_empty(tune: SavedRuns) -> None:
+def refuse_tune_without_runs(tune: SavedRuns) -> None:
     """Raise a ValueError if nothing has been run yet."""
     if not tune.runs:
         raise ValueError(f"{tune.folder}: nothing has been run yet")
@@ -331,7 +331,7 @@ class SavedTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Best:
-        refuse_empty(self)
+        refuse_tune_without_runs(self)
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
@@ -395,7 +395,7 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
 
     Rewards that were read from outputs are scaled to [0, 1] and become the solution quality.
     """
-    refuse_empty(tune)
+    refuse_tune_without_runs(tune)
     if (Path(folder) / SPEC).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
