@@ -74,7 +74,7 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
         new_entries = spec.as_json()
         for entry, saved in saved_entries.items():
             if entry not in _CHANGEABLE_ENTRIES and saved != new_entries[entry]:
-                path, old, new = _find_difference(entry, saved, new_entries[entry])
+                path, old, new = _find_first_difference(entry, saved, new_entries[entry])
                 raise ValueError(
                     f"{folder} belongs to a tune with another spec: {path} was {short_repr(old)}, "
                     f"is now {short_repr(new)}; choose another folder"
@@ -86,17 +86,17 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
 
-def _find_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
+def _find_first_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
     """Return the path at which two values first differ, and both values at this path."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
-        return _find_difference(f"{path}.{key}", old[key], new[key])
+        return _find_first_difference(f"{path}.{key}", old[key], new[key])
     if not isinstance(old, list) or not isinstance(new, list):
         return path, old, new
     if len(old) != len(new):
         return f"the number of {path}", len(old), len(new)
     index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-    return _find_difference(f"{path}[{index}]", old[index], new[index])
+    return _find_first_difference(f"{path}[{index}]", old[index], new[index])
 
 
 def read_spec(folder: Path) -> Spec:
