@@ -241,7 +241,7 @@ def has_one_pair(tune: SavedTune) -> bool:
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
 
 
-def count_cut_off(tune: SavedTune) -> int:
+def count_cut_off_runs(tune: SavedTune) -> int:
     """Return how many runs of the recommended command were out of time at the full cut-off."""
     runs = tune.runs_of(tune.best().arm)
     return sum(run.outcome == "out of time" and run.limit == tune.spec.limits[-1] for run in runs)
@@ -250,7 +250,7 @@ def count_cut_off(tune: SavedTune) -> int:
 def format_cut_off(tune: SavedTune) -> str:
     """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
-    cut_off_count = count_cut_off(tune)
+    cut_off_count = count_cut_off_runs(tune)
     if not cut_off_count or best.limit < best.full.limit:
         return ""
     return (
@@ -393,7 +393,7 @@ def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
         # The number counts runs of the recommended command only.
-        data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off(tune)}
+        data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off_runs(tune)}
     else:
         recommendation = asdict(tune.best())
         data = recommendation.pop("incumbent") | recommendation
