@@ -336,7 +336,7 @@ def _outcome_count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
     return [label, *(f"{n:,}" for n in counts), f"{sum(run.seconds for run in runs):,.1f}"]
 
 
-def tried_note(tune: AnyTune) -> str:
+def tried_table_note(tune: AnyTune) -> str:
     """Return the note that explains the table of what was tried."""
     if isinstance(tune, SavedSpaceTune):
         return "Shown are the parameters that differ from the default."
