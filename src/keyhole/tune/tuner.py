@@ -128,14 +128,14 @@ class TuningLoop:
         except BaseException:
             # Ctrl-C: commands are killed, and their decisions stay pending until the next call
             # expires them (`resume_study`): the policy never learns from an interrupted run.
-            self._stop_all()
+            self._stop_executors()
             for thread in threads:
                 thread.join()
             raise
         if self._error is not None:
             raise self._error
 
-    def _stop_all(self) -> None:
+    def _stop_executors(self) -> None:
         # The flag comes first: a thread that is about to start a trial sees it in `_claim_trial`,
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
@@ -168,7 +168,7 @@ class TuningLoop:
         except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
                 self._error = error
-                self._stop_all()
+                self._stop_executors()
         finally:
             if executor is not None:
                 with suppress(Exception):
@@ -182,7 +182,7 @@ class TuningLoop:
                 return False
             record = self._run_trial(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
-                return False  # killed by `_stop_all`: its decision stays pending
+                return False  # killed by `_stop_executors`: its decision stays pending
             self.decisions.tell(trial, record)
             with self._lock:
                 if self.progress is not None:
