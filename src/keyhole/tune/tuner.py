@@ -499,11 +499,11 @@ def _make_progress_printer(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
-    trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
+    trials = _plan_list(spec, count) if spec.search is None else _plan_space_trials(spec, count)
     return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
 
 
-def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+def _plan_space_trials(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
     with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
         for _ in range(count):
