@@ -383,7 +383,7 @@ class Tuner:
                 check_warm_start(self.out, self.spec, weight)
             elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
-            with self._open_decisions(log) as decisions:
+            with self._open_decision_source(log) as decisions:
                 self._run_loop(decisions, progress, workers, on, runs, budget)
         return cast("saved_tune.SavedTune", load_tune(self.out))
 
@@ -439,7 +439,7 @@ class Tuner:
             )
 
     @contextmanager
-    def _open_decisions(self, log: TrialLog) -> Iterator[DecisionSource]:
+    def _open_decision_source(self, log: TrialLog) -> Iterator[DecisionSource]:
         """Open the study of a list and tell it what it lacks, or make a decider from the log."""
         if self.spec.search is not None:
             yield SpaceDecisionSource(self.spec, make_decider(self.out, self.spec, log.all), log)
