@@ -164,7 +164,7 @@ class SpaceDecider:
         offset = self._order(configuration, repetition).index(trial.instance)
         position = repetition * self.instance_count + offset
         self._started[configuration].add(position)
-        self._record(trial, outcome, seconds, 1.0)
+        self._add_run(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
@@ -205,7 +205,7 @@ class SpaceDecider:
         self._first_new = len(self.configurations)
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
-            self._record(replace(trial, configuration=number), outcome, seconds, weight)
+            self._add_run(replace(trial, configuration=number), outcome, seconds, weight)
         self._warm_count = self._run_array.count
 
     def recommend(self) -> BestConfiguration:
@@ -242,7 +242,7 @@ class SpaceDecider:
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
-    def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
+    def _add_run(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the history, and to the model."""
         self._run_array.add(trial, outcome, seconds, weight)
         # Pending configurations have no features yet, since a log does not have them.
