@@ -113,7 +113,7 @@ class SpaceDecider:
             )
         configuration, position, limit = choice
         if configuration not in self.configurations:
-            values = self._draw_new(self._rng(_CONFIGURATIONS, configuration))
+            values = self._draw_new_configuration(self._rng(_CONFIGURATIONS, configuration))
             self._add(configuration, values)
         self._last_round += 1
         self._started[configuration].add(position)
@@ -266,7 +266,7 @@ class SpaceDecider:
         is_exhausted = len(self.configurations) == len(self.space.configurations)
         return number if number in self.configurations or not is_exhausted else None
 
-    def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter]:
+    def _draw_new_configuration(self, rng: np.random.Generator) -> dict[str, Parameter]:
         for _ in range(_TRIES):
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
