@@ -98,7 +98,7 @@ class SpaceDecider:
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
         model = OutcomeModel(instance_count, len(space.levels))
         self._search = ModelSearch(self._gains, self.limits, model)
-        self._add(0, space.default)
+        self._number_configuration(0, space.default)
 
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
@@ -114,7 +114,7 @@ class SpaceDecider:
         configuration, position, limit = choice
         if configuration not in self.configurations:
             values = self._draw_new_configuration(self._rng(_CONFIGURATIONS, configuration))
-            self._add(configuration, values)
+            self._number_configuration(configuration, values)
         self._last_round += 1
         self._started[configuration].add(position)
         self._pending_rounds.add(self._last_round)
@@ -156,7 +156,7 @@ class SpaceDecider:
         self._pending_rounds.discard(trial.round)
         configuration = trial.configuration
         if configuration not in self.configurations:
-            self._add(configuration, trial.parameters)
+            self._number_configuration(configuration, trial.parameters)
         # A log has no positions: a configuration's n-th run on an instance in the log is taken for
         # that of the n-th permutation.
         repetition = self._repetitions[configuration, trial.instance]
@@ -201,7 +201,7 @@ class SpaceDecider:
         for key in sorted(times, key=lambda key: np.mean(times[key])):
             self.space.check(parameters[key])
             if key not in self._numbers:
-                self._add(len(self.configurations), parameters[key])
+                self._number_configuration(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
@@ -253,7 +253,7 @@ class SpaceDecider:
             rng = self._rng(_SWEEPS, self._run_array.count)
             self._search.tell(self._run_array.runs, self._features, rng)
 
-    def _add(self, number: int, values: dict[str, Parameter]) -> None:
+    def _number_configuration(self, number: int, values: dict[str, Parameter]) -> None:
         """Give a configuration its number."""
         self.configurations[number] = values
         self._numbers[configuration_key(values)] = number
