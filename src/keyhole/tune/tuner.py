@@ -136,7 +136,7 @@ class TuningLoop:
             raise self._error
 
     def _stop_executors(self) -> None:
-        # The flag comes first: a thread that is about to start a trial sees it in `_claim_trial`,
+        # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
@@ -148,7 +148,7 @@ class TuningLoop:
     def _is_finished(self) -> bool:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
-    def _claim_trial(self) -> bool:
+    def _try_to_claim(self) -> bool:
         """Claim one of the trials that are left; return False if none is left."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
@@ -163,7 +163,7 @@ class TuningLoop:
             executor = self.make_executor()
             with self._lock:
                 self._executors.append(executor)
-            while self._claim_trial() and self._run_until_one_counts(executor, cores):
+            while self._try_to_claim() and self._run_until_one_counts(executor, cores):
                 pass
         except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
