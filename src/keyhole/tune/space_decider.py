@@ -103,7 +103,7 @@ class SpaceDecider:
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
         if self._racing:
-            choice = self._racing.choose_run(self._started, self._next_new(), self._positions)
+            choice = self._racing.choose_run(self._started, self._new_number(), self._positions)
         else:
             choice = self._choose()
         if choice is None:
@@ -123,7 +123,7 @@ class SpaceDecider:
         return Trial(self._last_round, configuration, parameters, instance, limit)
 
     def _choose(self) -> tuple[int, int, float] | None:
-        challenger = self._next_new()
+        challenger = self._new_number()
         starts = np.zeros(max(self.configurations) + 2)
         for configuration, positions in self._started.items():
             starts[configuration] = len(positions)
@@ -258,7 +258,7 @@ class SpaceDecider:
         self.configurations[number] = values
         self._numbers[configuration_key(values)] = number
 
-    def _next_new(self) -> int | None:
+    def _new_number(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
         # With a model, configurations of a warm start are not new.
         numbers = itertools.count(1 if self._racing else self._first_new)
