@@ -206,7 +206,7 @@ def _check_arm_retired(state: "LogState", event: Row) -> None:
     state.arms.check_can_retire("arm", event.body.decode())
 
 
-def _check_nothing(state: "LogState", event: Row) -> None:
+def _leave_unchecked(state: "LogState", event: Row) -> None:
     """Leave a change of policy to `Definition.read_change`, which needs the policies."""
 
 
@@ -357,7 +357,7 @@ KINDS: Final[Mapping[int, EventKind]] = {
     SUM_TOLD: EventKind("sum told", _check_sum, _format_sum, _pack_sum),
     ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
     ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
-    POLICY_CHANGED: EventKind("policy changed", _check_nothing, _format_policy, _pack_policy),
+    POLICY_CHANGED: EventKind("policy changed", _leave_unchecked, _format_policy, _pack_policy),
     CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
 }
 
