@@ -166,13 +166,13 @@ def _check_expired(state: "LogState", event: Row) -> None:
         _check_told(state, event)
     else:
         _require_pending(state, event)
-        _check_empty(event)
+        _check_body_is_empty(event)
 
 
 def _check_asked_again(state: "LogState", event: Row) -> None:
     if event.decision not in state.to_ask_again:
         raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
-    _check_empty(event)
+    _check_body_is_empty(event)
 
 
 def _check_told_late(state: "LogState", event: Row) -> None:
@@ -210,7 +210,7 @@ def _leave_unchecked(state: "LogState", event: Row) -> None:
     """Leave a change of policy to `Definition.read_change`, which needs the policies."""
 
 
-def _check_empty(event: Row) -> None:
+def _check_body_is_empty(event: Row) -> None:
     if event.body:
         raise ValueError(f"it must have no bytes, got {len(event.body)}")
 
