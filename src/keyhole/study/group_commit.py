@@ -339,7 +339,7 @@ class GroupCommit(CachedState):
         finally:
             self._cancel(requests)
 
-    def _find_oldest(self) -> _Request | None:
+    def _oldest_request(self) -> _Request | None:
         """Return the request that has waited longest."""
         requests = self._waiting.copy()
         return next(
@@ -351,7 +351,7 @@ class GroupCommit(CachedState):
 
         `first_request` stands for the thread, which may have queued several.
         """
-        if self._find_oldest() is not request:
+        if self._oldest_request() is not request:
             return False
         return self._leader.setdefault(None, first_request) is first_request
 
@@ -366,7 +366,7 @@ class GroupCommit(CachedState):
             self._deliver_results()
             FORK_LOCK.release(self)
             self._leader.pop(None)
-        if self._waiting and not self._leader and (next_request := self._find_oldest()):
+        if self._waiting and not self._leader and (next_request := self._oldest_request()):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
