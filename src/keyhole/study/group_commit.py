@@ -105,7 +105,7 @@ class CachedState:
                         except RebuildError:
                             # Learning the whole log takes long, so the lock is released before.
                             self.store.rollback()
-                            state = self._rebuild(learns, self._find_changes())
+                            state = self._rebuild(learns, self._list_changes())
                             continue
                 self._state = state
                 return state
@@ -139,11 +139,11 @@ class CachedState:
             try:
                 state.apply_all(self.store.read(self.study_number))
             except RebuildError:
-                changes = self._find_changes()
+                changes = self._list_changes()
             else:
                 return state
 
-    def _find_changes(self) -> list[Row]:
+    def _list_changes(self) -> list[Row]:
         """Return the changes of policy and the corrections in the log."""
         return [event for event in self.store.read(self.study_number) if event.kind in CHANGES]
 
