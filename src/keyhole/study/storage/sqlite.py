@@ -432,7 +432,7 @@ class Sqlite(store.Store):
         while not sqlite_connection.can_read_immutable(self.path):
             with suppress(BlockingIOError):  # the last writer has just closed the file
                 db = self._connect(uri_query)
-                version = sqlite_connection.find_version(self.path, db)
+                version = sqlite_connection.find_schema_version(self.path, db)
                 is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
                 return is_wal and version == len(schema.STEPS)
         # A user who may not write in the folder cannot create `-wal` and `-shm`. A user who may not
@@ -441,7 +441,7 @@ class Sqlite(store.Store):
         # lock.
         stamp = sqlite_connection.file_stamp(self.path)
         db = self._connect(sqlite_connection.READ_FILE_ALONE)
-        version = sqlite_connection.find_version(self.path, db)
+        version = sqlite_connection.find_schema_version(self.path, db)
         self._immutable_stamp = stamp
         return version == len(schema.STEPS)
 
@@ -472,7 +472,7 @@ class Sqlite(store.Store):
     def _create_tables(self) -> None:
         """Create the tables or migrate them."""
         db = self._begin_immediate("mode=rw")
-        version = sqlite_connection.find_version(self.path, db)
+        version = sqlite_connection.find_schema_version(self.path, db)
         if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {sqlite_connection.APPLICATION}")
             schema.migrate(db.execute, version, self.dialect)

@@ -310,7 +310,7 @@ def check_file(path: Path) -> None:
             check_header(path, db)
 
 
-def find_version(path: Path, db: sqlite3.Connection) -> int:
+def find_schema_version(path: Path, db: sqlite3.Connection) -> int:
     """Return the version of the schema, 0 if there is none."""
     has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
     return check_header(path, db) if has_tables else 0
