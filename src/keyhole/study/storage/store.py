@@ -114,8 +114,8 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
         If a value has the wrong type, which databases do not always prevent.
     """
     try:
-        decision, decision_size = _encode(row.decision)
-        key, key_size = _encode(row.key)
+        decision, decision_size = _encode_text(row.decision)
+        key, key_size = _encode_text(row.key)
         time = row.at + 0.0  # databases keep no -0.0
         # The lengths come before the texts. Otherwise "ab" and "c" would have the same digest as
         # "a" and "bc".
@@ -126,7 +126,7 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
     return blake2b(content, digest_size=_DIGEST_SIZE).digest()
 
 
-def _encode(text: str | None) -> tuple[bytes, int]:
+def _encode_text(text: str | None) -> tuple[bytes, int]:
     """Return a text in UTF-8, and its length; None has no bytes, and the length `_ABSENT`."""
     if text is None:
         return b"", _ABSENT
