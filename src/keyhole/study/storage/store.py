@@ -195,7 +195,7 @@ class Store(ABC):
         metadata: Mapping[int, str] = NO_METADATA,
     ) -> int:
         """Add a study with its definition and first rows in one transaction; return its number."""
-        self._check_numbers(rows, 1)
+        self._check_row_numbers(rows, 1)
         check_short_line("name", name, MAX_NAME_LENGTH)
         digest = digest_of_definition(name, time, definition)
         study = name, time, definition, digest
@@ -371,7 +371,7 @@ class Store(ABC):
             return
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
-        self._check_numbers(rows, self._next_seq)
+        self._check_row_numbers(rows, self._next_seq)
         # The lock counts as released before the attempt. If the connection breaks during the
         # commit, nobody knows whether it happened, and the caller must read the log again.
         self._next_seq = 0
@@ -379,7 +379,7 @@ class Store(ABC):
         self._run(self._add_rows, study, records, _pair_with_metadata(rows, metadata))
         self._last_rows[study] = rows[-1].seq, records[-1][-1]
 
-    def _check_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
+    def _check_row_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
         for seq, row in enumerate(rows, first_seq):
             if row.seq != seq:
                 self.rollback()
