@@ -266,11 +266,11 @@ class Sqlite(store.Store):
             try:
                 may_write = self._file.fits_log() and sqlite_connection.has_disk_space(db)
                 if self._file.is_replaced():
-                    sqlite_connection.leak_connection(db)
+                    sqlite_connection.keep_connection_open(db)
                 elif not may_write:
                     sqlite_connection.close_without_checkpoint(db)
             except OSError:
-                sqlite_connection.leak_connection(db)
+                sqlite_connection.keep_connection_open(db)
         self._db = None
         with suppress(sqlite3.Error):
             db.close()
