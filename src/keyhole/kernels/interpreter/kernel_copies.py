@@ -213,9 +213,9 @@ class InterpretedFunction:
     def __call__(self, *args: object) -> object:
         """Run the function."""
         with self._lock:
-            return self._run(args)
+            return self._run_copy(args)
 
-    def _run(self, args: tuple[object, ...]) -> object:
+    def _run_copy(self, args: tuple[object, ...]) -> object:
         if len(self._last_views) != len(args):
             self._last_views[:] = [(None, None)] * len(args)
         converted_arguments = [self._convert_argument(i, value) for i, value in enumerate(args)]
