@@ -52,7 +52,7 @@ class ArrayView:
         """Return the length of the first axis."""
         return self.shape[0]
 
-    def _locate(self, indices: tuple[Any, ...]) -> tuple[int, int]:
+    def _locate_cells(self, indices: tuple[Any, ...]) -> tuple[int, int]:
         """Return the first cell, and the number of cells, that leading indices select."""
         start = 0
         size = math.prod(self.shape)
@@ -75,7 +75,7 @@ class ArrayView:
             raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
         if any(isinstance(axis_index, slice) for axis_index in indices):
             return self._read_slice(indices)
-        start, size = self._locate(indices)
+        start, size = self._locate_cells(indices)
         if len(indices) == self.ndim:
             return UInt64(self.cells[start])
         return shape_array(self.cells[start : start + size], self.shape[len(indices) :])
@@ -104,7 +104,7 @@ class ArrayView:
         if self._entries is not None:
             self._entries[indices] = value
         else:
-            self.cells[self._locate(indices)[0]] = int(value) & MASK
+            self.cells[self._locate_cells(indices)[0]] = int(value) & MASK
 
     def __iter__(self) -> Iterator[Array]:
         """Yield the parts along the first axis."""
