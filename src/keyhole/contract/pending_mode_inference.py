@@ -55,12 +55,12 @@ class InferredModes:
 
     def __init__(self, modes: Modes, find_reasons: Callable[[], list[_Reason]]) -> None:
         self.modes = modes  # where there is no reason to wait
-        self._find_reasons = find_reasons
+        self._reasons_to_wait = find_reasons
 
     @cached_property
     def reasons(self) -> list[_Reason]:
         """The reasons to wait, the weightiest first; empty if the policy need not wait."""
-        return self._find_reasons()
+        return self._reasons_to_wait()
 
     def __get__(self, policy: object, owner: type | None = None) -> Modes:
         """Return the pending modes."""
@@ -95,7 +95,7 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
     """Return why a class should wait although it declares other modes, and the remedy; or ""."""
     if cls.pending == WAIT:
         return ""
-    doubts = [reason for reason in _find_reasons(cls) if not reason.may_ignore]
+    doubts = [reason for reason in _reasons_to_wait(cls) if not reason.may_ignore]
     if not doubts:
         return ""
     texts = "; and ".join(doubt.text for doubt in doubts)
@@ -117,7 +117,7 @@ def reason_against_other_decisions(cls: type[Policy]) -> str:
     """
     if not cls.off_policy:
         return "it cannot learn from decisions of others (off_policy)"
-    return "; and ".join(reason.text for reason in _find_reasons(cls))
+    return "; and ".join(reason.text for reason in _reasons_to_wait(cls))
 
 
 def _list_reasons(cls: type[Policy]) -> list[_Reason]:
@@ -171,7 +171,7 @@ def infer_pending_modes(cls: Any) -> None:
     if reasons:
         modes = WAIT
     if not is_inherited:
-        cls.pending = InferredModes(modes, lambda: _find_reasons(cls) + reasons)
+        cls.pending = InferredModes(modes, lambda: _reasons_to_wait(cls) + reasons)
     elif reasons:
         cls.pending = InferredModes(modes, lambda: reasons)
 
@@ -208,7 +208,7 @@ def _defining_class(cls: type[Policy], kernel: str) -> type:
     return next((base for base in cls.__mro__ if kernel in vars(base)), object)
 
 
-def _find_reasons(cls: type[Policy]) -> list[_Reason]:
+def _reasons_to_wait(cls: type[Policy]) -> list[_Reason]:
     """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
     An array made with `scratch_array` counts only if the later kernel does not write it. That
