@@ -75,7 +75,7 @@ def possible_modes(cls: type[Policy]) -> Modes:
 
 def reason_to_wait(cls: type[Policy]) -> str:
     """Return why a class that does not declare its modes waits; "" if it does not wait."""
-    return "; and ".join(reason.text for reason in _list_reasons(cls))
+    return "; and ".join(reason.text for reason in _inferred_reasons(cls))
 
 
 def describe_remedy(cls: type[Policy]) -> str:
@@ -84,7 +84,7 @@ def describe_remedy(cls: type[Policy]) -> str:
     If `update` would learn from what another decision has left in the state, ignoring pending
     decisions would be wrong, and is not suggested.
     """
-    reasons = _list_reasons(cls)
+    reasons = _inferred_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
     if all(reason.may_ignore for reason in reasons):
         remedies[_IGNORE] = None
@@ -120,7 +120,7 @@ def reason_against_other_decisions(cls: type[Policy]) -> str:
     return "; and ".join(reason.text for reason in _reasons_to_wait(cls))
 
 
-def _list_reasons(cls: type[Policy]) -> list[_Reason]:
+def _inferred_reasons(cls: type[Policy]) -> list[_Reason]:
     declaration = inspect.getattr_static(cls, "pending")
     return declaration.reasons if isinstance(declaration, InferredModes) else []
 
@@ -189,7 +189,7 @@ def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
     if not common_modes and base_modes != WAIT:
         text = f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(base_modes)}"
         reasons = [_Reason(text)]
-    cls.pending = InferredModes(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
+    cls.pending = InferredModes(common_modes or WAIT, lambda: _inferred_reasons(base) or reasons)
 
 
 def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
