@@ -67,6 +67,7 @@ class RCUCB(PairPolicy):
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
         untold = scratch_array()
+        """The number of the pair at which the search for an unobserved pair begins."""
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
