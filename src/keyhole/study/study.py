@@ -180,7 +180,7 @@ class Study:
             except StudyExistsError:
                 if not exist_ok:
                     raise
-                definition.check_equal("name", name, store.find(name)[1])
+                definition.refuse_different_study("name", name, store.find(name)[1])
         return cls(storage, name, [type(policy)], durability, clock)
 
     @classmethod
