@@ -96,17 +96,17 @@ class Sqlite(store.Store):
 
     def events_of_decision(self, study: int, decision: str) -> list[store.Row]:
         """Return the events of a decision; the index is checked to be complete."""
-        self._check_index("decision", study, decision)
+        self._refuse_incomplete_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> store.Row | None:
         """Return the event of an idempotency key; None only if the index is intact at this key."""
         event = super().find_by_key(study, key)
         if event is None:
-            self._check_index("key", study, key)
+            self._refuse_incomplete_index("key", study, key)
         return event
 
-    def _check_index(self, column: str, study: int, value: str) -> None:
+    def _refuse_incomplete_index(self, column: str, study: int, value: str) -> None:
         """Refuse an index from which a value may be missing."""
         conditions = [condition.format(column=column) for condition in _CONDITIONS]
         selections = [_ENTRIES.format(column=column, condition=text) for text in conditions]
