@@ -46,12 +46,12 @@ def find_shell_syntax(text: str) -> str:
     return match[0] if match else ""
 
 
-def join_lines(text: str) -> str:
+def join_continued_lines(text: str) -> str:
     r"""Join the lines of a command that end with a backslash.
 
     Examples
     --------
-    >>> join_lines("solve \\\n  --fast")
+    >>> join_continued_lines("solve \\\n  --fast")
     'solve   --fast'
     """
     return _QUOTED.sub(lambda match: "" if match[0] in _CONTINUATIONS else match[0], text)
@@ -376,7 +376,7 @@ def split_command(path: str, value: object) -> tuple[str, ...]:
     """Return the words of a command, which is a string or a list; refuse one that cannot be run."""
     if isinstance(value, str):
         try:
-            argv = shlex.split(join_lines(value))
+            argv = shlex.split(join_continued_lines(value))
         except ValueError as error:
             raise ValueError(f"{path} must be quoted as in a shell: {error}") from None
     elif isinstance(value, Sequence) and all(isinstance(word, str) for word in value):
