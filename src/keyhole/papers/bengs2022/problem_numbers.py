@@ -237,14 +237,14 @@ def numbers_in_range(
     """
     ends = statistics.make_open_ends_infinite(low, high)
     numbers = _ranged_numbers_by_arm(results[problem], number, arms, *ends)
-    is_inside = _are_in_range(numbers)
+    is_inside = _are_all_in_range(numbers)
     detail = statistics.format_numbers(numbers) + statistics.bracket_range(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     is_evidence = True
     if unlike is not None:
         controls = _ranged_numbers_by_arm(results[unlike], number, arms, *ends)
-        is_evidence = not _are_in_range(controls)
+        is_evidence = not _are_all_in_range(controls)
         ending = "breaks it"
         if not is_evidence:
             ending = "which should break it, keeps it too"
@@ -311,5 +311,5 @@ def _ranged_numbers_by_arm(
     )
 
 
-def _are_in_range(numbers: Sequence[Number]) -> bool:
+def _are_all_in_range(numbers: Sequence[Number]) -> bool:
     return all(number.at_least <= number.value <= number.at_most for number in numbers)
