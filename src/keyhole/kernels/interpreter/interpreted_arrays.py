@@ -269,7 +269,7 @@ def _make_reduction(operation: Kernel, start: int) -> Kernel:
 _sum: Final = _make_reduction(operator.add, 0)
 
 
-def _find_first_best(array: Array, is_better: Kernel) -> int:
+def _index_of_best(array: Array, is_better: Kernel) -> int:
     """Return the index of the best entry: the first NaN, or else the first of equals."""
     best = 0
     for i in range(len(array)):
@@ -285,8 +285,8 @@ REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
     "prod": _make_reduction(operator.mul, 1),
     "mean": lambda array: _sum(array) / _count_entries(array),
-    "argmax": lambda array: _find_first_best(_flatten(array), operator.gt),
-    "argmin": lambda array: _find_first_best(_flatten(array), operator.lt),
+    "argmax": lambda array: _index_of_best(_flatten(array), operator.gt),
+    "argmin": lambda array: _index_of_best(_flatten(array), operator.lt),
     "any": lambda array: any(_flatten(array)),
     "all": lambda array: all(_flatten(array)),
 }
