@@ -112,7 +112,7 @@ class CompiledClass:
     ) -> None:
         self.owner = owner
         self.signatures = signatures
-        self.dims = kernel_signatures.single_integers(inputs)
+        self.dims = kernel_signatures.single_integer_names(inputs)
         self.records = kernel_signatures.KernelRecords(owner.setting, self.dims)
         self.inputs = state_arrays.Layout(inputs, self.dims)
         self.state = state_arrays.Layout(state_arrays.declared_state(owner), self.dims)
