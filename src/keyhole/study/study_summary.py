@@ -12,7 +12,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart
 from keyhole.pages.notebook_html import text_table
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.study import arm_means, events
-from keyhole.study.arm_means import DecisionCounts, ToldNumbers
+from keyhole.study.arm_means import DecisionCounts, ToldValues
 from keyhole.study.state import State
 from keyhole.text_formatting import capitalize, count_text
 from keyhole.validate import check_choice, short_repr
@@ -194,7 +194,7 @@ def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
     )
 
 
-def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldNumbers) -> Curve:
+def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldValues) -> Curve:
     """Return the curve of the mean of a number in the feedback of an arm, with its intervals."""
     totals = np.cumsum(numbers.values)
     positions = _spread_positions(len(totals))
