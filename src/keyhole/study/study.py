@@ -954,7 +954,7 @@ class Study:
 
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
+            learnt = self._replica.read(study_summary.policy_texts) if has_state else None
             describe = partial(study_summary.summary_text, repr(self), learnt)
             text = self._replica.read_counts(describe, study_summary.MOST_EVENTS)
             why = f"{self!r}: too many events to count here; means() counts them"
@@ -970,7 +970,7 @@ class Study:
         """Return the page of the study: the recommendation, means, delays and the last events."""
         from keyhole.study import study_summary
 
-        learnt = self._replica.read(study_summary.learnt_texts)
+        learnt = self._replica.read(study_summary.policy_texts)
         page = self._replica.read_counts(partial(study_summary.make_page, self.name, learnt))
         assert page is not None
         return page

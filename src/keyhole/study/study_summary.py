@@ -34,7 +34,7 @@ _UNITS: Final = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400
 _LEFT_OUT: Final = ("stream", "head")  # of the words of events
 
 
-def learnt_texts(state: State) -> dict[str, str]:
+def policy_texts(state: State) -> dict[str, str]:
     """Return texts of the policy: its recommendation and, if it can stop, the settled arms."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
@@ -56,7 +56,7 @@ def learnt_texts(state: State) -> dict[str, str]:
 def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[str, str]:
     """Return the summary as texts by name.
 
-    `learnt` has the texts that `learnt_texts` returns. It is None if the policy has not learnt the
+    `learnt` has the texts that `policy_texts` returns. It is None if the policy has not learnt the
     log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
