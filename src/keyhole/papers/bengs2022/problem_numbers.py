@@ -174,7 +174,7 @@ def largest_gains(problem: Problem) -> FloatArray:
     >>> largest_gains(three_models("soft")).round(2)
     array([0.76, 0.51, 0.3 ])
     """
-    return np.asarray(_gain_grid(problem).max(axis=1))
+    return np.asarray(_gains_on_grid(problem).max(axis=1))
 
 
 def half_limit_exceedance(problem: Problem) -> FloatArray:
@@ -194,7 +194,7 @@ def _without_costs(problem: Problem, limits: Sequence[float] | FloatArray) -> Pr
     return Problem(problem.distributions, limits, Power(), Power())
 
 
-def _gain_grid(problem: Problem) -> FloatArray:
+def _gains_on_grid(problem: Problem) -> FloatArray:
     """Return the gain of each arm at limits in equal steps up to the largest one."""
     limits = problem.limits[-1] * np.arange(1, _STEPS + 1) / _STEPS
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
@@ -202,7 +202,7 @@ def _gain_grid(problem: Problem) -> FloatArray:
 
 def _top_gain_mask(problem: Problem) -> NDArray[np.bool_]:
     """Return for each arm and each step whether the arm has the largest gain."""
-    return np.asarray(_gain_grid(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
+    return np.asarray(_gains_on_grid(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
 
 
 NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
