@@ -360,7 +360,7 @@ class Sqlite(store.Store):
         """
         file = self._file
         try:
-            is_unchanged = file.compare(has_logs=self._immutable_stamp is None)
+            is_unchanged = file.compare_with_accepted(has_logs=self._immutable_stamp is None)
         except store.FinalStoreError as error:
             if isinstance(error, LogReplacedError):
                 is_as_before = error.is_as_before
