@@ -9,7 +9,7 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 
 
 class ARSUCB(Policy):
-    r"""Pull the chosen arm several times in a row, ever more often; delays may be unknown.
+    r"""Pull the chosen arm several times in a row, more at each choice; delays may be unknown.
 
     A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
     :math:`\lceil k^q \rceil` pulls, and rewards that arrive meanwhile are credited to this arm.

@@ -23,7 +23,7 @@ class LUCBG(GoodArmPolicy):
 
     Notes
     -----
-    Departures from the paper: none; `HDoC` says how it is read. Ties go to the lowest arm.
+    Departures from the paper: none; `HDoC` says how the paper is read. Ties go to the lowest arm.
 
     References
     ----------
