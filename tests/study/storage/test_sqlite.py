@@ -365,7 +365,7 @@ def test_an_interrupt_releases_the_lock(path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite.FileWatch.compare", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite.FileWatch.compare_with_accepted", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)
