@@ -264,12 +264,11 @@ class Curves:
 
     def _find_unbeaten_labels(self, metric: str) -> set[str]:
         """Return the labels of the best policy and of those not significantly worse."""
-        last_values = {label: self.values(label, metric)[-1] for label in self.labels}
-        means = {label: float(values.mean()) for label, values in last_values.items()}
+        samples = {label: self.values(label, metric)[-1] for label in self.labels}
+        means = {label: float(sample.mean()) for label, sample in samples.items()}
         best = self.metric(metric).rank(means)[0]
         others = [label for label in self.labels if label != best]
-        differences = [paired_difference(last_values[n], last_values[best]) for n in others]
-        p_values = holm([difference.p_value for difference in differences])
+        p_values = holm([paired_difference(samples[n], samples[best]).p_value for n in others])
         return {best, *(n for n, p in zip(others, p_values, strict=True) if p > LEVEL)}
 
     def plot(

@@ -70,8 +70,7 @@ class ARSUCB(Policy):
         """The arm of the present round."""
         left = float_array()
         """Pulls that remain in the present round."""
-        begin = scratch_array()
-        """How many of the first arms are known to have pulls; the search begins after them."""
+        begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def select(p, s: State, t: int) -> int:
         """Return the arm of the present round; if the round is over, begin the next one."""

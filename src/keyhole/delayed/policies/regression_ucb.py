@@ -107,8 +107,7 @@ class RegressionUCB(Policy):
         expected = scratch_array(_COMPARED, "arms")
         """x: expected number of rewards of each arm that arrive in the batch that has just ended,
         if delays are geometric."""
-        begin = scratch_array()
-        """How many of the first arms are known to have pulls; the search begins after them."""
+        begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def init(p, s: State) -> None:
         """Set the prior, which counts as one reward of 1/2, and penalties of unexpected delays."""

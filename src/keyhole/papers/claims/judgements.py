@@ -179,29 +179,29 @@ def different_best(
     better than the other where it is best. It does not hold if one policy is significantly better
     than all others both `here` and `there`. All comparisons are adjusted together (Holm).
     """
-    places = (here, there)
+    problem_rounds = (here, there)
     unadjusted = []
-    for place in places:
-        pairs = [(*pair, place.round) for pair in combinations(policies, 2)]
-        unadjusted += statistics.compare_pairs(results[place.problem].curves, metric, pairs)
+    for problem_round in problem_rounds:
+        pairs = [(*pair, problem_round.round) for pair in combinations(policies, 2)]
+        unadjusted += statistics.compare_pairs(results[problem_round.problem].curves, metric, pairs)
     # All comparisons are adjusted together, since the claim is about all of them at once.
     cases = statistics.adjust_p_values(unadjusted)
-    wins = set()  # each a place, the better policy, and the worse one
+    wins = set()  # each a `ProblemRound`, the better policy, and the worse one
     differences = []
-    case_places = [place for place in places for _ in pairs]
-    for place, case in zip(case_places, cases, strict=True):
+    case_problem_rounds = [problem_round for problem_round in problem_rounds for _ in pairs]
+    for problem_round, case in zip(case_problem_rounds, cases, strict=True):
         if case.is_better:
-            wins.add((place, case.policy, case.rival))
+            wins.add((problem_round, case.policy, case.rival))
         if case.is_worse:
-            wins.add((place, case.rival, case.policy))
-        name = case.name(results[place.problem].title)
+            wins.add((problem_round, case.rival, case.policy))
+        name = case.name(results[problem_round.problem].title)
         differences.append(statistics.number_of(name, case.gap))
     best_here = results[here.problem].best_of(policies, metric, here.round)
     best_there = results[there.problem].best_of(policies, metric, there.round)
     needed_wins = {(here, best_here, best_there), (there, best_there, best_here)}
     is_same_best = any(
-        all(rival == policy or (p, policy, rival) in wins for p in places for rival in policies)
-        for policy in policies
+        all(rival == best or (p, best, rival) in wins for p in problem_rounds for rival in policies)
+        for best in policies
     )
     best_word = results[here.problem].curves.metric(metric).best
     name = "places whose best policy is significantly better there than the other place's best"

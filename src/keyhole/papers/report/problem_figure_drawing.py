@@ -60,10 +60,7 @@ _PANEL: Final = 1.4  # the height of each panel in a column of several
 Problems = Mapping[str, Any]
 """Problems of the drawing's setting, by title."""
 DrawProblems = Callable[[Figure, Problems, Sequence[str]], None]
-"""The type of functions that draw problems, given by title, into a figure.
-
-The last argument is the names of the arms.
-"""
+"""The type of functions that draw problems into a figure, given the names of the arms."""
 
 
 def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:

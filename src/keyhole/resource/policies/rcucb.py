@@ -66,8 +66,7 @@ class RCUCB(PairPolicy):
         over = float_array("arms", "limit_count")  # sum of 1{C > limit}
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
-        untold = scratch_array()
-        """The number of the pair at which the search for an unobserved pair begins."""
+        untold = scratch_array()  # the pair at which the search for an unobserved pair begins
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
