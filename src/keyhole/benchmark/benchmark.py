@@ -159,7 +159,7 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
 def _simulate_one_by_one(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
-    """Simulate what the cache lacks; show the time left, including that of compilation."""
+    """Simulate what the cache lacks; show the time left, which includes compilation."""
     work = list_work(specs, cache, threads) if progress else []
     # One call of the cache could simulate all specs. There is a call for each, since the time left
     # depends on which are done.

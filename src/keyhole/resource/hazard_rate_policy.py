@@ -190,8 +190,8 @@ def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, fl
     never run had the cost at the middle of the interval instead, it would look slow or fast
     depending on the grid of limits.
     """
-    # The pool begins with one run that reached the interval, half of which ended in it. Its rewards
-    # and costs begin with one run that ended in it, with a reward of 1 and the prior mean cost.
+    # The prior counts as one run that reached the interval and half a run that ended in it. For
+    # rewards and costs it counts as one run that ended, with a reward of 1 and the prior mean cost.
     ended, reached = 0.5, 1.0
     earned = squares = ended_weight = 1.0
     spent = s.hoped[position]

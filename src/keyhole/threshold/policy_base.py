@@ -222,7 +222,7 @@ def upper_bound(tried: float, reached: float, log: float) -> float:
 
 
 def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
-    """Return the first arm without samples at the threshold, or else that of the largest index."""
+    """Return the first arm without samples at the threshold, else the arm of the largest index."""
     best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]

@@ -15,8 +15,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. It keeps the recommendation of
-    the last complete period. Its regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows T.
+    rounds and without the observations of earlier periods. It recommends what the last complete
+    period recommended. Its regret is 1.6 to 2.9 times the regret of `ZoomingRCUCB`, which knows T.
 
     Parameters
     ----------
