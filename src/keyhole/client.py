@@ -22,7 +22,7 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
     "missing-key": PermissionError,
     "missing-right": PermissionError,
     "storage": StoreError,
-} | {errors.problem_name(error): error for error in errors.ALL}
+} | {errors.http_problem_name(error): error for error in errors.ALL}
 """The class of the error by the name of the problem; other problems raise a RuntimeError."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds

@@ -12,7 +12,7 @@ from keyhole import simulate
 from keyhole.benchmark import RESULTS_FILE, bench, read_results
 from keyhole.benchmark.benchmark import VALUES_FILE
 from keyhole.benchmark.rules import SCALES, SEED
-from keyhole.results.estimate import compare
+from keyhole.results.estimate import paired_difference
 from keyhole.thresholding import LSA, Problem, Uniform
 
 pytestmark = pytest.mark.interpreted
@@ -51,7 +51,7 @@ def test_the_numbers_are_those_of_a_simulation(folder):
         assert (one.worst, one.quantile_90) == (wrong.max(), np.sort(wrong)[18])
         assert one.linear == (wrong > 2.5).sum()
         assert one.nanoseconds > 0
-    clear = compare(values["Uniform"], values["LSA"]).low > 0
+    clear = paired_difference(values["Uniform"], values["LSA"]).low > 0
     assert found["Uniform"].better == (["LSA"] if clear else [])
 
 

@@ -482,6 +482,6 @@ def test_own_declarations_equal_the_inference():
     against = {
         policy.__name__
         for policy in map(with_base, own_policies())
-        if policy.pending != ("wait",) and pending_mode_inference._find_reasons(policy)
+        if policy.pending != ("wait",) and pending_mode_inference._reasons_to_wait(policy)
     }
     assert against == DECLARED_AGAINST_ANALYSIS

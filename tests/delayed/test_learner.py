@@ -98,7 +98,7 @@ def test_a_sum_above_the_bound_of_delays_is_accepted_with_a_warning():
     for _ in range(99):
         learner.tell(0.0)
         learner.ask()
-    with pytest.warns(UserWarning, match="delays of at most 40 rounds allow, which ODAAFB"):
+    with pytest.warns(UserWarning, match="delays of at most 40 rounds, which ODAAFB"):
         learner.tell(45.0)
     assert learner.state["totals"].tolist() == [45.0, 0.0]
 

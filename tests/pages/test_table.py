@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from keyhole import Curves, Metric
 from keyhole.pages.page import Table, keep_intervals_together
-from keyhole.results.estimate import Estimate, compare, share_estimate
+from keyhole.results.estimate import Estimate, paired_difference, share_estimate
 from tests.html import check_table, parse
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -35,7 +35,7 @@ def test_details_are_shown_where_there_is_nothing_else():
 
 
 def test_a_paired_difference_shows_itself_in_a_notebook():
-    gap = compare(np.array([3.0, 4.0, 6.0]), np.array([1.0, 1.5, 2.0]))
+    gap = paired_difference(np.array([3.0, 4.0, 6.0]), np.array([1.0, 1.5, 2.0]))
     head, body = shown(gap).all("thead")[0], shown(gap).all("tbody")[0]
     assert "p of the two-sided t-test" in head.words()
     assert body.text.split("\n")[1].replace(SPACE, " ") == f"{gap}3"

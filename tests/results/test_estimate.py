@@ -6,11 +6,11 @@ from scipy.stats import binomtest, ttest_1samp
 
 from keyhole.results.estimate import (
     Estimate,
-    compare,
     exact_interval,
     format_estimate,
     format_p_value,
     mean_estimate,
+    paired_difference,
     share_estimate,
     t_factor,
 )
@@ -27,10 +27,10 @@ def test_a_mean_has_students_interval_and_p_value():
 
 def test_paired_samples_without_spread_and_single_ones():
     same = np.ones(5)
-    assert compare(same, same).p_value == 1.0
-    assert compare(same + 1, same).p_value == 0.0
-    assert str(compare(same + 1, same)) == "1 in every run"
-    alone = compare(np.array([3.0]), np.array([1.0]))
+    assert paired_difference(same, same).p_value == 1.0
+    assert paired_difference(same + 1, same).p_value == 0.0
+    assert str(paired_difference(same + 1, same)) == "1 in every run"
+    alone = paired_difference(np.array([3.0]), np.array([1.0]))
     assert (alone.difference, alone.low, alone.p_value) == (2.0, -np.inf, 1.0)
 
 
@@ -48,7 +48,7 @@ def test_one_replication_has_no_interval():
     assert str(alone) == "12.3 (one replication: no interval)"
     assert alone.plus_minus() == "12.3 ± n/a"
     assert alone.p_value(100.0, 200.0) == 1.0
-    assert "no interval" in str(compare(np.array([3.0]), np.array([1.0])))
+    assert "no interval" in str(paired_difference(np.array([3.0]), np.array([1.0])))
 
 
 def test_what_differs_by_rounding_alone_is_equal():
@@ -57,8 +57,8 @@ def test_what_differs_by_rounding_alone_is_equal():
     assert (
         str(mean_estimate(values)) == mean_estimate(values).plus_minus() == "2,775.6 in every run"
     )
-    assert compare(values, np.full(3, 2775.6)).equal
-    assert str(compare(values, np.full(3, 2775.6))) == "0, equal in every run"
+    assert paired_difference(values, np.full(3, 2775.6)).equal
+    assert str(paired_difference(values, np.full(3, 2775.6))) == "0, equal in every run"
 
 
 def test_the_p_value_of_a_share_agrees_with_its_interval():

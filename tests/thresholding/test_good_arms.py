@@ -1,4 +1,4 @@
-"""Policies that name good arms as soon as each is proved."""
+"""Policies that settle arms one by one, each as soon as its bounds allow."""
 
 import math
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from keyhole.tune import Spec, Tuner
-from keyhole.tune.arms import find_answer, function_command, parse_target
+from keyhole.tune.arms import function_command, parse_function_answer, parse_target
 from tests.tune import work
 
 FOLDER = Path(__file__).parent
@@ -18,7 +18,7 @@ SLOW_TO_LOAD = "tests.tune.slow_to_load:works"
 
 def call(target, **fields):
     process = subprocess.run(function_command(target, fields), capture_output=True, cwd=FOLDER)
-    return process.returncode, find_answer(process.stdout)
+    return process.returncode, parse_function_answer(process.stdout)
 
 
 def test_a_function_is_found_again_by_its_module_or_its_file():
@@ -90,7 +90,7 @@ def test_a_typed_function_of_a_tune_of_version_0_2_0_is_still_called():
     (saved,) = Spec.from_json(json.loads(json.dumps({**data, "arms": [arm]}))).arms
     command = function_command(saved.function, {"seconds": 2.75, "limit": 60.0}, saved.cells)
     process = subprocess.run(command, capture_output=True)
-    assert find_answer(process.stdout).result == 3
+    assert parse_function_answer(process.stdout).result == 3
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_typed_function_of_a_tune_of_version_0_2_0_is_still_called():
     [b"", b"keyhole.runner.function_process_child: ", b"keyhole.runner.function_process_child: {}"],
 )
 def test_output_without_an_answer_has_none(text):
-    assert find_answer(text) is None
+    assert parse_function_answer(text) is None
 
 
 def test_a_call_imports_only_the_standard_library():

@@ -131,9 +131,7 @@ def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
     summary = summarize(SavedTune(tmp_path, spec, runs))
-    assert summary.sentences[0].startswith(
-        "gain over full cut-off: over the best command at this limit"
-    )
+    assert summary.sentences[0].startswith("gain over full cut-off: compared with the best command")
     assert [(row[0], row[-1]) for row in summary.table[1]] == [
         ("recommended", "40"), ("quick, full cut-off", "40")
     ]  # fmt: skip

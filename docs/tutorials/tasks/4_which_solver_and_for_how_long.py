@@ -140,5 +140,5 @@ folder.cleanup()
 
 # %%
 # **The decision**: the command and the limit of the last line. Where it is still open, spend more: ``keyhole
-# tune report out`` says on a page roughly how many runs would halve what may be missed. Instances,
+# tune report out`` says on a page roughly how many runs would halve the possible loss. Instances,
 # memory limits, success by a pattern in the output, and other machines: :doc:`/tune`.

@@ -25,7 +25,7 @@ from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step_name, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.provenance import describe_software
-from keyhole.results.estimate import compare, mean_estimate
+from keyhole.results.estimate import mean_estimate, paired_difference
 from keyhole.validate import Range, check_choice, check_integer
 
 RESULTS_FILE: Final = "benchmark.json"
@@ -77,7 +77,7 @@ def bench(
     ------
     ValueError
         If a name is unknown, if the folder holds something else, or if a policy of yours fails in
-        its first rounds. These are played in Python, where indices and recommendations are checked.
+        its first rounds. They are first played uncompiled, to check indices and recommendations.
     """
     # All arguments are checked first, since simulations may take hours.
     # SITUATIONS has an entry for each setting.
@@ -127,7 +127,7 @@ def _rerun_command(
     policies: Sequence[str],
     seed: int,
 ) -> str:
-    """Return the commands that give the same results, without the folders on this machine."""
+    """Return the commands that give the same results; they name no folder of this machine."""
     arguments = ["--scale", scale]
     for pattern in problems:
         arguments += ["--problems", pattern]
@@ -159,7 +159,7 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
 def _simulate_one_by_one(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
-    """Simulate what the cache lacks; show the time left, including that of compilation."""
+    """Simulate what the cache lacks; show the time left, which includes compilation."""
     work = list_work(specs, cache, threads) if progress else []
     # One call of the cache could simulate all specs. There is a call for each, since the time left
     # depends on which are done.
@@ -242,8 +242,8 @@ def _result_record(
         linear=int((values > LINEAR_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
         # The rivals with a lower regret than this policy. All policies have common random numbers,
-        # so `compare` takes differences run by run.
-        better=[label for label in rival_labels if compare(values, regrets[label]).low > 0.0],
+        # so `paired_difference` takes differences run by run.
+        better=[n for n in rival_labels if paired_difference(values, regrets[n]).low > 0.0],
     )
 
 

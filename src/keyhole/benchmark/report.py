@@ -33,8 +33,8 @@ _MOST_NAMED: Final = 4
 _LARGEST_DRAWN: Final = 100.0  # larger ratios are drawn at the border
 
 _PROFILE_CAPTION: Final = (
-    "Share of the problems on which the mean regret of a policy is at most x times that of the "
-    "best policy: higher and further left is better."
+    "Share of the problems on which the mean regret of a policy is at most x times the mean "
+    "regret of the best policy: higher and further left is better."
 )
 
 

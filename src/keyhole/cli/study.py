@@ -48,7 +48,7 @@ def _find_study_name(context: typer.Context, name: str | None) -> str | None:
 Name = Annotated[
     str,
     Argument(
-        help="The study; optional if it is the only one and nothing follows.",
+        help="The study; optional if it is the only one and no argument follows.",
         default_factory=lambda: None,
         show_default=False,
         callback=_find_study_name,
@@ -186,7 +186,7 @@ def tell(
     study: Any,
     id: Id,
     values: Feedback = None,
-    by_key: Annotated[bool, Option("--by-key", help="ID is a key, of ask or of import.")] = False,
+    by_key: Annotated[bool, Option("--by-key", help="ID is a key given to ask or import.")] = False,
 ) -> None:
     """Record the feedback of a decision."""
     study.tell(study.find_decision(id) if by_key else id, **parse_key_values(values))
@@ -287,8 +287,8 @@ def import_results(
     reward: Annotated[str, Option(help="The column of its reward.")] = "reward",
     converted_at: Annotated[str | None, Option(help="Column of times; empty: reward 0.")] = None,
     shown_at: Annotated[str | None, Option(help="The column of the decisions' times.")] = None,
-    within: Annotated[str | None, Option(help="Length of a window: 7d (default: timeout).")] = None,
-    key: Annotated[str | None, Option(help="Column of keys; younger rows become pending.")] = None,
+    within: Annotated[str | None, Option(help="Conversion window: 7d (default: timeout).")] = None,
+    key: Annotated[str | None, Option(help="Column of keys; recent rows become pending.")] = None,
     delimiter: Annotated[str, Option(help="Such as ';' or '\\t'.")] = ",",
     date_format: Annotated[str | None, Option(help="'%d.%m.%Y %H:%M', unix or unix_ms.")] = None,
     decimal: Annotated[str, Option(help="The decimal sign.")] = ".",

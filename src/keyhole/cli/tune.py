@@ -250,7 +250,7 @@ def _print_tune(tune: "AnyTune") -> None:
     lines = [*summary.format_warnings(tune), f"best: {result.name}"]
     lines += [text_table(*result.table), *result.sentences]
     if not tune.has_space:
-        lines += [text_table(*summary.tried_table(tune)), summary.tried_note(tune)]
+        lines += [text_table(*summary.tried_table(tune)), summary.tried_table_note(tune)]
     lines.append(summary.format_validation(tune))
     if effects := tune.effects():
         lines.append(text_table(*effects_table(effects, f"{tune.noun}s")))

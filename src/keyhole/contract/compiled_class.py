@@ -112,7 +112,7 @@ class CompiledClass:
     ) -> None:
         self.owner = owner
         self.signatures = signatures
-        self.dims = kernel_signatures.single_integers(inputs)
+        self.dims = kernel_signatures.single_integer_names(inputs)
         self.records = kernel_signatures.KernelRecords(owner.setting, self.dims)
         self.inputs = state_arrays.Layout(inputs, self.dims)
         self.state = state_arrays.Layout(state_arrays.declared_state(owner), self.dims)
@@ -234,7 +234,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
             base.__qualname__,
             getattr(base, name, _do_nothing),
             call,
-            names_as_expressions(call),
+            identity_mapping(call),
             {name: compiled_copy(getattr(base, name)) for name in base.helpers},
         )
         for name, call in base_kernel_args(base).items()
@@ -299,6 +299,6 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
     return digest
 
 
-def names_as_expressions(call: str) -> dict[str, str]:
+def identity_mapping(call: str) -> dict[str, str]:
     """Return an expression for each name of an argument list: the name itself."""
     return {name: name for name in call.split(", ")}

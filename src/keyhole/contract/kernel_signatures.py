@@ -155,7 +155,7 @@ GUARD: Final = KernelSignature(
 """The kernel of settings."""
 
 
-def single_integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
+def single_integer_names(fields: Mapping[str, Field]) -> tuple[str, ...]:
     """Return the names of the single integers among the fields, to which shapes may refer."""
     return tuple(n for n, f in fields.items() if f.dtype == "int64" and not f.shape)
 
@@ -347,8 +347,8 @@ def check_kernels(
 ) -> None:
     """Refuse kernels that name arguments, or read fields, that do not exist."""
     owner = cls.__qualname__
-    records = KernelRecords(cls.setting, single_integers(inputs))
-    state = Layout(state_arrays.declared_state(cls), single_integers(inputs)).fields
+    records = KernelRecords(cls.setting, single_integer_names(inputs))
+    state = Layout(state_arrays.declared_state(cls), single_integer_names(inputs)).fields
     kernels = {signature.name: signature.argument_expressions(records) for signature in signatures}
     for name in (*kernels, *cls.helpers):
         kernel = getattr(cls, name, None)

@@ -55,12 +55,12 @@ class InferredModes:
 
     def __init__(self, modes: Modes, find_reasons: Callable[[], list[_Reason]]) -> None:
         self.modes = modes  # where there is no reason to wait
-        self._find_reasons = find_reasons
+        self._reasons_to_wait = find_reasons
 
     @cached_property
     def reasons(self) -> list[_Reason]:
         """The reasons to wait, the weightiest first; empty if the policy need not wait."""
-        return self._find_reasons()
+        return self._reasons_to_wait()
 
     def __get__(self, policy: object, owner: type | None = None) -> Modes:
         """Return the pending modes."""
@@ -75,7 +75,7 @@ def possible_modes(cls: type[Policy]) -> Modes:
 
 def reason_to_wait(cls: type[Policy]) -> str:
     """Return why a class that does not declare its modes waits; "" if it does not wait."""
-    return "; and ".join(reason.text for reason in _list_reasons(cls))
+    return "; and ".join(reason.text for reason in _inferred_reasons(cls))
 
 
 def describe_remedy(cls: type[Policy]) -> str:
@@ -84,7 +84,7 @@ def describe_remedy(cls: type[Policy]) -> str:
     If `update` would learn from what another decision has left in the state, ignoring pending
     decisions would be wrong, and is not suggested.
     """
-    reasons = _list_reasons(cls)
+    reasons = _inferred_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
     if all(reason.may_ignore for reason in reasons):
         remedies[_IGNORE] = None
@@ -95,7 +95,7 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
     """Return why a class should wait although it declares other modes, and the remedy; or ""."""
     if cls.pending == WAIT:
         return ""
-    doubts = [reason for reason in _find_reasons(cls) if not reason.may_ignore]
+    doubts = [reason for reason in _reasons_to_wait(cls) if not reason.may_ignore]
     if not doubts:
         return ""
     texts = "; and ".join(doubt.text for doubt in doubts)
@@ -117,10 +117,10 @@ def reason_against_other_decisions(cls: type[Policy]) -> str:
     """
     if not cls.off_policy:
         return "it cannot learn from decisions of others (off_policy)"
-    return "; and ".join(reason.text for reason in _find_reasons(cls))
+    return "; and ".join(reason.text for reason in _reasons_to_wait(cls))
 
 
-def _list_reasons(cls: type[Policy]) -> list[_Reason]:
+def _inferred_reasons(cls: type[Policy]) -> list[_Reason]:
     declaration = inspect.getattr_static(cls, "pending")
     return declaration.reasons if isinstance(declaration, InferredModes) else []
 
@@ -171,7 +171,7 @@ def infer_pending_modes(cls: Any) -> None:
     if reasons:
         modes = WAIT
     if not is_inherited:
-        cls.pending = InferredModes(modes, lambda: _find_reasons(cls) + reasons)
+        cls.pending = InferredModes(modes, lambda: _reasons_to_wait(cls) + reasons)
     elif reasons:
         cls.pending = InferredModes(modes, lambda: reasons)
 
@@ -189,7 +189,7 @@ def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
     if not common_modes and base_modes != WAIT:
         text = f"it can do {', '.join(modes)}, and its base {base.__name__} {', '.join(base_modes)}"
         reasons = [_Reason(text)]
-    cls.pending = InferredModes(common_modes or WAIT, lambda: _list_reasons(base) or reasons)
+    cls.pending = InferredModes(common_modes or WAIT, lambda: _inferred_reasons(base) or reasons)
 
 
 def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
@@ -208,7 +208,7 @@ def _defining_class(cls: type[Policy], kernel: str) -> type:
     return next((base for base in cls.__mro__ if kernel in vars(base)), object)
 
 
-def _find_reasons(cls: type[Policy]) -> list[_Reason]:
+def _reasons_to_wait(cls: type[Policy]) -> list[_Reason]:
     """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
     An array made with `scratch_array` counts only if the later kernel does not write it. That

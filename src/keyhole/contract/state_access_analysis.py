@@ -189,12 +189,12 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     # Statements.
 
-    def _store_views(self, target: ast.expr, views: _Views) -> None:
+    def _assign_views(self, target: ast.expr, views: _Views) -> None:
         if isinstance(target, ast.Name):
             self.views[target.id] = self.views.get(target.id, _NOTHING) | views
         elif isinstance(target, ast.Tuple | ast.List):
             for item in target.elts:
-                self._store_views(item, self._entry_views(views, 1))
+                self._assign_views(item, self._entry_views(views, 1))
         elif isinstance(target, ast.Subscript):
             self.tracer.mark_read(views | self.visit(target.slice))
             self.tracer.mark_written(self.visit(target.value))
@@ -207,7 +207,7 @@ class _FunctionVisitor(ast.NodeVisitor):
                 for pair in zip(targets, values, strict=True):
                     self._assign_value(*pair)
             case _:
-                self._store_views(target, self.visit(value))
+                self._assign_views(target, self.visit(value))
 
     def visit_Assign(self, node: ast.Assign) -> None:
         for target in node.targets:
@@ -215,7 +215,7 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            self._store_views(node.target, self.visit(node.value))
+            self._assign_views(node.target, self.visit(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
@@ -224,7 +224,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         self.tracer.mark_written(self.visit(written))
 
     def visit_For(self, node: ast.For) -> None:
-        self._store_views(node.target, self._entry_views(self.visit(node.iter), 1))
+        self._assign_views(node.target, self._entry_views(self.visit(node.iter), 1))
         for line in (*node.body, *node.orelse):
             self.visit(line)
 
@@ -241,7 +241,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return _NOTHING
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> _Views:
-        self._store_views(node.target, self.visit(node.value))
+        self._assign_views(node.target, self.visit(node.value))
         return self.visit_Name(node.target)
 
     def visit_IfExp(self, node: ast.IfExp) -> _Views:

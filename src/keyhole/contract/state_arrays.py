@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]  # of float64 or int64, by name
 Dim = int | str
 T = TypeVar("T")
 
-# The Python functions of kernels, which would be compiled in every process if Python called them.
+# Python calls these plain functions, since a kernel would then be compiled in every process.
 _argmin_size: Final = python_function(argmin_size)
 _argmin_keys_start: Final = python_function(argmin_keys_start)
 
@@ -61,13 +61,13 @@ class Field:
     kept: bool = True
     added: bool = False
 
-    def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
+    def extent(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in numbers, given the integers that its names stand for."""
-        return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
+        return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
-    def cell_count(self, dims: Mapping[str, int]) -> int:
+    def cell_count(self, sizes: Mapping[str, int]) -> int:
         """Return the number of cells of the array."""
-        shape = self.extent(dims)
+        shape = self.extent(sizes)
         return _argmin_size(shape[0]) if self.tree else math.prod(shape)
 
 
@@ -174,7 +174,7 @@ def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
-        """Give the compiler's function its name and arguments."""
+        """Give the intrinsic function its name and arguments."""
 
     view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
@@ -200,17 +200,17 @@ class Layout:
                         f"{name}: the shape must use one of {', '.join(self.dims)}, got {dim!r}"
                     )
 
-    def size(self, dims: Mapping[str, int]) -> int:
+    def size(self, sizes: Mapping[str, int]) -> int:
         """Return the number of cells of all arrays."""
-        return sum(field.cell_count(dims) for field in self.fields.values())
+        return sum(field.cell_count(sizes) for field in self.fields.values())
 
-    def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> Arrays:
+    def views(self, buffer: FloatArray, sizes: Mapping[str, int]) -> Arrays:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
         views: Arrays = {}
         start = 0
         for name, field in self.fields.items():
-            shape = field.extent(dims)
-            size = field.cell_count(dims)
+            shape = field.extent(sizes)
+            size = field.cell_count(sizes)
             keys_start = start
             if field.tree:  # Python sees the leaves alone, from which the inner nodes follow
                 keys_start += _argmin_keys_start(size, shape[0])
@@ -219,19 +219,19 @@ class Layout:
             start += size
         return views
 
-    def rebuild_trees(self, buffer: FloatArray, dims: Mapping[str, int]) -> None:
+    def rebuild_trees(self, buffer: FloatArray, sizes: Mapping[str, int]) -> None:
         """Rebuild the inner nodes of trees; `views` gives Python only the keys of a tree."""
         start = 0
         for field in self.fields.values():
-            size = field.cell_count(dims)
+            size = field.cell_count(sizes)
             if field.tree:
-                argmin_rebuild(buffer[start : start + size], field.extent(dims)[0])
+                argmin_rebuild(buffer[start : start + size], field.extent(sizes)[0])
             start += size
 
-    def pack(self, values: Mapping[str, ArrayLike], dims: Mapping[str, int]) -> FloatArray:
+    def pack(self, values: Mapping[str, ArrayLike], sizes: Mapping[str, int]) -> FloatArray:
         """Return a buffer that holds `values`."""
-        buffer = np.zeros(max(1, self.size(dims)))
-        for name, view in self.views(buffer, dims).items():
+        buffer = np.zeros(max(1, self.size(sizes)))
+        for name, view in self.views(buffer, sizes).items():
             view[...] = values[name]
         return buffer
 
@@ -332,10 +332,10 @@ def compile_once(
 ) -> Kernel:
     """Return the compiled function `name` of some source text; equal arguments share a function.
 
-    A shared function is compiled once for all policies and environments of a process, and so are
-    functions that take the tuples that it makes. `source` defines `name`; it may call
-    ``borrow_float`` and ``borrow_int``, and make a ``record``, a named tuple `type_name` with the
-    fields `names`.
+    `source` defines `name`; it may call ``borrow_float`` and ``borrow_int``, and make a ``record``,
+    a named tuple `type_name` with the fields `names`. A shared function is compiled once for all
+    policies and environments of a process. Functions that take its records are then compiled once,
+    too.
     """
     return _compile_cached(source, name, type_name, names, is_bounds_checked())
 

@@ -71,7 +71,7 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
 
     `phase` is m, at least 1. The constant c is 3 for ODAAF, 12 for ODAAF-B and 2 for NaivePhases.
     For ODAAF-V, whose lemma could not be read, it is taken as 12. The constants of ODAAF and
-    ODAAF-B are those of Lemmas 4.1 and 4.2, from memory; that of NaivePhases follows from
+    ODAAF-B are those of Lemmas 4.1 and 4.2, from memory; the constant of NaivePhases follows from
     Hoeffding's inequality (Appendix B, Lemma 4).
 
     Examples
@@ -92,7 +92,7 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
         + \frac{96 \, c}{\Delta_j}
 
     The first term is `regret_outside_bridges`. The term with b is the regret in bridges; b is 1 for
-    policies with bridges and 0 for others. The last term is for estimates that fail; c is that of
+    policies with bridges and 0 for others. The last term is for estimates that fail; for c see
     `failure_bound`. A failure can cost regret in two ways. First, an arm is kept if its estimate or
     the best arm's fails in phase :math:`m_j`. This costs at most :math:`2 c \Delta_j /
     \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`. Second, the best arm may be given up in a phase

@@ -192,7 +192,7 @@ def make_environment(
     base : Environment class
         `AnonymousEnvironment` or `NamedEnvironment`.
     sampler : CombinedSampler
-        The distributions of rewards; without `draw_delay` those of pairs of a reward and its delay.
+        The distributions of rewards; without `draw_delay`, of pairs of a reward and its delay.
     draw_delay : kernel, optional
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """

@@ -42,7 +42,7 @@ class Round(StudyRound):
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
         """Add a reward whose arm is known."""
         self._pairs.append((decision["arm"], feedback["reward"]))
-        self._add_to_sums(feedback["reward"])
+        self._add_to_round_sum_and_total(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
         """Check that the sums so far are at most 1, the largest reward, for each round."""
@@ -54,9 +54,9 @@ class Round(StudyRound):
 
     def add_sum(self, values: Values) -> None:
         """Add a sum of rewards."""
-        self._add_to_sums(values["total"])
+        self._add_to_round_sum_and_total(values["total"])
 
-    def _add_to_sums(self, total: float) -> None:
+    def _add_to_round_sum_and_total(self, total: float) -> None:
         self._round_sum = math.fsum((self._round_sum, total))
         self._sum_of_all = math.fsum((self._sum_of_all, total))
 
@@ -203,9 +203,9 @@ class Learner(CoreLearner):
 
         Rewards that become known for n rounds together, such as those of a day, are told in the
         last of these rounds. In the rounds before nothing is told: 0, or an empty list. This wait
-        is part of the delay. The longest delay that is given to the policy must therefore be n - 1
-        rounds longer, and the expected delay (n - 1) / 2 rounds. Feedback that exceeds what the
-        pulls so far can have earned is refused, and the learner stays as it was.
+        is part of the delay. So add n - 1 rounds to the longest delay that is given to the policy,
+        and (n - 1) / 2 rounds to the expected delay. Feedback that exceeds what the pulls so far
+        can have earned is refused, and the learner stays as it was.
 
         Parameters
         ----------
@@ -289,12 +289,12 @@ class Learner(CoreLearner):
 
     def _warn_above_bound(self, rewards: float) -> None:
         longest = cast(Any, self.policy).longest_delay()
-        # In one round arrive at most the reward of its own pull and those of the `longest` pulls
-        # before it.
+        # At most longest + 1 rewards can arrive in a round: the reward of its own pull and those of
+        # the `longest` pulls before it.
         if rewards > longest + 1:
             warnings.warn(
-                f"more has arrived in one round than delays of at most {longest} rounds allow, "
-                f"which {self.policy} assumes: the wait until rewards are told is part of delays",
+                f"more has arrived in one round than is possible with delays of at most {longest} "
+                f"rounds, which {self.policy} assumes; add the wait until rewards are told",
                 stacklevel=5,
             )
 
@@ -337,7 +337,7 @@ class Learner(CoreLearner):
         while memory < needed:
             memory *= 2
         # Compiled code reads arrays of fixed lengths. So this makes a learner with longer arrays,
-        # copies all words (of the kernel's plan) and arrays into it, and takes over its attributes.
+        # copies the header and all arrays into it, and takes over its attributes.
         larger = type(self).__new__(type(self))
         vars(larger).update(vars(self))
         larger._allocate(policy, self.facts | {"memory": memory}, self._step)

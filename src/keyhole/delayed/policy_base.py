@@ -181,7 +181,7 @@ class PhasePolicy(Policy, abstract=True):
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
         """Credit the rewards that arrived to the arm, except in a bridge; end its turn if due."""
-        # In a bridge, late rewards of the phase before arrive. They may be those of other arms, so
+        # In a bridge, late rewards of the phase before arrive. Other arms may have earned them, so
         # nothing is credited in a bridge.
         if s.bridging[0] == 0:
             s.totals[arm] += total

@@ -75,7 +75,7 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     # `impute` may call `update`, with single values in place of the groups of the fixed form.
     call = compiled_class.base_kernel_args(compiled.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
-        owner, compiled.sources["update"], call, compiled_class.names_as_expressions(call), helpers
+        owner, compiled.sources["update"], call, compiled_class.identity_mapping(call), helpers
     )
     return compiled_class.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 

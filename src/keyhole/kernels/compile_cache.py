@@ -114,7 +114,7 @@ def _load_cached_code(path: Path) -> Kernel | None:
     return None
 
 
-def _error_text(error: Exception) -> str:
+def _compiler_error_text(error: Exception) -> str:
     """Return the compiler's error on one line, with the user's file and line if it names them."""
     # Numba has no structured errors, so the cause and the line are searched in the text of an
     # error. An unknown text is passed on as it is.
@@ -223,7 +223,7 @@ def _compile(
         try:
             machine = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
-            raise TypeError(f"{owner} cannot be compiled: {_error_text(error)}") from error
+            raise TypeError(f"{owner} cannot be compiled: {_compiler_error_text(error)}") from error
     if file is not None and machine.is_lasting:
         cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
     return cast(Kernel, import_machine_code_loader().load_machine_code(machine))

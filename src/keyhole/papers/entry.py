@@ -21,7 +21,7 @@ from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
-from keyhole.papers.claims.statistics import repeat_value
+from keyhole.papers.claims.statistics import repeat_single_value
 from keyhole.papers.entry_files import FILES, TomlTable
 from keyhole.papers.field_types import (
     Checkpoint,
@@ -126,7 +126,7 @@ class ProblemFigure(TableModel):
 
 
 Means = Annotated[
-    list[float], BeforeValidator(lambda means: repeat_value(means, 1)), Field(min_length=1)
+    list[float], BeforeValidator(lambda means: repeat_single_value(means, 1)), Field(min_length=1)
 ]
 """The means at some rounds; for a single round, a number may stand for the list."""
 
@@ -355,7 +355,7 @@ class Entry(TableModel):
             "replications": size.replications,
             "horizon": instance.horizon,
             "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-            "details": self._names_detail(instance),
+            "details": self._has_detail_metric(instance),
             "duration": instance.duration,
             "problem": instance.problem,
             "policy": self._policies_of(problem),
@@ -365,7 +365,7 @@ class Entry(TableModel):
             folder = self._file.parent
         return Spec.from_table(table, folder=folder)
 
-    def _names_detail(self, instance: EntryProblem) -> bool:
+    def _has_detail_metric(self, instance: EntryProblem) -> bool:
         """Return whether the entry names a metric that the problem records only on request."""
         setting = instance.problem.get("setting")
         if setting not in setting_registry.setting_names():

@@ -28,7 +28,7 @@ class TableModel(BaseModel):
         return self._names_of(MetricKey)
 
     def _names_of(self, name_class: type[str]) -> tuple[str, ...]:
-        names = (name for _, name, _ in _find_names(self, "", None))
+        names = (name for _, name, _ in _walk_referenced_names(self, "", None))
         return tuple(dict.fromkeys(name for name in names if isinstance(name, name_class)))
 
 
@@ -48,7 +48,7 @@ class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
-# Validation turns a name into an instance of one of these classes, by which `_find_names`
+# Validation turns a name into an instance of one of these classes. `_walk_referenced_names` thus
 # recognises what it names.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
@@ -68,7 +68,7 @@ def refuse_unknown_names(
     other name must exist on each problem of the table. `problems` are the keys of the entry's
     problems, and `where` begins error messages.
     """
-    names = list(_find_names(model, where, None))
+    names = list(_walk_referenced_names(model, where, None))
     # Problems come first, since all other names are looked up in the plans of a problem.
     for path, name, _ in names:
         if isinstance(name, ProblemKey):
@@ -92,7 +92,7 @@ def _check_name(path: str, name: Name, plan: Plan, where: str) -> None:
         )
 
 
-def _find_names(
+def _walk_referenced_names(
     value: object, path: str, problem: str | None
 ) -> Iterator[tuple[str, Name, str | None]]:
     """Yield the path of each name in a value, the name, and the problem that it belongs to.
@@ -104,15 +104,15 @@ def _find_names(
     elif isinstance(value, BaseModel):
         problem = getattr(value, "problem", problem)
         for field in type(value).model_fields:
-            yield from _find_names(getattr(value, field), f"{path}.{field}", problem)
+            yield from _walk_referenced_names(getattr(value, field), f"{path}.{field}", problem)
     elif isinstance(value, list | tuple):
         for i, element in enumerate(value):
-            yield from _find_names(element, f"{path}[{i}]", problem)
+            yield from _walk_referenced_names(element, f"{path}[{i}]", problem)
     elif isinstance(value, dict):
         for key, element in value.items():
-            yield from _find_names(key, path, problem)
+            yield from _walk_referenced_names(key, path, problem)
             owner = key if isinstance(key, ProblemKey) else problem
-            yield from _find_names(element, f"{path}.{key}", owner)
+            yield from _walk_referenced_names(element, f"{path}.{key}", owner)
 
 
 def _format_rounds(rounds: Sequence[int]) -> str:

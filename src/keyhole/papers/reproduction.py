@@ -296,7 +296,7 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    marker = _load_marker(folder / MARKER, _FORMAT)
+    marker = _load_valid_marker(folder / MARKER, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
     # The file of a user's entry may have been moved. The digest of each run shows later whether its
@@ -321,7 +321,7 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     return marker
 
 
-def _load_marker(file: Path, format_name: str) -> Marker | None:
+def _load_valid_marker(file: Path, format_name: str) -> Marker | None:
     """Return a marker file's content, or None if it is missing, damaged or of another format."""
     try:
         content: Marker = json.loads(files.read_saved_file(file))
@@ -402,7 +402,7 @@ def reproduce_all(
     entries = [Entry.load(name) for name in FILES]
     folder = Path(out)
     folders = {entry.name: folder / "entries" / entry.name for entry in entries}
-    _check_folder(folder, scale)
+    _check_folder_of_entries(folder, scale)
     selection = [entry for entry in entries if paper in (None, entry.paper)]
     runs = [(entry, folders[entry.name], entry.command(scale)) for entry in selection]
     markers = {folder / BATCH_MARKER: _batch_marker(scale)}
@@ -428,10 +428,10 @@ def reproduce_all(
     return ReproducedEntries(index, claims, in_order)
 
 
-def _check_folder(folder: Path, scale: str) -> None:
+def _check_folder_of_entries(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if files.has_content(folder):
-        marker = _load_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
+        marker = _load_valid_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
         if marker is None:
             raise ValueError(f"{folder} holds something else; choose another folder")
         if marker != _batch_marker(scale):

@@ -1,4 +1,4 @@
-"""The base classes of the settings' learners: for an arm and its reward, and for any setting."""
+"""Base classes of learners: `ArmLearner` asks for an arm, `SettingLearner` is for any setting."""
 
 from collections.abc import Iterable
 from typing import Any, Final, Never, cast

@@ -164,8 +164,8 @@ def rcucb_regret_bound(
     gaps, penalties, horizon = _check_arguments(gaps, penalties, horizon)
     alpha = check_number("alpha", alpha, _ABOVE_1)
     width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    # In a round four estimates may fail: the gain and the penalty of the pair, and those of the
-    # best pair.
+    # In a round four estimates may fail: the gain and the penalty of the pair, and the gain and
+    # the penalty of the best pair.
     failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
     plays = sufficient_rounds(gaps, width, horizon, alpha) + 1.0 + failures
     plays[:, -1] += 1.0  # the first play of each arm

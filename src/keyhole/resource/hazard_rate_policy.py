@@ -37,8 +37,8 @@ class HazardRatePolicy(Policy, abstract=True):
         """Observations of each interval, per arm and pooled over the arms."""
 
         penalties = float_array("limit_count")
-        # The cost of a run that ends in the interval.
-        hoped = float_array("limit_count")  # prior mean
+        # The cost of a run that ends in the interval: its prior mean, and its bounds.
+        hoped = float_array("limit_count")
         least_cost = float_array("limit_count")
         most_cost = float_array("limit_count")
         # Means that are pooled over the present arms. All but the hazard are means over runs that
@@ -190,8 +190,8 @@ def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, fl
     never run had the cost at the middle of the interval instead, it would look slow or fast
     depending on the grid of limits.
     """
-    # The pool begins with one run that reached the interval, half of which ended in it. Its rewards
-    # and costs begin with one run that ended in it, with a reward of 1 and the prior mean cost.
+    # The prior counts as one run that reached the interval and half a run that ended in it. For
+    # rewards and costs it counts as one run that ended, with a reward of 1 and the prior mean cost.
     ended, reached = 0.5, 1.0
     earned = squares = ended_weight = 1.0
     spent = s.hoped[position]

@@ -48,7 +48,7 @@ class RefinedGridPolicy(Policy, abstract=True):
 
     needs = ("horizon",)
     # Decisions wait for all feedback: the feedback of an earlier decision could split the interval
-    # of a pending one, and `played` would not have the level at which that one was played.
+    # of a pending one, and `played` would then record another level than the decision's.
     pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("factor", "planned_rounds")
 
@@ -66,13 +66,13 @@ class RefinedGridPolicy(Policy, abstract=True):
         penalties = float_array("arms", "grid_size")
         levels = int_array("arms", "grid_size")  # how often the point's interval has been split
         played = int_array("arms", "grid_size")  # 1 + the level at which it was last played, or 0
-        told = float_array("arms", "grid_size")  # informative rounds of the point
-        net = float_array("arms", "grid_size")  # sum over these of (R - c(C)) 1{C <= point}
-        over = float_array("arms", "grid_size")  # sum over these of 1{C > point}
+        told = float_array("arms", "grid_size")  # n: number of informative rounds
+        net = float_array("arms", "grid_size")  # sum over them of (R - c(C)) 1{C <= point}
+        over = float_array("arms", "grid_size")  # sum over them of 1{C > point}
         cut = int_array("grid_size")  # whether a point's interval is to be split
         fresh = int_array("grid_size")  # positions of new points
-        # The bias (`reach`) and the index of each point, as of the arm's last round. They are valid
-        # for the arms with `settled` = 1.
+        # `reach` is the bias of each point and `index` its index, as of the arm's last round. Both
+        # are valid for the arms with `settled` = 1.
         reach = scratch_array("arms", "grid_size")
         index = scratch_array("arms", "grid_size")
         settled = scratch_array("arms")
@@ -113,7 +113,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return facts | {"grid_size": grid_size}
 
     def _least_length(self, horizon: int) -> float:
-        """Return the smallest confidence length for f = 1, which is that of n = T."""
+        """Return the smallest confidence length for a factor of 1: the length for n = T."""
         return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
     def planned_rounds(p, s: State) -> int:
@@ -130,7 +130,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return best, s.best_point[best]
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
-        """Recommend the pair played on the finest level; of several, that of the best estimate."""
+        """Recommend the pair played on the finest level; of equals, the pair with the best estimate."""
         best_arm[0], best_limit[0] = find_finest_pair(p, s)
 
 
@@ -216,9 +216,9 @@ def update_grid(
 ) -> int:
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
-    The round was informative about points `first` to `stop` - 1. The indices and split conditions
-    of the other points have not changed since the arm's last round, unless that round split an
-    interval. If this round splits one, only the biases are right afterwards, and the caller has to
+    The round was informative about points `first` to `stop` - 1. Only their indices and split
+    conditions are computed, or those of all points if the arm's last round split an interval. If
+    this round splits an interval, only the biases are right afterwards, and the caller has to
     compute the indices anew.
     """
     # If the arm's last round split an interval, positions have moved, and nothing kept is valid.

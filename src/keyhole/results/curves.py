@@ -17,8 +17,8 @@ from keyhole.results.estimate import (
     Estimate,
     PairedDifference,
     Tail,
-    compare,
     mean_estimate,
+    paired_difference,
     share_estimate,
     tail_of_runs,
 )
@@ -188,7 +188,7 @@ class Curves:
             listed = ", ".join(map(str, self.checkpoints))
             raise ValueError(f"round must be one of the checkpoints {listed}, got {round}")
         c = self.checkpoints.index(round)
-        return compare(self.values(a, metric)[c], self.values(b, metric)[c])
+        return paired_difference(self.values(a, metric)[c], self.values(b, metric)[c])
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the summary as an Arrow table.
@@ -264,11 +264,11 @@ class Curves:
 
     def _find_unbeaten_labels(self, metric: str) -> set[str]:
         """Return the labels of the best policy and of those not significantly worse."""
-        last_values = {label: self.values(label, metric)[-1] for label in self.labels}
-        means = {label: float(values.mean()) for label, values in last_values.items()}
+        samples = {label: self.values(label, metric)[-1] for label in self.labels}
+        means = {label: float(sample.mean()) for label, sample in samples.items()}
         best = self.metric(metric).rank(means)[0]
         others = [label for label in self.labels if label != best]
-        p_values = holm([compare(last_values[n], last_values[best]).p_value for n in others])
+        p_values = holm([paired_difference(samples[n], samples[best]).p_value for n in others])
         return {best, *(n for n, p in zip(others, p_values, strict=True) if p > LEVEL)}
 
     def plot(

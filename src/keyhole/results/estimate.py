@@ -288,7 +288,7 @@ def summarized_estimate(
     return Estimate(mean, 0.0 if is_constant else std_error, replications)
 
 
-def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
+def paired_difference(a: FloatArray, b: FloatArray) -> PairedDifference:
     """Return the mean difference of two paired samples.
 
     Pairs that differ only by rounding errors count as equal.

@@ -45,7 +45,7 @@ def find_best_subset(
     if the width is 0, they may be 0. Of equally good sets the lexicographically first is chosen: of
     two sets, the one that has the lowest item that is not in both.
     """
-    slope = best_slope(s, values, spreads, items, size, width)
+    slope = slope_of_best_tangent(s, values, spreads, items, size, width)
     take_smallest_items(s, values, spreads, items, size, slope)
     for item in range(items):
         s.best[item] = s.trial[item]
@@ -53,7 +53,7 @@ def find_best_subset(
         search_subsets(s, values, spreads, items, size, width, slope)
 
 
-def best_slope(
+def slope_of_best_tangent(
     s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> float:
     """Return the slope of the tangent with approximately the largest lower bound."""

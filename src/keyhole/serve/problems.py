@@ -71,7 +71,7 @@ _DAMAGED: Final = _describe_type(500, "damaged", "The study cannot be read.", _S
 _MALFORMED: Final = _describe_type(400, "malformed", "The body is not JSON in UTF-8.")
 _INVALID: Final = _describe_type(422, "invalid-value", "A value is not allowed.")
 PROBLEMS: Final[dict[type[Exception], ProblemDocument]] = {
-    error: _describe_type(status, errors.problem_name(error), error.__doc__ or "")
+    error: _describe_type(status, errors.http_problem_name(error), error.__doc__ or "")
     for status, classes in _STATUSES.items()
     for error in classes
 } | {

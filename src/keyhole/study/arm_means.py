@@ -26,7 +26,7 @@ _TINY: Final = 1e-300  # in the place of 0, which has no logarithm
 LAST_EVENT_COUNT: Final = 20
 
 
-class ToldNumbers:
+class ToldValues:
     """The values of one field in all feedback of an arm, such as its rewards, in the study's units.
 
     Attributes
@@ -72,7 +72,7 @@ class DecisionCounts(LogState):
         The number of each decision's arm, in order; -1 if a decision is not about one arm.
     asked_counts : Counter of int
         How many decisions each arm has had, by the arm's number.
-    numbers : dict of str to dict of int to ToldNumbers
+    numbers : dict of str to dict of int to ToldValues
         The values in feedback that counts in means, by field, such as "reward", and then by the
         arm's number. With ``on_timeout="no_reward"`` only feedback of decisions before the oldest
         pending one counts, in the order of the decisions.
@@ -117,7 +117,7 @@ class DecisionCounts(LogState):
         self.expiry_count = 0
         self.asked = array("q")
         self.asked_counts: Counter[int] = Counter()
-        self.numbers: defaultdict[str, dict[int, ToldNumbers]] = defaultdict(dict)
+        self.numbers: defaultdict[str, dict[int, ToldValues]] = defaultdict(dict)
         self.told_counts: Counter[int] = Counter()
         self.early_feedback: dict[str, tuple[int, dict[str, float], bool]] = {}
         self.flag_names: set[str] = set()
@@ -195,7 +195,7 @@ class DecisionCounts(LogState):
             if self.assumes_no_reward:  # the decision's own number, since feedback counts in order
                 step = self.feedback_count - len(self.early_feedback)
             for name, number in numbers.items():
-                self.numbers[name].setdefault(arm, ToldNumbers()).add(step, number)
+                self.numbers[name].setdefault(arm, ToldValues()).add(step, number)
             self.told_counts[arm] += 1
             self.assumed_counts[arm] += is_assumed
 
@@ -246,7 +246,7 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
         for name, by_arm in counts.numbers.items():
-            numbers = by_arm.get(arm) or ToldNumbers()
+            numbers = by_arm.get(arm) or ToldValues()
             # A flag is left out where it is not True. Its mean is the share of all feedback in
             # which it is True.
             is_flag = name in counts.flag_names

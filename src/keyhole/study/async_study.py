@@ -112,13 +112,13 @@ class AsyncStudy:
 
     async def close(self) -> None:
         """Close the study, once the calls that wait are done; it cannot be used any more."""
-        self._check_loop()
+        self._check_event_loop()
         self._is_closed = True
         await self._idle.wait()
         await self._loop.run_in_executor(self._executor, self.study.close)
         self._executor.shutdown()
 
-    def _check_loop(self) -> None:
+    def _check_event_loop(self) -> None:
         """Refuse another event loop, such as that of a fork, which has no copy of our thread."""
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError(
@@ -127,7 +127,7 @@ class AsyncStudy:
 
     async def _commit(self, operation: Callable[..., object], *arguments: object) -> Any:
         """Return the result of an operation, run in a transaction with all others that wait."""
-        self._check_loop()
+        self._check_event_loop()
         if self._is_closed:
             raise RuntimeError("the study was closed: open it again")
         future = self._loop.create_future()

@@ -191,7 +191,7 @@ class Definition:
             raise EventError(event, str(error)) from error
         return definition
 
-    def check_equal(self, field: str, name: str, data: bytes) -> None:
+    def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse an existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
         content = _parse_json(self.to_bytes())

@@ -48,12 +48,12 @@ ALL: Final[tuple[type[Exception], ...]] = (
 )  # fmt: skip
 
 
-def problem_name(error: type[Exception]) -> str:
+def http_problem_name(error: type[Exception]) -> str:
     """Return the name of one of these errors in answers over HTTP.
 
     Examples
     --------
-    >>> problem_name(UnknownStudyError)
+    >>> http_problem_name(UnknownStudyError)
     'unknown-study'
     """
     return re.sub(r"\B(?=[A-Z])", "-", error.__name__.removesuffix("Error")).lower()

@@ -166,13 +166,13 @@ def _check_expired(state: "LogState", event: Row) -> None:
         _check_told(state, event)
     else:
         _require_pending(state, event)
-        _check_empty(event)
+        _check_body_is_empty(event)
 
 
 def _check_asked_again(state: "LogState", event: Row) -> None:
     if event.decision not in state.to_ask_again:
         raise ValueError(f"decision must be one to ask again, got {event.decision!r}")
-    _check_empty(event)
+    _check_body_is_empty(event)
 
 
 def _check_told_late(state: "LogState", event: Row) -> None:
@@ -206,11 +206,11 @@ def _check_arm_retired(state: "LogState", event: Row) -> None:
     state.arms.check_can_retire("arm", event.body.decode())
 
 
-def _check_nothing(state: "LogState", event: Row) -> None:
+def _leave_unchecked(state: "LogState", event: Row) -> None:
     """Leave a change of policy to `Definition.read_change`, which needs the policies."""
 
 
-def _check_empty(event: Row) -> None:
+def _check_body_is_empty(event: Row) -> None:
     if event.body:
         raise ValueError(f"it must have no bytes, got {len(event.body)}")
 
@@ -357,7 +357,7 @@ KINDS: Final[Mapping[int, EventKind]] = {
     SUM_TOLD: EventKind("sum told", _check_sum, _format_sum, _pack_sum),
     ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
     ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
-    POLICY_CHANGED: EventKind("policy changed", _check_nothing, _format_policy, _pack_policy),
+    POLICY_CHANGED: EventKind("policy changed", _leave_unchecked, _format_policy, _pack_policy),
     CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
 }
 

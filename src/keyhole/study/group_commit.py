@@ -105,7 +105,7 @@ class CachedState:
                         except RebuildError:
                             # Learning the whole log takes long, so the lock is released before.
                             self.store.rollback()
-                            state = self._rebuild(learns, self._find_changes())
+                            state = self._rebuild(learns, self._list_changes())
                             continue
                 self._state = state
                 return state
@@ -139,11 +139,11 @@ class CachedState:
             try:
                 state.apply_all(self.store.read(self.study_number))
             except RebuildError:
-                changes = self._find_changes()
+                changes = self._list_changes()
             else:
                 return state
 
-    def _find_changes(self) -> list[Row]:
+    def _list_changes(self) -> list[Row]:
         """Return the changes of policy and the corrections in the log."""
         return [event for event in self.store.read(self.study_number) if event.kind in CHANGES]
 
@@ -224,7 +224,7 @@ class Transaction:
         return self._events_by_key.get(key) or self.store.find_by_key(self.study_number, key)
 
 
-def check_clock(clock: object) -> None:
+def check_clock_is_callable(clock: object) -> None:
     """Refuse a clock that cannot be called."""
     if not callable(clock):
         raise TypeError(f"clock must return the time, as time.time does; got {short_repr(clock)}")
@@ -339,7 +339,7 @@ class GroupCommit(CachedState):
         finally:
             self._cancel(requests)
 
-    def _find_oldest(self) -> _Request | None:
+    def _oldest_request(self) -> _Request | None:
         """Return the request that has waited longest."""
         requests = self._waiting.copy()
         return next(
@@ -351,7 +351,7 @@ class GroupCommit(CachedState):
 
         `first_request` stands for the thread, which may have queued several.
         """
-        if self._find_oldest() is not request:
+        if self._oldest_request() is not request:
             return False
         return self._leader.setdefault(None, first_request) is first_request
 
@@ -366,7 +366,7 @@ class GroupCommit(CachedState):
             self._deliver_results()
             FORK_LOCK.release(self)
             self._leader.pop(None)
-        if self._waiting and not self._leader and (next_request := self._find_oldest()):
+        if self._waiting and not self._leader and (next_request := self._oldest_request()):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:

@@ -76,7 +76,7 @@ class EventFormatter:
             columns = {"decision": row.decision, "key": row.key}
             event_words |= {name: value for name, value in columns.items() if value}
             event_words |= event_kind.format_body(self.state, row, self._decision_row(row))
-            self._remember(row)
+            self._remember_reference(row)
             if row.seq in self.metadata:
                 event_words["metadata"] = json.loads(self.metadata[row.seq])
             return event_words
@@ -95,7 +95,7 @@ class EventFormatter:
         event_kind = events.KINDS[number]
         body = event_kind.pack_body(self.state, event_words, self._decision_row(row))
         row = row._replace(body=body)
-        self._remember(row)
+        self._remember_reference(row)
         return row
 
     def _decision_row(self, event: Row) -> bytes:
@@ -107,7 +107,7 @@ class EventFormatter:
             return b""
         return self.asked[event.decision]
 
-    def _remember(self, event: Row) -> None:
+    def _remember_reference(self, event: Row) -> None:
         """Keep the decision or the arm of an event, to which later events can refer."""
         if event.kind == events.ASKED:
             self.asked[str(event.decision)] = self.state.row(event)

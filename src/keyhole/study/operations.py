@@ -238,7 +238,7 @@ def _find_decision_of_key(
     `context` and `excluded` are those of the call that repeats the key.
     """
     state = transaction.state
-    row = _find_row(transaction, id)
+    row = _find_decision_row(transaction, id)
     if (first_context := state.decisions.values(row)[0]) != context:
         raise errors.KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
@@ -255,14 +255,14 @@ def find_decision(transaction: Transaction, key: str) -> Decision:
     validate.check_short_line("key", key, MAX_NAME_LENGTH)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
-        return make_decision(transaction.state, id, _find_row(transaction, id))
+        return make_decision(transaction.state, id, _find_decision_row(transaction, id))
     raise errors.UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
         f"{validate.short_repr(key)}"
     )
 
 
-def _find_row(transaction: Transaction, id: str) -> bytes:
+def _find_decision_row(transaction: Transaction, id: str) -> bytes:
     """Return the row of a decision, pending or not."""
     first_event = _find_events(transaction, id)[0]
     return transaction.state.pending.get(id) or transaction.state.row(first_event)

@@ -118,7 +118,7 @@ def _check_policy(definition: Definition) -> None:
         )
 
 
-def _check_result(state: State, arm_name: str, reward: float) -> None:
+def _check_arm_and_reward(state: State, arm_name: str, reward: float) -> None:
     """Refuse an arm or a reward that the study does not have."""
     try:
         number = state.vocabulary.arm_number("arm", arm_name)
@@ -255,7 +255,7 @@ def _read_rows(
             shown_at, delay = csv_rows.parse_time_and_delay(
                 dates.seconds, names, fields["shown_at"], fields["converted_at"]
             )
-        _check_result(state, fields["arm"], reward)
+        _check_arm_and_reward(state, fields["arm"], reward)
         rows.append(PastDecision(fields["arm"], reward, shown_at, fields.get("key", ""), delay))
 
     names = csv_rows.check_column_names(**headings)

@@ -87,7 +87,7 @@ class ReadOnlyReplica(CachedState):
                             counts.apply(row)
                     break
                 except RebuildError:
-                    counts = self._make_counts(self._find_changes())
+                    counts = self._make_counts(self._list_changes())
             self._counts = counts
             if not is_within_limit:
                 return None

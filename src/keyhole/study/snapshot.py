@@ -54,7 +54,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
         # If the code of the policy has changed, its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.digest:
             return None
-        _check_sizes(state, fields)
+        _refuse_impossible_sizes(state, fields)
         _restore_state(state, fields, last_event, rows, policy_bytes)
     # A checksum proves no origin: whoever can write to the database can compute it. So every
     # value is checked, and the log is replayed if one is wrong.
@@ -87,7 +87,7 @@ def _restore_state(
         state.round.restore(fields["round"])
 
 
-def _check_sizes(state: State, fields: JsonObject) -> None:
+def _refuse_impossible_sizes(state: State, fields: JsonObject) -> None:
     """Refuse sizes and counts that no study can have, since they determine what is allocated."""
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))

@@ -191,7 +191,7 @@ class PolicyState:
         new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
         fields = self._compiled.state.fields
         copy_arm_entries(fields, self.state, new_state.state, sources, targets)
-        return self._hand_over_to(new_state)
+        return self._complete_new_state(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
         """Return a state with these facts and the array lengths that follow from them.
@@ -204,9 +204,9 @@ class PolicyState:
         new_state = PolicyState(self.definition, self.facts | facts, self)
         for name, old_array in self.state.items():
             new_state.state[name][tuple(map(slice, old_array.shape))] = old_array
-        return self._hand_over_to(new_state)
+        return self._complete_new_state(new_state)
 
-    def _hand_over_to(self, new_state: "PolicyState") -> "PolicyState":
+    def _complete_new_state(self, new_state: "PolicyState") -> "PolicyState":
         """Rebuild the search trees of a state with filled arrays; give it this random stream."""
         # Search trees do not follow arrays that are written from outside, so they are rebuilt.
         memory = new_state._memory[new_state._plan[1] :]

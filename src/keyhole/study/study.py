@@ -20,7 +20,7 @@ from keyhole.study import arm_means, operations
 from keyhole.study.definition import Definition, Policies, TimeoutRule
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import ASKED, POLICY_CHANGED, format_metadata
-from keyhole.study.group_commit import Clock, GroupCommit, check_clock, check_now
+from keyhole.study.group_commit import Clock, GroupCommit, check_clock_is_callable, check_now
 from keyhole.study.operations import Decision, DecisionRecord
 from keyhole.study.read_only_replica import ReadOnlyReplica
 from keyhole.study.state import State
@@ -78,7 +78,7 @@ class Study:
     ) -> None:
         self.name = validate.check_line("name", name)
         self._durability = durability
-        check_clock(clock)
+        check_clock_is_callable(clock)
         policies = tuple(policies)
         store = open_store(storage, durability=durability, make=False)
         self._storage = storage = normalize_address(storage)
@@ -165,7 +165,7 @@ class Study:
             The study, open.
         """
         validate.check_line("name", name)
-        check_clock(clock)
+        check_clock_is_callable(clock)
         rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
             definition = Definition.create(
@@ -180,7 +180,7 @@ class Study:
             except StudyExistsError:
                 if not exist_ok:
                     raise
-                definition.check_equal("name", name, store.find(name)[1])
+                definition.refuse_different_study("name", name, store.find(name)[1])
         return cls(storage, name, [type(policy)], durability, clock)
 
     @classmethod
@@ -954,7 +954,7 @@ class Study:
 
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.read(study_summary.learnt_texts) if has_state else None
+            learnt = self._replica.read(study_summary.policy_texts) if has_state else None
             describe = partial(study_summary.summary_text, repr(self), learnt)
             text = self._replica.read_counts(describe, study_summary.MOST_EVENTS)
             why = f"{self!r}: too many events to count here; means() counts them"
@@ -970,7 +970,7 @@ class Study:
         """Return the page of the study: the recommendation, means, delays and the last events."""
         from keyhole.study import study_summary
 
-        learnt = self._replica.read(study_summary.learnt_texts)
+        learnt = self._replica.read(study_summary.policy_texts)
         page = self._replica.read_counts(partial(study_summary.make_page, self.name, learnt))
         assert page is not None
         return page

@@ -12,7 +12,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart
 from keyhole.pages.notebook_html import text_table
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, Text
 from keyhole.study import arm_means, events
-from keyhole.study.arm_means import DecisionCounts, ToldNumbers
+from keyhole.study.arm_means import DecisionCounts, ToldValues
 from keyhole.study.state import State
 from keyhole.text_formatting import capitalize, count_text
 from keyhole.validate import check_choice, short_repr
@@ -34,7 +34,7 @@ _UNITS: Final = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400
 _LEFT_OUT: Final = ("stream", "head")  # of the words of events
 
 
-def learnt_texts(state: State) -> dict[str, str]:
+def policy_texts(state: State) -> dict[str, str]:
     """Return texts of the policy: its recommendation and, if it can stop, the settled arms."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
@@ -56,7 +56,7 @@ def learnt_texts(state: State) -> dict[str, str]:
 def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[str, str]:
     """Return the summary as texts by name.
 
-    `learnt` has the texts that `learnt_texts` returns. It is None if the policy has not learnt the
+    `learnt` has the texts that `policy_texts` returns. It is None if the policy has not learnt the
     log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
@@ -194,7 +194,7 @@ def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
     )
 
 
-def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldNumbers) -> Curve:
+def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldValues) -> Curve:
     """Return the curve of the mean of a number in the feedback of an arm, with its intervals."""
     totals = np.cumsum(numbers.values)
     positions = _spread_positions(len(totals))

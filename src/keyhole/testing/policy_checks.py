@@ -62,7 +62,7 @@ def stays_within_its_arrays(subject: CheckContext) -> None:
 
     It runs before the checks that use the engine, where indices are not checked.
     """
-    # To find the first NaN, a game is played in which an index out of range raises an error.
+    # The property plays a game in which an index out of range raises an error.
     assert subject.first_nan is not None
 
 
@@ -102,7 +102,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     simulated_metrics = subject.simulated
     last = REPLICATIONS - 1
     for replication, (_, metrics) in ((0, subject.played), (last, subject.play_through(last))):
-        # Metrics of stopping come after the environment's, and the learner has none.
+        # The metrics of when a policy stops come last, and a game with a learner has none of them.
         assert metrics == simulated_metrics[: len(metrics), replication].tolist(), (
             f"{subject.policy}: engine and learner differ in replication {replication}"
         )

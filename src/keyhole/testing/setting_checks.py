@@ -279,7 +279,7 @@ def _parse_default_feedback(
 
 
 def _check_refused(case: SettingCase, parse: Callable[..., Any], *args: Any, **words: Any) -> None:
-    """Check that `parse` refuses `words`, or without these the last of its other arguments."""
+    """Check that `parse` refuses `words`, or if there are none, the last of `args`."""
     try:
         parse(*args, **words)
     except (TypeError, ValueError):
@@ -336,8 +336,8 @@ def check_setting(
 ) -> None:
     """Check that a setting keeps the contract.
 
-    `facts`, `context` and `decision` are those of some problem and round, and `vocabulary` is the
-    one that studies use: see `SettingCase`.
+    `facts`, `context` and `decision` come from some problem and round; studies use `vocabulary`:
+    see `SettingCase`.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from keyhole.threshold.setting import SETTING
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """Kinds of sequences of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# The metrics of misses compare errors with widths that an error exceeds with this probability.
+# A miss is an error of at least a width that errors reach with at most this probability.
 _MISS_PROBABILITY: Final = 0.05
 
 

@@ -108,16 +108,16 @@ class Policy(Facts, CorePolicy, abstract=True):
     >>> learner.tell(censored=True)  # it reached level 2
     """
 
-    # Whether the policy warns, if feedback is uncensored, that it uses only whether samples reach
-    # the threshold and the levels below it.
+    # If true, the policy warns where feedback is uncensored: of a sample it uses only whether it
+    # reaches the threshold and each level below.
     warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = (
-        "the sample of the arm pulled, if it is below the threshold; uncensored samples, too, "
-        "count only up to the threshold"
+        "the sample of the arm pulled, if it is below the threshold; else only that it reached "
+        "the threshold, even if feedback is uncensored"
     )
 
     if TYPE_CHECKING:  # generated from the known quantities at run time
@@ -161,7 +161,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             best[level - 1] = write_estimates(s, level, survival, support)
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return a line for each arm: at each level, how many of how many samples reached it."""
+        """Return a line for each arm: the samples that were tried and that reached each level."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             texts = [
@@ -222,7 +222,7 @@ def upper_bound(tried: float, reached: float, log: float) -> float:
 
 
 def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
-    """Return the first arm without samples at the threshold, or else that of the largest index."""
+    """Return the first arm without samples at the threshold, else the arm of the largest index."""
     best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]

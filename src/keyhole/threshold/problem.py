@@ -44,8 +44,8 @@ class Problem(AnyProblem):
     - ``wrong_settled``, the number of levels that are settled on an arm that is not the best;
     - ``lemma_3_misses``, the share of arms whose estimate at some level is off by at least the
       width of Lemma 3 at 5 % (the lemma is about uncensored feedback);
-    - ``hoeffding_misses``, the share of estimates that are off by at least half the width of Lemma
-      4, which is Hoeffding's width at 5 %;
+    - ``hoeffding_misses``, the share of estimates that are off by at least Hoeffding's width
+      at 5 %, which is half the width of Lemma 4;
     - for each arm ``pulls`` and ``wrong_pulls``, the number of pulls at thresholds for which
       another arm is better.
 

@@ -58,10 +58,10 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     1.402
     """
     delta, budget, alpha = _check_arguments(gaps, budget, alpha)
-    share = budget / _least_pulls_per_arm(alpha)
+    required_sum = budget / _least_pulls_per_arm(alpha)
 
     def excess(level: float) -> float:
-        return float(_exploration_shares(level, delta, alpha).sum()) - share
+        return float(_exploration_shares(level, delta, alpha).sum()) - required_sum
 
     # The excess rises with the level. So the level is doubled until the excess is positive, and the
     # root is then searched below this level.
@@ -99,8 +99,8 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
         \exp\left(\frac{2.1 \alpha - \ln \alpha - 0.5}{4 \alpha}\right),
         \quad r = 2^{1 / (8 \alpha)}
 
-    The bound is larger than the number of arms unless the budget is huge. The root in r is read as
-    the root of order 8 alpha, which agrees with Lemma 19 at b = 1/(4 alpha).
+    The bound is larger than the number of arms unless the budget is huge. We read r as the root of
+    order 8 alpha of the number 2, which agrees with Lemma 19 at b = 1/(4 alpha).
 
     Examples
     --------
@@ -119,10 +119,11 @@ def _union_factor(k: float, alpha: float) -> float:
 
 
 def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
-    r"""Return Lemma 3's bound on the chance that LSA never explores all arms to the level less k.
+    r"""Return Lemma 3's bound on the chance that LSA never explores all arms up to a level.
 
-    Let :math:`\Lambda` be the `exploration_level`. The probability that in no round of the budget
-    the indices of all arms (see `LSA`) exceed :math:`\Lambda - k` is at most
+    The level is :math:`\Lambda - k`, with :math:`\Lambda` the `exploration_level`. The probability
+    that in no round of the budget the indices of all arms (see `LSA`) exceed :math:`\Lambda - k` is
+    at most
 
     .. math:: e^{-40 k / \alpha}
 

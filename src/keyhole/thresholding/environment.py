@@ -110,8 +110,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
         s.pulls[arm] = pull + 1
         remaining = e.ends[arm] - e.starts[arm] - pull
         if remaining > 0:
-            # One step of a Fisher-Yates shuffle: a random sample of the remaining ones is swapped
-            # with the first of them.
+            # One step of a Fisher-Yates shuffle: a random one of the remaining samples is swapped
+            # with the first remaining sample.
             seek_pull(rng, arm, pull)
             first = e.starts[arm] + pull
             chosen = first + int(uniform(rng) * remaining)

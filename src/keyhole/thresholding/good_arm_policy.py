@@ -1,4 +1,4 @@
-"""Base class of the policies that name good options, one by one, as soon as each is proved."""
+"""Base class of the policies that settle arms one by one, each as soon as its bounds allow."""
 
 import math
 from types import MappingProxyType

@@ -42,8 +42,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     A policy whose state keeps `pulls` and `totals` need not write `recommend`. An arm is then
     labelled 1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line
     5). A mean that is below the threshold by no more than a possible rounding error counts as equal
-    to it: a mean of 11 / 20 reaches 0.55, and that of any number of rewards of 0.1 reaches 0.1. An
-    arm that was never pulled gets 1.
+    to it: a mean of 11 / 20 reaches 0.55, and the mean of any number of rewards of 0.1 reaches 0.1.
+    An arm that was never pulled gets 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Division of trials among options that minimises a bound on the expected number of errors.
+"""Division of the pulls among the arms that minimises a bound on the expected number of errors.
 
 The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
@@ -110,8 +110,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     # late pulls underflow.
     log_first_gains = np.log(-np.expm1(-rate))
     # Each arm first gets all pulls whose logarithm of the gain is at least `level`. This level is
-    # chosen so that these pulls, rounded up, are at most the budget. The heap then has to add only
-    # the few pulls that are missing.
+    # chosen so that these pulls are at most the budget, even if every arm's number of pulls is
+    # rounded up. The heap then has to add only the few pulls that are missing.
     order = np.argsort(-log_first_gains, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
     ordered_gains = log_first_gains[order]
@@ -119,8 +119,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     level = levels[max(np.flatnonzero(levels <= ordered_gains), default=0)]
     pulls = np.maximum(np.floor((log_first_gains - level) / rate) + 1.0, 0.0)
     pulls *= budget >= len(rate)
-    # Pairs of minus the logarithm of an arm's next gain, and the arm's position among the arms with
-    # a gap.
+    # The pairs (-log(next gain), k), with k the arm's position among the arms with a gap. The heap
+    # thus begins with the largest gain.
     next_gains = [(rate[k] * pulls[k] - log_first_gains[k], k) for k in range(len(rate))]
     heapq.heapify(next_gains)
     for _ in range(budget - int(pulls.sum())):

@@ -66,7 +66,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         """Return the known quantities; refuse a tolerance that reaches 0 or 1."""
         facts = super().check_facts(values)
         threshold = facts["threshold"]
-        # The sums are those of `update`. The difference 1 - threshold is rounded differently:
+        # The sums are computed as in `update`. The difference 1 - threshold is rounded differently:
         # 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
         if threshold - self.tolerance <= 0.0 or threshold + self.tolerance >= 1.0:
             raise ValueError(

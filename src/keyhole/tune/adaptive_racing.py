@@ -53,7 +53,7 @@ class AdaptiveRacing:
         for rival, block_size in self._block_sizes.items():
             open_positions = sorted(incumbent_losses.keys() - started[rival])
             if open_positions and len(started[rival] & incumbent_losses.keys()) < block_size:
-                return rival, open_positions[0], self._cap_seconds(rival)
+                return rival, open_positions[0], self._losing_seconds(rival)
         incumbent_starts = started.get(self.incumbent, frozenset())
         is_behind = not incumbent_losses or len(incumbent_starts) < len(started)
         if len(incumbent_starts) < position_count and (is_behind or challenger is None):
@@ -62,7 +62,7 @@ class AdaptiveRacing:
             return self.incumbent, position, self.gains.cutoff
         if challenger is None or not incumbent_losses:
             return None
-        return challenger, min(incumbent_losses), self._cap_seconds(challenger)
+        return challenger, min(incumbent_losses), self._losing_seconds(challenger)
 
     def _update_race(self, challenger: int) -> None:
         """Drop a challenger, make it the incumbent, or double its block, by its losses."""
@@ -86,7 +86,7 @@ class AdaptiveRacing:
         block = own_positions_first[: self._block_sizes.get(challenger, 1)]
         return sum(incumbent_losses[p] - losses.get(p, 0.0) for p in block)
 
-    def _cap_seconds(self, challenger: int) -> float:
+    def _losing_seconds(self, challenger: int) -> float:
         """Return the time after which a challenger would have lost more than the incumbent."""
         cutoff = self.gains.cutoff
         if not self.gains.cost_per_second:

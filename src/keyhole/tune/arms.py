@@ -46,12 +46,12 @@ def find_shell_syntax(text: str) -> str:
     return match[0] if match else ""
 
 
-def join_lines(text: str) -> str:
+def join_continued_lines(text: str) -> str:
     r"""Join the lines of a command that end with a backslash.
 
     Examples
     --------
-    >>> join_lines("solve \\\n  --fast")
+    >>> join_continued_lines("solve \\\n  --fast")
     'solve   --fast'
     """
     return _QUOTED.sub(lambda match: "" if match[0] in _CONTINUATIONS else match[0], text)
@@ -80,13 +80,13 @@ def parse_target(path: str, value: object) -> str:
     `value` is the function itself, or its target.
     """
     if callable(value):
-        value = _find_target(path, value)
+        value = _target_of_function(path, value)
     if not isinstance(value, str) or not all(value.rpartition(":")):
         raise TypeError(f"{path} must be a function, or 'module:name', got {short_repr(value)}")
     return value
 
 
-def _find_target(path: str, function: Callable[..., object]) -> str:
+def _target_of_function(path: str, function: Callable[..., object]) -> str:
     name = getattr(function, "__qualname__", "")
     module = inspect.getmodule(function)
     if not name.isidentifier() or module is None:
@@ -132,7 +132,7 @@ def function_command(
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
 
 
-def find_answer(output: bytes) -> Answer | None:
+def parse_function_answer(output: bytes) -> Answer | None:
     """Return the answer to a call of a function; None if its output has no valid answer."""
     # The last mark counts, since the function itself may have printed one before it.
     _, mark, tail = output.rpartition(MARK.encode())
@@ -309,14 +309,14 @@ def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
         arguments = _find_arguments(f"{path}.function", table["function"])
     is_multiple = "grid" in table or not isinstance(table.get("parameters", {}), Mapping)
     arms = []
-    for parameters in _parameter_rows(path, table):
+    for parameters in _parse_parameter_sets(path, table):
         assignments = [f"{key}={value}" for key, value in parameters.items()] if is_multiple else []
         label = check_line("names of arms", " ".join([name, *assignments]))
         arms.append(Arm(label, command, parameters, function, (), shell_error, arguments))
     return arms
 
 
-def _parameter_rows(path: str, table: Mapping[str, object]) -> list[dict[str, Parameter]]:
+def _parse_parameter_sets(path: str, table: Mapping[str, object]) -> list[dict[str, Parameter]]:
     """Return the parameters of each arm that a table makes."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
@@ -376,7 +376,7 @@ def split_command(path: str, value: object) -> tuple[str, ...]:
     """Return the words of a command, which is a string or a list; refuse one that cannot be run."""
     if isinstance(value, str):
         try:
-            argv = shlex.split(join_lines(value))
+            argv = shlex.split(join_continued_lines(value))
         except ValueError as error:
             raise ValueError(f"{path} must be quoted as in a shell: {error}") from None
     elif isinstance(value, Sequence) and all(isinstance(word, str) for word in value):

@@ -32,8 +32,9 @@ _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
 _MOST_POINTS: Final = 20  # of the history
-_MOST_DRAWS: Final = 1_500_000  # of all pairs, at all points of the history: half a second
-_MOST_COUNTED_RUNS: Final = 100_000  # summed over points with half of all runs each: half a second
+_MOST_DRAWS: Final = 1_500_000  # for all pairs and points of the history: about half a second
+# Runs that all points of the history count together, at half of all runs each: about half a second.
+_MOST_COUNTED_RUNS: Final = 100_000
 _MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
 _LEAST_POINTS: Final = 8  # of the history of a parameter space
 _PERCENT: Final = 100.0
@@ -122,7 +123,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
             for name, estimate in tune.estimates().items()
-            if name != YARDSTICK  # the last point of the curve of the default
+            if name != YARDSTICK  # already the last point of the default's curve
         ]
     ring = Ring(x=limit, y=gain.value, label=f"{limit:g} s")
     return LineChart(
@@ -230,7 +231,7 @@ def validation_chart(tune: SavedSpaceTune) -> LineChart:
     runs = {
         name: [run for run in tune.validation_runs if has_outcome_for(run, estimate)]
         for name, estimate in tune.estimates().items()
-        if name != "default"  # the same runs as those with the full cut-off
+        if name != "default"  # its runs are those of the default at the full cut-off
     }
     return _survival_chart(tune, "validation-chart", runs)
 

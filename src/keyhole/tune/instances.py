@@ -115,7 +115,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
     if value is None:
         return (Instance("-"),)
     if isinstance(value, str):
-        instances = _find_files(value, folder)
+        instances = _match_instance_files(value, folder)
     elif isinstance(value, Mapping):
         instances = _read_instance_file(value, folder)
     elif isinstance(value, Sequence) and value:
@@ -137,7 +137,7 @@ def _check_name(path: str, name: object) -> str:
     return str(name)
 
 
-def _find_files(pattern: str, folder: Path) -> list[Instance]:
+def _match_instance_files(pattern: str, folder: Path) -> list[Instance]:
     matches = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
     if not (names := [name for name in matches if (folder / name).is_file()]):
         raise ValueError(f"instances must be at least one file, got none for {pattern!r}")

@@ -22,17 +22,17 @@ def available_cores() -> list[int]:
     threads_seen: dict[str, int] = {}
     ranks = {}
     for core in cores:
-        ranks[core] = threads_seen.get(siblings := _read_siblings(core), 0)
+        ranks[core] = threads_seen.get(siblings := _read_sibling_cores(core), 0)
         threads_seen[siblings] = ranks[core] + 1
     return sorted(cores, key=lambda core: (ranks[core], core))
 
 
 def count_physical_cores(cores: Sequence[int]) -> int:
     """Return the number of physical cores to which these logical cores belong."""
-    return len({_read_siblings(core) for core in cores})
+    return len({_read_sibling_cores(core) for core in cores})
 
 
-def _read_siblings(core: int) -> str:
+def _read_sibling_cores(core: int) -> str:
     """Return the logical cores of the same physical core as this one, as the kernel lists them."""
     try:
         return (_TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list").read_text().strip()

@@ -108,7 +108,7 @@ class ModelSearch:
         count = means.shape[1]
         if self._scores is None:
             self._scores = self.losses(means + deviations)
-        scores = np.where(have_only_failed(runs, count), np.inf, self._scores)
+        scores = np.where(only_failed_mask(runs, count), np.inf, self._scores)
         self._best = best = int(np.argmin(scores))
         has_all_runs = starts[:count] >= most_runs
         reach = _RACE_DEVIATIONS * np.hypot(deviations[:, 0], deviations[:, best])
@@ -139,10 +139,10 @@ class ModelSearch:
         limit = float(self.limits[np.argmax(gains.mean(axis=1))])
         has_estimates = len(runs) >= _CAPPED_FROM and times.used_instances[instance]
         if has_estimates and configuration not in (0, self._best):
-            limit = min(limit, max(self._break_even(instance), SHORTEST))
+            limit = min(limit, max(self._break_even_time(instance), SHORTEST))
         return limit
 
-    def _break_even(self, instance: int) -> float:
+    def _break_even_time(self, instance: int) -> float:
         """Return the time from which on a success gains less than the best is expected to."""
         model = self.model
         best_time = math.exp(model.times.means[self._best] + model.times.instance_effects[instance])
@@ -150,7 +150,7 @@ class ModelSearch:
         return best_time + failure_chance / max(self.gains.cost_per_second, _LEAST_COST)
 
 
-def have_only_failed(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
+def only_failed_mask(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
     """Return for each of the first `count` configurations whether it has runs and all failed."""
     run_counts = np.bincount(runs["configuration"], minlength=count)
     failure_counts = np.bincount(runs["configuration"], runs["is_failed"], count)

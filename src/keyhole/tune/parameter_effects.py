@@ -11,8 +11,8 @@ from keyhole.tune.value_estimates import Interval
 FAILED_RUNS: Final = "A failed run counts as longer than the full cut-off."
 EFFECTS_CAPTION: Final = (
     "Run time with each value, or in each third of a range, as a multiple of the mean over all "
-    "values of the parameter, with the other parameters alike. A model of the logarithms of run "
-    f"times, with an effect of each instance, estimates it. {FAILED_RUNS} An interval that "
+    "values of the parameter, with the other parameters alike. The estimates come from a model of "
+    f"log run times that has an effect of each instance. {FAILED_RUNS} An interval that "
     "contains 1 leaves open whether the value matters."
 )
 
@@ -60,7 +60,7 @@ def parameter_effects(
 def effects_table(
     effects: Iterable[ParameterEffect], counted: str
 ) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table of effects on run times; `counted` are arms, say."""
+    """Return head and rows of a table of effects; `counted` names what was run, such as "arms"."""
     head = ["parameter", "value", f"{counted} run", "run time, times the mean"]
     rows = []
     for effect in effects:

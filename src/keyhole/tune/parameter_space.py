@@ -189,7 +189,7 @@ class ParameterSpace:
             self._check_values(f"forbidden[{number}]", choices)
         self.names: tuple[str, ...] = self._sort_by_conditions()
         self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
-        self._check_size()
+        self._check_default_and_size()
 
     def as_json(self) -> dict[str, object]:
         """Return the space as JSON data: the tables of a spec."""
@@ -290,7 +290,7 @@ class ParameterSpace:
                 f"parameters.{circle[0]}.when must not depend on itself, got {' > '.join(circle)}"
             ) from None
 
-    def _check_size(self) -> None:
+    def _check_default_and_size(self) -> None:
         """Refuse a forbidden default, too many levels, and a space with nothing to choose from."""
         if (number := self._find_forbidden(self.default)) is not None:
             got = short_repr(self._json["forbidden"][number])

@@ -202,7 +202,7 @@ def _break_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 def _tried_table(tune: AnyTune) -> Table:
     head, rows = summary.tried_table(tune)
     caption = f"Runs of each {head[0]} by outcome, and their time in seconds."
-    return Table(f"{caption} {summary.tried_note(tune)}".strip(), head, rows)
+    return Table(f"{caption} {summary.tried_table_note(tune)}".strip(), head, rows)
 
 
 def _effects_sections(tune: AnyTune) -> list[Section]:

@@ -81,7 +81,7 @@ class RunTimeModel:
 
         `features` has a row for each configuration.
         """
-        self._grow(runs, features)
+        self._add_new_effects(runs, features)
         configurations = runs["configuration"]
         instances = runs["instance"]
         weights = runs["weight"]
@@ -101,7 +101,7 @@ class RunTimeModel:
         errors = rest - self.configuration_effects[configurations]
         self._draw_run_variance(rng, weights * errors**2)
 
-    def _grow(self, runs: NDArray[Any], features: FloatArray) -> None:
+    def _add_new_effects(self, runs: NDArray[Any], features: FloatArray) -> None:
         """Add configurations and instances that are new."""
         if not self.configuration_effects.size:
             self.mean = self._first_mean = self._guess_mean(runs)

@@ -74,7 +74,7 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
         new_entries = spec.as_json()
         for entry, saved in saved_entries.items():
             if entry not in _CHANGEABLE_ENTRIES and saved != new_entries[entry]:
-                path, old, new = _find_difference(entry, saved, new_entries[entry])
+                path, old, new = _find_first_difference(entry, saved, new_entries[entry])
                 raise ValueError(
                     f"{folder} belongs to a tune with another spec: {path} was {short_repr(old)}, "
                     f"is now {short_repr(new)}; choose another folder"
@@ -86,17 +86,17 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
 
-def _find_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
+def _find_first_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
     """Return the path at which two values first differ, and both values at this path."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
-        return _find_difference(f"{path}.{key}", old[key], new[key])
+        return _find_first_difference(f"{path}.{key}", old[key], new[key])
     if not isinstance(old, list) or not isinstance(new, list):
         return path, old, new
     if len(old) != len(new):
         return f"the number of {path}", len(old), len(new)
     index = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
-    return _find_difference(f"{path}[{index}]", old[index], new[index])
+    return _find_first_difference(f"{path}[{index}]", old[index], new[index])
 
 
 def read_spec(folder: Path) -> Spec:
@@ -276,7 +276,7 @@ class SavedRuns:
         return tune_html(cast("AnyTune", self))
 
 
-def refuse_empty(tune: SavedRuns) -> None:
+def refuse_tune_without_runs(tune: SavedRuns) -> None:
     """Raise a ValueError if nothing has been run yet."""
     if not tune.runs:
         raise ValueError(f"{tune.folder}: nothing has been run yet")
@@ -331,7 +331,7 @@ class SavedTune(SavedRuns):
 
     @cached_property
     def _best(self) -> Best:
-        refuse_empty(self)
+        refuse_tune_without_runs(self)
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
@@ -395,16 +395,16 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
 
     Rewards that were read from outputs are scaled to [0, 1] and become the solution quality.
     """
-    refuse_empty(tune)
+    refuse_tune_without_runs(tune)
     if (Path(folder) / SPEC).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )
-    exported_runs = (_export_run(tune, run) for run in tune.runs)
+    exported_runs = (_run_to_export(tune, run) for run in tune.runs)
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported_runs)
 
 
-def _export_run(tune: SavedRuns, run: TrialRecord) -> RunToExport:
+def _run_to_export(tune: SavedRuns, run: TrialRecord) -> RunToExport:
     success = tune.spec.success
     quality = math.nan
     if success.number and run.reward is not None:

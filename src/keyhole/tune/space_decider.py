@@ -98,12 +98,12 @@ class SpaceDecider:
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
         model = OutcomeModel(instance_count, len(space.levels))
         self._search = ModelSearch(self._gains, self.limits, model)
-        self._add(0, space.default)
+        self._number_configuration(0, space.default)
 
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
         if self._racing:
-            choice = self._racing.choose_run(self._started, self._next_new(), self._positions)
+            choice = self._racing.choose_run(self._started, self._new_number(), self._positions)
         else:
             choice = self._choose()
         if choice is None:
@@ -113,8 +113,8 @@ class SpaceDecider:
             )
         configuration, position, limit = choice
         if configuration not in self.configurations:
-            values = self._draw_new(self._rng(_CONFIGURATIONS, configuration))
-            self._add(configuration, values)
+            values = self._draw_new_configuration(self._rng(_CONFIGURATIONS, configuration))
+            self._number_configuration(configuration, values)
         self._last_round += 1
         self._started[configuration].add(position)
         self._pending_rounds.add(self._last_round)
@@ -123,7 +123,7 @@ class SpaceDecider:
         return Trial(self._last_round, configuration, parameters, instance, limit)
 
     def _choose(self) -> tuple[int, int, float] | None:
-        challenger = self._next_new()
+        challenger = self._new_number()
         starts = np.zeros(max(self.configurations) + 2)
         for configuration, positions in self._started.items():
             starts[configuration] = len(positions)
@@ -156,7 +156,7 @@ class SpaceDecider:
         self._pending_rounds.discard(trial.round)
         configuration = trial.configuration
         if configuration not in self.configurations:
-            self._add(configuration, trial.parameters)
+            self._number_configuration(configuration, trial.parameters)
         # A log has no positions: a configuration's n-th run on an instance in the log is taken for
         # that of the n-th permutation.
         repetition = self._repetitions[configuration, trial.instance]
@@ -164,7 +164,7 @@ class SpaceDecider:
         offset = self._order(configuration, repetition).index(trial.instance)
         position = repetition * self.instance_count + offset
         self._started[configuration].add(position)
-        self._record(trial, outcome, seconds, 1.0)
+        self._add_run(trial, outcome, seconds, 1.0)
         if self._racing:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
@@ -201,11 +201,11 @@ class SpaceDecider:
         for key in sorted(times, key=lambda key: np.mean(times[key])):
             self.space.check(parameters[key])
             if key not in self._numbers:
-                self._add(len(self.configurations), parameters[key])
+                self._number_configuration(len(self.configurations), parameters[key])
         self._first_new = len(self.configurations)
         for trial, outcome, seconds in runs:
             number = self._numbers[configuration_key(trial.parameters)]
-            self._record(replace(trial, configuration=number), outcome, seconds, weight)
+            self._add_run(replace(trial, configuration=number), outcome, seconds, weight)
         self._warm_count = self._run_array.count
 
     def recommend(self) -> BestConfiguration:
@@ -242,7 +242,7 @@ class SpaceDecider:
     def _rng(self, *purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *purpose])
 
-    def _record(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
+    def _add_run(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the array of runs; if a model decides, let it learn the run."""
         self._run_array.add(trial, outcome, seconds, weight)
         # Pending configurations have no features yet, since a log does not have them.
@@ -253,12 +253,12 @@ class SpaceDecider:
             rng = self._rng(_SWEEPS, self._run_array.count)
             self._search.tell(self._run_array.runs, self._features, rng)
 
-    def _add(self, number: int, values: dict[str, Parameter]) -> None:
+    def _number_configuration(self, number: int, values: dict[str, Parameter]) -> None:
         """Give a configuration its number."""
         self.configurations[number] = values
         self._numbers[configuration_key(values)] = number
 
-    def _next_new(self) -> int | None:
+    def _new_number(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
         # With a model, configurations of a warm start are not new.
         numbers = itertools.count(1 if self._racing else self._first_new)
@@ -266,7 +266,7 @@ class SpaceDecider:
         is_exhausted = len(self.configurations) == len(self.space.configurations)
         return number if number in self.configurations or not is_exhausted else None
 
-    def _draw_new(self, rng: np.random.Generator) -> dict[str, Parameter]:
+    def _draw_new_configuration(self, rng: np.random.Generator) -> dict[str, Parameter]:
         for _ in range(_TRIES):
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
-from keyhole.tune.model_search import ModelSearch, have_only_failed
+from keyhole.tune.model_search import ModelSearch, only_failed_mask
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
     DRAWS,
@@ -78,7 +78,7 @@ class SpaceEstimates:
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # With half a deviation added, more runs decide between configurations that look alike.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
-        is_excluded = have_only_failed(runs, count) | (self.run_counts == 0)
+        is_excluded = only_failed_mask(runs, count) | (self.run_counts == 0)
         self._may_keep_default = not is_excluded[0]
         self.ranking = np.argsort(np.where(is_excluded, np.inf, scores), kind="stable").tolist()
         """Configurations, the best first."""
@@ -125,7 +125,7 @@ class SpaceEstimates:
                 int(self.run_counts[configuration]),
                 Interval.from_draws(gains[best], gain_reach, (-math.inf, 1.0)),
                 Interval.from_draws(successes, least_reach, (0.0, 1.0)),
-                Interval.from_draws(self._average(np.minimum(times, limit))),
+                Interval.from_draws(self._instance_mean(np.minimum(times, limit))),
                 Interval.from_draws(gains[best] - yardstick, lead_reach),
                 tuple(Interval.from_draws(draws, gain_reach, (-math.inf, 1.0)) for draws in gains),
             )
@@ -172,13 +172,13 @@ class SpaceEstimates:
     def _draw_gains(self, configuration: int, limits: FloatArray) -> list[FloatArray]:
         """Return draws of the mean gain of a configuration at each limit."""
         outcomes = self._draw_outcomes(configuration)
-        return [self._average(self._gains.of_times(*outcomes, limit)) for limit in limits]
+        return [self._instance_mean(self._gains.of_times(*outcomes, limit)) for limit in limits]
 
     def _draw_success_rates(self, configuration: int, limit: float) -> FloatArray:
         """Return draws of the share of runs of a configuration that succeed under a limit."""
         times, is_failed = self._draw_outcomes(configuration)
-        return self._average((times <= limit) & ~is_failed)
+        return self._instance_mean((times <= limit) & ~is_failed)
 
-    def _average(self, outcomes: NDArray[Any]) -> FloatArray:
+    def _instance_mean(self, outcomes: NDArray[Any]) -> FloatArray:
         """Return the mean over instances, one for each draw."""
         return np.asarray((self._weights * outcomes).sum(axis=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 from keyhole.cached_property import cached_property
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.recommendation import YARDSTICK, BestConfiguration, ConfigurationEstimate
-from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_empty
+from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_tune_without_runs
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import TrialRecord, read_records
@@ -109,7 +109,7 @@ class SavedSpaceTune(SavedRuns):
 
     @cached_property
     def _best(self) -> BestConfiguration:
-        refuse_empty(self)
+        refuse_tune_without_runs(self)
         return self._decider.recommend()
 
     def effects(self) -> list[ParameterEffect]:

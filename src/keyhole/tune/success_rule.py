@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from keyhole.runner import CommandResult
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Arm, find_answer
+from keyhole.tune.arms import Arm, parse_function_answer
 from keyhole.tune.trial_log import EXPIRED
 from keyhole.validate import check_flag, check_number, short_repr
 
@@ -79,9 +79,9 @@ class SuccessRule:
         """Refuse several limits for runs that are judged at their limit."""
         if self.at_limit and len(limits) > 1:
             raise ValueError(
-                "success.at_limit must have one limit, since what a run has printed by one limit "
-                f"says nothing of other limits, got {len(limits)}; to compare times, pass them "
-                "to the command: grid = { time = [1, 10] }"
+                f"success.at_limit must have one limit, got {len(limits)}: what a run has printed "
+                "by one limit says nothing of other limits; to compare times, make them a "
+                "parameter of the command: grid = { time = [1, 10] }"
             )
 
     def score_run(self, run: CommandResult) -> RunScore:
@@ -235,7 +235,7 @@ def _score_function_call(
     success: SuccessRule, limit: float, run: CommandResult
 ) -> tuple[float, RunScore | None]:
     """Return the seconds and the score of a function's run; no score if its alarm killed it."""
-    answer = find_answer(run.output)
+    answer = parse_function_answer(run.output)
     if answer is not None and answer.failure:
         return answer.seconds, RunScore(None, f"raised {answer.failure}")
     if answer is not None and run.code == 0:

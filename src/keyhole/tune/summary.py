@@ -36,7 +36,7 @@ _SAFE_WORD: Final = re.compile(
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
-_HALVING_FACTOR: Final = 4  # this many times as many runs roughly halve an interval
+_HALVING_FACTOR: Final = 4  # with runs times this factor, an interval roughly halves
 _MOST_ROWS: Final = 10  # in a table of a notebook
 _MOST_CONFIGURATIONS: Final = 100  # in a table
 # Limits were probably meant in milliseconds if all are at least 10 s, and every success took less
@@ -100,7 +100,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
         claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
     notes = []
     if len(tune.spec.arms) > 1:
-        notes.append("gain over full cut-off: over the best command at this limit, whichever it is")
+        notes.append("gain over full cut-off: compared with the best command at the full cut-off")
     if not has_one_pair(tune):
         notes.append(format_probability(best))
     notes += [format_cut_off(tune), format_next_runs(tune)]
@@ -160,7 +160,7 @@ def _estimate_cells(
 def configurations_table(
     tune: SavedSpaceTune, estimates: Mapping[str, ConfigurationEstimate], title: str = ""
 ) -> CellTable:
-    """Return a table with a row for each estimate, which has the name of the estimate."""
+    """Return a table with a row for each estimate, under the name of the estimate."""
     rows = []
     for name, estimate in estimates.items():
         # If the best limit of the default is the full cut-off, the two rows would be equal.
@@ -241,7 +241,7 @@ def has_one_pair(tune: SavedTune) -> bool:
     return len(tune.spec.arms) == len(tune.spec.limits) == 1
 
 
-def count_cut_off(tune: SavedTune) -> int:
+def count_cut_off_runs(tune: SavedTune) -> int:
     """Return how many runs of the recommended command were out of time at the full cut-off."""
     runs = tune.runs_of(tune.best().arm)
     return sum(run.outcome == "out of time" and run.limit == tune.spec.limits[-1] for run in runs)
@@ -250,7 +250,7 @@ def count_cut_off(tune: SavedTune) -> int:
 def format_cut_off(tune: SavedTune) -> str:
     """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
-    cut_off_count = count_cut_off(tune)
+    cut_off_count = count_cut_off_runs(tune)
     if not cut_off_count or best.limit < best.full.limit:
         return ""
     return (
@@ -271,7 +271,7 @@ def format_next_runs(tune: SavedTune) -> str:
         return ""
     run_count = _HALVING_FACTOR * len(tune.runs)
     more_time = format_duration((_HALVING_FACTOR - 1) * tune.elapsed)
-    return f"--runs {run_count}, about {more_time} more, roughly halves what may be missed"
+    return f"--runs {run_count}, about {more_time} more, roughly halves the possible loss"
 
 
 def gain_unit(tune: AnyTune) -> str:
@@ -340,7 +340,7 @@ def _outcome_count_cells(label: str, runs: list[TrialRecord]) -> list[str]:
     return [label, *(f"{n:,}" for n in counts), f"{sum(run.seconds for run in runs):,.1f}"]
 
 
-def tried_note(tune: AnyTune) -> str:
+def tried_table_note(tune: AnyTune) -> str:
     """Return the note that explains the table of what was tried."""
     if isinstance(tune, SavedSpaceTune):
         return "Shown are the parameters that differ from the default."
@@ -397,7 +397,7 @@ def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
         # The number counts runs of the recommended command only.
-        data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off(tune)}
+        data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off_runs(tune)}
     else:
         recommendation = asdict(tune.best())
         data = recommendation.pop("incumbent") | recommendation

@@ -24,11 +24,11 @@ from keyhole.text_formatting import count_text
 from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
-from keyhole.tune.decisions import (
-    Decisions,
+from keyhole.tune.decision_sources import (
+    DecisionSource,
     PlannedTrial,
-    SpaceDecisions,
-    StudyDecisions,
+    SpaceDecisionSource,
+    StudyDecisionSource,
     plan_chosen_run,
 )
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
@@ -89,7 +89,7 @@ class TuningLoop:
     """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker."""
 
     spec: Spec
-    decisions: Decisions
+    decisions: DecisionSource
     make_executor: ExecutorFactory
     progress: Progress | None
     max_runs: float
@@ -128,15 +128,15 @@ class TuningLoop:
         except BaseException:
             # Ctrl-C: commands are killed, and their decisions stay pending until the next call
             # expires them (`resume_study`): the policy never learns from an interrupted run.
-            self._stop_all()
+            self._stop_executors()
             for thread in threads:
                 thread.join()
             raise
         if self._error is not None:
             raise self._error
 
-    def _stop_all(self) -> None:
-        # The flag comes first: a thread that is about to start a trial sees it in `_claim_trial`,
+    def _stop_executors(self) -> None:
+        # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
@@ -148,7 +148,7 @@ class TuningLoop:
     def _is_finished(self) -> bool:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
-    def _claim_trial(self) -> bool:
+    def _try_to_claim(self) -> bool:
         """Claim one of the trials that are left; return False if none is left."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
@@ -163,12 +163,12 @@ class TuningLoop:
             executor = self.make_executor()
             with self._lock:
                 self._executors.append(executor)
-            while self._claim_trial() and self._run_until_one_counts(executor, cores):
+            while self._try_to_claim() and self._run_until_one_counts(executor, cores):
                 pass
         except BaseException as error:  # stops all threads; `run` raises it
             if not self._stop.is_set():
                 self._error = error
-                self._stop_all()
+                self._stop_executors()
         finally:
             if executor is not None:
                 with suppress(Exception):
@@ -182,7 +182,7 @@ class TuningLoop:
                 return False
             record = self._run_trial(executor, trial, cores)
             if self._stop.is_set() and not record.is_counted:
-                return False  # killed by `_stop_all`: its decision stays pending
+                return False  # killed by `_stop_executors`: its decision stays pending
             self.decisions.tell(trial, record)
             with self._lock:
                 if self.progress is not None:
@@ -383,7 +383,7 @@ class Tuner:
                 check_warm_start(self.out, self.spec, weight)
             elif warm_start is not None:
                 write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
-            with self._open_decisions(log) as decisions:
+            with self._open_decision_source(log) as decisions:
                 self._run_loop(decisions, progress, workers, on, runs, budget)
         return cast("saved_tune.SavedTune", load_tune(self.out))
 
@@ -439,18 +439,18 @@ class Tuner:
             )
 
     @contextmanager
-    def _open_decisions(self, log: TrialLog) -> Iterator[Decisions]:
+    def _open_decision_source(self, log: TrialLog) -> Iterator[DecisionSource]:
         """Open the study of a list and tell it what it lacks, or make a decider from the log."""
         if self.spec.search is not None:
-            yield SpaceDecisions(self.spec, make_decider(self.out, self.spec, log.all), log)
+            yield SpaceDecisionSource(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
         with saved_tune.open_tune_study(self.out, self.spec) as study:
             saved_tune.resume_study(study, log)
-            yield StudyDecisions(self.spec, study, log)
+            yield StudyDecisionSource(self.spec, study, log)
 
     def _run_loop(
         self,
-        decisions: Decisions,
+        decisions: DecisionSource,
         progress: bool | Progress | None,
         workers: int,
         on: str | futures.Executor,
@@ -499,11 +499,11 @@ def _make_progress_printer(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
-    trials = _plan_list(spec, count) if spec.search is None else _plan_space(spec, count)
+    trials = _plan_list(spec, count) if spec.search is None else _plan_space_trials(spec, count)
     return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
 
 
-def _plan_space(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+def _plan_space_trials(spec: Spec, count: int) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
     with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
         for _ in range(count):

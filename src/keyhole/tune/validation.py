@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import exact_interval, mean_estimate
-from keyhole.tune.decisions import PlannedTrial, plan_chosen_run
+from keyhole.tune.decision_sources import PlannedTrial, plan_chosen_run
 from keyhole.tune.instances import Instance
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.spec import CostModel, Spec

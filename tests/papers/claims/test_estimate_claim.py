@@ -20,7 +20,7 @@ CASES = {
         US | {"metric_high": 0.5},
         {"us": [1, 1]},
         (0.4, 0.5, 0.6),
-        "aggregate regret in the range in 200 of 400 replications at the end: 0.500 [",
+        "aggregate regret within the range in 200 of 400 replications at the end: 0.500 [",
     ),
     "growth": (
         US | LATER,
@@ -112,7 +112,7 @@ def test_the_words_say_what_is_claimed(five):
     assert detail.endswith(" (that of the bound is 3.466; claimed: 1.3 to 1.5 times)")
     claim = estimate("growth", **CASES["growth of a ratio"][0], high=1.1)
     detail = judge(claim, played("growth of a ratio"))[1]
-    assert " at T = 10; from the early to the late times 1.00" in detail
+    assert " at T = 10; late ratio / early ratio 1.00" in detail
     assert detail.endswith(" (claimed: at most 1.1)")
 
 
@@ -294,7 +294,7 @@ def test_a_value_allows_no_exception():
     every = "so in all of 400 replications"
     assert judge(claim, found)[:2] == ("holds", every)
     values_of(found, "b")[1, 7] = 1.0
-    words = "replications of b in which not so: 1 of 400"
+    words = "replications of b with another value: 1 of 400"
     assert judge(claim, found)[:2] == ("does not hold", words)
     assert judge(claim.model_copy(update={"policy": "a"}), found)[:2] == ("holds", every)
 

@@ -35,7 +35,7 @@ CLAIMS = {
     "computed: different_best": (
         PLACES | {"policies": ["us", "x"]},
         [
-            "places where the best is significantly better than the best of the other place",
+            "places whose best policy is significantly better there than the other place's best",
             "us minus x on A at T = 640",
             "us minus x on B at T = 640",
         ],
@@ -111,7 +111,7 @@ CLAIMS = {
     ),
     "estimate: value": (
         {"problem": "a", "value": 0.0},
-        [f"replications of {p} in which not so" for p in ("us", "x", "y")],
+        [f"replications of {p} with another value" for p in ("us", "x", "y")],
     ),
     "below-bound": (
         ONE | {"bound": "thresholding.ln", "rounds": [10, 640]},
@@ -136,7 +136,7 @@ REVERSAL = (
     {"policies": ["us", "x"]}
     | {"here": {"problem": "a", "round": 10}, "there": {"problem": "a", "round": 640}},
     [
-        "places where the best is significantly better than the best of the other place",
+        "places whose best policy is significantly better there than the other place's best",
         "us minus x on A at T = 10",
         "us minus x on A at T = 640",
     ],

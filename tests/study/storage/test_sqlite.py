@@ -364,8 +364,9 @@ def test_an_interrupt_releases_the_lock(path, monkeypatch):
         def interrupted(file, **_):
             raise KeyboardInterrupt
 
+        comparison = "keyhole.study.storage.sqlite.FileWatch.compare_with_accepted"
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite.FileWatch.compare", interrupted)
+            patch.setattr(comparison, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)

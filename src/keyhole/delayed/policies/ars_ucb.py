@@ -1,4 +1,4 @@
-"""Policy ARSUCB for late rewards: pulls arms in ever longer rows, without knowing the delays."""
+"""Policy ARSUCB for late rewards: pulls arms many times in a row, without knowing the delays."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from keyhole.policy import first_unpulled, float_array, int_array, parameter, sc
 
 
 class ARSUCB(Policy):
-    r"""Pull each arm several times in a row, in ever longer rows; the delays may be unknown.
+    r"""Pull the chosen arm several times in a row, more at each choice; delays may be unknown.
 
     A *round* of the paper is several pulls of an arm in a row. The k-th round of an arm has
     :math:`\lceil k^q \rceil` pulls, and rewards that arrive meanwhile are credited to this arm.
@@ -33,7 +33,8 @@ class ARSUCB(Policy):
     paper claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T /
     \Delta_i`, as in the lower bound, plus a term of the delays alone: see `keyhole reproduce
     ars-ucb`. The paper was known at second hand, and is read as: :math:`k^q` pulls, q = 1 and
-    :math:`\alpha = 4`; ties go to the lowest arm. Names are ignored.
+    :math:`\alpha = 4`; ties go to the lowest arm. Of named feedback only the sum of the rewards is
+    used.
 
     References
     ----------
@@ -68,7 +69,7 @@ class ARSUCB(Policy):
         """The arm of the present round."""
         left = float_array()
         """Pulls that remain in the present round."""
-        begin = scratch_array()
+        begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def select(p, s: State, t: int) -> int:
         """Return the arm of the present round; if the round is over, begin the next one."""

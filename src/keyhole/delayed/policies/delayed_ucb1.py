@@ -20,8 +20,8 @@ class DelayedUCB1(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: arms without rewards come first. Of several such
-    arms, the arm with the fewest pulls is taken; ties go to the lowest arm.
+    Departures from the paper: none. The paper is read as follows: arms without rewards come first.
+    Of several such arms, the arm with the fewest pulls is taken; ties go to the lowest arm.
 
     References
     ----------

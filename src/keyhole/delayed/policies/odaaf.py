@@ -25,8 +25,8 @@ class ODAAF(PhasePolicy):
     Notes
     -----
     Departures from the paper: the constants come from the proofs (Appendix C), since the main text
-    has none. Read as: if L falls below 1, 1 is taken, since the formula has no meaning if L is 0 or
-    less. Arms are played in the order of their numbers (open in the paper).
+    has none. The paper is read as follows: if L falls below 1, 1 is taken, since the formula has no
+    meaning if L is 0 or less. Arms are played in the order of their numbers (open in the paper).
 
     References
     ----------

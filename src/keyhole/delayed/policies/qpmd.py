@@ -21,8 +21,8 @@ from keyhole.stochastic import Policy as StochasticPolicy
 class QPMD(WrapperPolicy, Policy):
     r"""Let a base policy for immediate feedback decide, and feed it rewards from queues.
 
-    It sees the arm of each reward. Policies that see only sums are compared with it. Any policy of
-    `keyhole.stochastic` can be the base. The default is the paper's base, UCB1. With
+    QPMD sees the arm of each reward; policies that see only sums are compared with it. Any policy
+    of `keyhole.stochastic` can be the base. The default is the paper's base, UCB1. With
     `ThompsonSampling` as the base the regret is a fifth of that with UCB1, and with `KLUCB` a
     quarter (gap 0.3, expected delay 20, 20,000 rounds).
 
@@ -40,8 +40,8 @@ class QPMD(WrapperPolicy, Policy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: rewards that arrive in the same round are queued in
-    the order of the feedback; in a simulation that is the order of their pulls.
+    Departures from the paper: none. The paper is read as follows: rewards that arrive in the same
+    round are queued in the order of the feedback; in a simulation that is the order of their pulls.
 
     References
     ----------

@@ -17,10 +17,10 @@ _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _COMPARED: Final = len(_POWERS)
 # If the delay of the largest bound exceeds the expected delay, the next batch is longer by the same
 # factor. But this does not make it longer than this share of all rounds so far.
-_ROUNDS_A_BATCH: Final = 0.05
+_LONGEST_BATCH_SHARE: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
 _PLAUSIBLE: Final = 6.0  # a delay is plausible if its score is at most this much above the best
-_LEAST_BATCHES: Final = 8.0  # first batches are short enough for this many of each arm
+_LEAST_BATCHES: Final = 8.0  # each arm can have this many first batches within the horizon
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
@@ -48,9 +48,9 @@ class RegressionUCB(Policy):
 
     Notes
     -----
-    Source: Keyhole's own. Only sums are used, also with named feedback. Only a variant has a proven
-    bound (:doc:`/regression_ucb_bound`). The policy breaks where D is far too small, and in some
-    runs where delays depend on the arm (:doc:`/delayed`).
+    Source: Keyhole's own. Of named feedback only the sum of the rewards is used. Only a variant has
+    a proven bound (:doc:`/regression_ucb_bound`). The policy breaks where D is far too small, and
+    in some runs where delays depend on the arm (:doc:`/delayed`).
 
     References
     ----------
@@ -107,7 +107,7 @@ class RegressionUCB(Policy):
         expected = scratch_array(_COMPARED, "arms")
         """x: expected number of rewards of each arm that arrive in the batch that has just ended,
         if delays are geometric."""
-        begin = scratch_array()
+        begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def init(p, s: State) -> None:
         """Set the prior, which counts as one reward of 1/2, and penalties of unexpected delays."""
@@ -129,15 +129,16 @@ class RegressionUCB(Policy):
         elif arm < 0:
             arm, k = find_largest_bound(p, s, math.log(t))
         s.arm[0] = arm
-        delays = _DELAYS_A_BATCH * p.expected_delay
+        length = _DELAYS_A_BATCH * p.expected_delay
         # A delay above the expected delay may look best by chance in the first rounds, so t bounds
-        # the length. A shorter delay may look best since the arm that is pulled most pays early.
-        # But batches are not shortened for it: in short batches a late arm is never seen to pay.
-        longest = max(delays, _ROUNDS_A_BATCH * (t - 1))
-        delays = min(delays * 2.0 ** max(_POWERS[k], 0.0), longest)
+        # the length. A shorter delay may look best because the arm that is pulled most has short
+        # delays. Batches are still not shortened then: in short batches an arm with long delays is
+        # never seen to pay.
+        longest = max(length, _LONGEST_BATCH_SHARE * (t - 1))
+        length = min(length * 2.0 ** max(_POWERS[k], 0.0), longest)
         if p.horizon > 0:
-            delays = min(delays, p.horizon / (_LEAST_BATCHES * p.arms))
-        s.length[0] = max(1.0, np.ceil(max(delays, _GROWTH * s.pulls[arm])))
+            length = min(length, p.horizon / (_LEAST_BATCHES * p.arms))
+        s.length[0] = max(1.0, np.ceil(max(length, _GROWTH * s.pulls[arm])))
         s.left[0] = s.length[0]
         s.total[0] = 0.0
         return int(arm)
@@ -207,8 +208,8 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
     `delay` is the expected delay, in rounds; delays are taken as geometric.
     """
     # These are closed forms for the whole batch. Of the rewards that are due at its beginning, the
-    # share `arriving_share` arrives in it. If an arm were always pulled, `delay` of its rewards
-    # would be due on average; the difference from this number shrinks by the same share.
+    # share `arriving_share` arrives in it. If an arm were always pulled, the number of its rewards
+    # that are due would tend to `delay`; a batch reduces the distance to `delay` by the same share.
     rate = math.log1p(1.0 / delay) if delay > 0.0 else math.inf
     arriving_share = -math.expm1(-rate * s.length[0])
     for arm in range(s.expected.shape[1]):

@@ -316,17 +316,17 @@ def invert(a: int) -> int:
 
 def shift_left(a: int, b: int) -> int:
     """Return a << b."""
-    _check_shift(b)
+    _check_shift_count(b)
     return a << b if type(a) is UInt64 else wrap_to_int64(int(a) << b)
 
 
 def shift_right(a: int, b: int) -> int:
     """Return a >> b."""
-    _check_shift(b)
+    _check_shift_count(b)
     return a >> b
 
 
-def _check_shift(count: int) -> None:
+def _check_shift_count(count: int) -> None:
     if not 0 <= count < _BITS:
         raise UndefinedOperationError(f"shifts by {count} bits, where 0 to 63 are possible")
 

@@ -26,7 +26,7 @@ class NotInterpretedError(TypeError):
 
 
 class UnnoticedError(ValueError):
-    """A fault of a kernel that compiled code carries out in silence."""
+    """A fault of a kernel that compiled code would not report."""
 
 
 class OutOfBoundsError(IndexError):

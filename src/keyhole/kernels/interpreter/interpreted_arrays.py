@@ -52,7 +52,7 @@ class ArrayView:
         """Return the length of the first axis."""
         return self.shape[0]
 
-    def _locate(self, indices: tuple[Any, ...]) -> tuple[int, int]:
+    def _locate_cells(self, indices: tuple[Any, ...]) -> tuple[int, int]:
         """Return the first cell, and the number of cells, that leading indices select."""
         start = 0
         size = math.prod(self.shape)
@@ -75,7 +75,7 @@ class ArrayView:
             raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
         if any(isinstance(axis_index, slice) for axis_index in indices):
             return self._read_slice(indices)
-        start, size = self._locate(indices)
+        start, size = self._locate_cells(indices)
         if len(indices) == self.ndim:
             return UInt64(self.cells[start])
         return shape_array(self.cells[start : start + size], self.shape[len(indices) :])
@@ -104,7 +104,7 @@ class ArrayView:
         if self._entries is not None:
             self._entries[indices] = value
         else:
-            self.cells[self._locate(indices)[0]] = int(value) & MASK
+            self.cells[self._locate_cells(indices)[0]] = int(value) & MASK
 
     def __iter__(self) -> Iterator[Array]:
         """Yield the parts along the first axis."""
@@ -269,7 +269,7 @@ def _make_reduction(operation: Kernel, start: int) -> Kernel:
 _sum: Final = _make_reduction(operator.add, 0)
 
 
-def _find_first_best(array: Array, is_better: Kernel) -> int:
+def _index_of_best(array: Array, is_better: Kernel) -> int:
     """Return the index of the best entry: the first NaN, or else the first of equals."""
     best = 0
     for i in range(len(array)):
@@ -285,8 +285,8 @@ REDUCTIONS: Final[dict[str, Kernel]] = {
     "sum": _sum,
     "prod": _make_reduction(operator.mul, 1),
     "mean": lambda array: _sum(array) / _count_entries(array),
-    "argmax": lambda array: _find_first_best(_flatten(array), operator.gt),
-    "argmin": lambda array: _find_first_best(_flatten(array), operator.lt),
+    "argmax": lambda array: _index_of_best(_flatten(array), operator.gt),
+    "argmin": lambda array: _index_of_best(_flatten(array), operator.lt),
     "any": lambda array: any(_flatten(array)),
     "all": lambda array: all(_flatten(array)),
 }

@@ -101,7 +101,7 @@ def _make_interpreted_copy(plain: FunctionType) -> Kernel:
 def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
     """Return the value of a name for a kernel's copy; `chains` are the attributes read from it."""
     try:
-        return _convert_value(value, chains)
+        return _convert_referenced_value(value, chains)
     except _NoEquivalentError as error:
         code = user.__code__
         raise NotInterpretedError(
@@ -114,7 +114,7 @@ class _NoEquivalentError(Exception):
     """Something that a kernel uses has no equivalent in Python; the text is put after its name."""
 
 
-def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
+def _convert_referenced_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if (equivalent := find_python_equivalent(value)) is not None:
         return equivalent
     if isinstance(getattr(value, "py_func", value), FunctionType):
@@ -122,7 +122,7 @@ def _convert_value(value: object, chains: Iterable[Chain] = ()) -> object:
     if isinstance(value, ModuleType):
         return make_reduced_module(value, chains, _convert_attribute)
     if isinstance(value, tuple):
-        items = [_convert_value(item) for item in value]
+        items = [_convert_referenced_value(item) for item in value]
         make: Kernel = type(value)
         return make(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
@@ -181,7 +181,7 @@ def _convert_constant_array(value: NDArray[np.generic]) -> interpreted_arrays.Ar
 
 def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> object:
     try:
-        return _convert_value(value, chains)
+        return _convert_referenced_value(value, chains)
     except _NoEquivalentError as error:
         raise _NoEquivalentError(f".{name}{error}") from None
 
@@ -213,9 +213,9 @@ class InterpretedFunction:
     def __call__(self, *args: object) -> object:
         """Run the function."""
         with self._lock:
-            return self._run(args)
+            return self._run_copy(args)
 
-    def _run(self, args: tuple[object, ...]) -> object:
+    def _run_copy(self, args: tuple[object, ...]) -> object:
         if len(self._last_views) != len(args):
             self._last_views[:] = [(None, None)] * len(args)
         converted_arguments = [self._convert_argument(i, value) for i, value in enumerate(args)]

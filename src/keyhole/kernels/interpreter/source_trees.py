@@ -29,7 +29,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     code is refused, since the file may have changed since it was imported.
     """
     reason = "its source is not there"
-    for tree in _find_candidates(code):
+    for tree in _find_candidate_definitions(code):
         if _is_from_same_source(compile_definition(tree, code), code):
             return tree
         reason = "its source has changed since it was imported"
@@ -71,7 +71,7 @@ def _innermost_class_name(code: CodeType) -> str:
     return next(reversed(classes), _NO_CLASS)
 
 
-def _find_candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
+def _find_candidate_definitions(code: CodeType) -> Iterator[ast.FunctionDef]:
     """Yield the definitions from which `code` may have been compiled."""
     lines = linecache.getlines(code.co_filename)
     first = code.co_firstlineno

@@ -145,7 +145,7 @@ def best_arm_shares(problem: Problem) -> FloatArray:
     >>> best_arm_shares(three_models("strict")).round(2)
     array([0.  , 0.03, 0.97])
     """
-    return np.asarray(_has_top_gain(problem).mean(axis=1))
+    return np.asarray(_top_gain_mask(problem).mean(axis=1))
 
 
 def first_leading_limits(problem: Problem) -> FloatArray:
@@ -160,7 +160,7 @@ def first_leading_limits(problem: Problem) -> FloatArray:
     >>> first_leading_limits(three_models("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
-    is_leading = _has_top_gain(problem)
+    is_leading = _top_gain_mask(problem)
     first_shares = (1 + is_leading.argmax(axis=1)) / _STEPS
     return np.where(is_leading.any(axis=1), first_shares, np.inf)
 
@@ -174,7 +174,7 @@ def largest_gains(problem: Problem) -> FloatArray:
     >>> largest_gains(three_models("soft")).round(2)
     array([0.76, 0.51, 0.3 ])
     """
-    return np.asarray(_gain_grid(problem).max(axis=1))
+    return np.asarray(_gains_on_grid(problem).max(axis=1))
 
 
 def half_limit_exceedance(problem: Problem) -> FloatArray:
@@ -194,15 +194,15 @@ def _without_costs(problem: Problem, limits: Sequence[float] | FloatArray) -> Pr
     return Problem(problem.distributions, limits, Power(), Power())
 
 
-def _gain_grid(problem: Problem) -> FloatArray:
+def _gains_on_grid(problem: Problem) -> FloatArray:
     """Return the gain of each arm at limits in equal steps up to the largest one."""
     limits = problem.limits[-1] * np.arange(1, _STEPS + 1) / _STEPS
     return Problem(problem.distributions, limits, problem.cost, problem.penalty).gains
 
 
-def _has_top_gain(problem: Problem) -> NDArray[np.bool_]:
+def _top_gain_mask(problem: Problem) -> NDArray[np.bool_]:
     """Return for each arm and each step whether the arm has the largest gain."""
-    return np.asarray(_gain_grid(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
+    return np.asarray(_gains_on_grid(problem).argmax(axis=0) == np.arange(problem.arms)[:, None])
 
 
 NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
@@ -235,16 +235,16 @@ def numbers_in_range(
     that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
     such problem.
     """
-    ends = statistics.fill_open_ends(low, high)
-    numbers = _arm_numbers(results[problem], number, arms, *ends)
-    is_inside = _are_in_range(numbers)
+    ends = statistics.make_open_ends_infinite(low, high)
+    numbers = _ranged_numbers_by_arm(results[problem], number, arms, *ends)
+    is_inside = _are_all_in_range(numbers)
     detail = statistics.format_numbers(numbers) + statistics.bracket_range(*ends)
     if no_negative_control:
         detail += f". No problem is shown to break it: {no_negative_control}"
     is_evidence = True
     if unlike is not None:
-        controls = _arm_numbers(results[unlike], number, arms, *ends)
-        is_evidence = not _are_in_range(controls)
+        controls = _ranged_numbers_by_arm(results[unlike], number, arms, *ends)
+        is_evidence = not _are_all_in_range(controls)
         ending = "breaks it"
         if not is_evidence:
             ending = "which should break it, keeps it too"
@@ -260,7 +260,7 @@ def falling_numbers(
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
     """Judge whether a number of some arms falls from each to the next."""
-    numbers = _arm_numbers(results[problem], number, arms)
+    numbers = _ranged_numbers_by_arm(results[problem], number, arms)
     is_falling = all(after.value < before.value for before, after in pairwise(numbers))
     status = statistics.decide(supported=is_falling, contradicted=not is_falling)
     return Finding(status, statistics.format_numbers(numbers), numbers)
@@ -298,7 +298,7 @@ def _check_number_and_arms(claim: AnyClaim, plan: Plan) -> None:
 check_falling_numbers: Final = _check_number_and_arms
 
 
-def _arm_numbers(
+def _ranged_numbers_by_arm(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
     """Return the numbers of some arms (by default all), or of the problem, with a range."""
@@ -311,5 +311,5 @@ def _arm_numbers(
     )
 
 
-def _are_in_range(numbers: Sequence[Number]) -> bool:
+def _are_all_in_range(numbers: Sequence[Number]) -> bool:
     return all(number.at_least <= number.value <= number.at_most for number in numbers)

@@ -100,7 +100,7 @@ def plan_bound(name: str, policy: str, plan: Plan, round: int) -> float:
     return BOUNDS[name](plan.problem, plan.policies[policy], round, plan.horizon)
 
 
-def result_bound(name: str, policy: str, result: Result, round: int) -> float:
+def bound_from_results(name: str, policy: str, result: Result, round: int) -> float:
     """Return the value of a policy's bound at a checkpoint, given the result on the problem."""
     horizon = result.curves.checkpoints[-1]
     return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
@@ -119,7 +119,7 @@ def judge_below_bound(
     """
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
-    ranges = {t: (-math.inf, result_bound(bound, claimed_policy, result, t)) for t in rounds}
+    ranges = {t: (-math.inf, bound_from_results(bound, claimed_policy, result, t)) for t in rounds}
     return _judge_bound(result, metric, policy, ranges)
 
 
@@ -133,7 +133,7 @@ def judge_above_bound(
     """
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
-    ranges = {t: (result_bound(bound, claimed_policy, result, t), math.inf) for t in rounds}
+    ranges = {t: (bound_from_results(bound, claimed_policy, result, t), math.inf) for t in rounds}
     return _judge_bound(result, metric, policy, ranges)
 
 

@@ -56,7 +56,7 @@ class Claim(TableModel):
     @property
     def named_cells(self) -> list[Cell]:
         """The cells in its fields, both single cells and those in lists."""
-        values = [value for _, field in self for value in statistics.repeat_value(field, 1)]
+        values = [value for _, field in self for value in statistics.repeat_single_value(field, 1)]
         return [value for value in values if isinstance(value, Cell)]
 
     @property
@@ -132,7 +132,7 @@ class Claim(TableModel):
     def _check_ranges_and_rounds(self) -> Self:
         """Refuse an empty range, ends other than one for each round, and `late` before `early`."""
         values = dict(self)
-        count = len(statistics.repeat_value(values.get("rounds") or None, 1))
+        count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:
             if {low, high} <= values.keys():
                 statistics.check_range_ends(low, values[low], high, values[high], count)

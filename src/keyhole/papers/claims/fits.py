@@ -15,7 +15,7 @@ from keyhole.papers.claims.statistics import Finding, Results
 from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import Estimate, PairedDifference, compare, mean_estimate
+from keyhole.results.estimate import Estimate, PairedDifference, mean_estimate, paired_difference
 from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
@@ -60,7 +60,7 @@ def linear_fit(
     claim_text = "a rising slope alone"
     if r_squared is not None:
         claim_text = f"at least {r_squared:g}"
-    least_r_squared, _ = statistics.fill_open_ends(r_squared, None)
+    least_r_squared, _ = statistics.make_open_ends_infinite(r_squared, None)
     is_bent = line.r_squared.high < least_r_squared and min(p_values) < LEVEL
     r_squared_number = statistics.number_of("R squared", line.r_squared, least_r_squared)
     r_squared_number = replace(r_squared_number, high=min(1.0, r_squared_number.high))
@@ -126,7 +126,7 @@ def _gap_to_line(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> 
     # Slope and intercept are sums over replications, which lose digits. A value on the line must
     # compare as equal: a difference of 1e-15 in every replication would be significant.
     is_on_line = np.abs(row - line) <= _LINE_ROUNDING * size
-    return compare(row, np.where(is_on_line, row, line))
+    return paired_difference(row, np.where(is_on_line, row, line))
 
 
 def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool) -> Estimate | None:
@@ -220,7 +220,7 @@ def judge_power(
         where = f"from {points[0]:,g} to {points[1]:,g}"
         detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
-    low, high = statistics.fill_open_ends(at_least, at_most)
+    low, high = statistics.make_open_ends_infinite(at_least, at_most)
     # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
     # may be cut off at the ends of the search.
     tests = [

@@ -14,7 +14,7 @@ from keyhole.papers.claims.statistics import Cells, Finding, Policies, Results
 from keyhole.papers.field_types import Checkpoint, MetricName, PolicyName, ProblemName, TableModel
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.estimate import PairedDifference, compare, mean_estimate
+from keyhole.results.estimate import PairedDifference, mean_estimate, paired_difference
 from keyhole.results.holm_adjustment import LEVEL
 
 _Factor = Annotated[float, Field(gt=0)]
@@ -46,9 +46,9 @@ def judge_trend(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
-    factors = statistics.repeat_value(factors, steps)
+    factors = statistics.repeat_single_value(factors, steps)
     gaps = [
-        compare(factor * a, b) for factor, (a, b) in zip(factors, pairwise(values), strict=True)
+        paired_difference(f * a, b) for f, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
     signs = statistics.significant_signs([(-gap.difference, gap.p_value) for gap in gaps])
     # Equal in every replication, and not 0: more replications would not separate the two cells.
@@ -103,7 +103,7 @@ def equivalence(
     if min(mean.value for mean in means) < 0:
         detail += "; relative tolerances need means that are not below 0"
         return Finding("undecided", detail, means)
-    gaps = [compare(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
+    gaps = [paired_difference(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
     numbers = [
         statistics.number_of(f"{a} minus {1.0 + tolerance:g} x {b}", gap, at_most=0.0)
         for (a, b), gap in zip(permutations(names, 2), gaps, strict=True)
@@ -179,32 +179,32 @@ def different_best(
     better than the other where it is best. It does not hold if one policy is significantly better
     than all others both `here` and `there`. All comparisons are adjusted together (Holm).
     """
-    moments = (here, there)
+    problem_rounds = (here, there)
     unadjusted = []
-    for moment in moments:
-        pairs = [(*pair, moment.round) for pair in combinations(policies, 2)]
-        unadjusted += statistics.compare_pairs(results[moment.problem].curves, metric, pairs)
+    for problem_round in problem_rounds:
+        pairs = [(*pair, problem_round.round) for pair in combinations(policies, 2)]
+        unadjusted += statistics.compare_pairs(results[problem_round.problem].curves, metric, pairs)
     # All comparisons are adjusted together, since the claim is about all of them at once.
     cases = statistics.adjust_p_values(unadjusted)
-    wins = set()  # each a moment, the better policy, and the worse one
+    wins = set()  # each a `ProblemRound`, the better policy, and the worse one
     differences = []
-    case_moments = [moment for moment in moments for _ in pairs]
-    for moment, case in zip(case_moments, cases, strict=True):
+    case_problem_rounds = [problem_round for problem_round in problem_rounds for _ in pairs]
+    for problem_round, case in zip(case_problem_rounds, cases, strict=True):
         if case.is_better:
-            wins.add((moment, case.policy, case.rival))
+            wins.add((problem_round, case.policy, case.rival))
         if case.is_worse:
-            wins.add((moment, case.rival, case.policy))
-        name = case.name(results[moment.problem].title)
+            wins.add((problem_round, case.rival, case.policy))
+        name = case.name(results[problem_round.problem].title)
         differences.append(statistics.number_of(name, case.gap))
     best_here = results[here.problem].best_of(policies, metric, here.round)
     best_there = results[there.problem].best_of(policies, metric, there.round)
     needed_wins = {(here, best_here, best_there), (there, best_there, best_here)}
     is_same_best = any(
-        all(rival == policy or (m, policy, rival) in wins for m in moments for rival in policies)
-        for policy in policies
+        all(rival == best or (p, best, rival) in wins for p in problem_rounds for rival in policies)
+        for best in policies
     )
     best_word = results[here.problem].curves.metric(metric).best
-    name = "places where the best is significantly better than the best of the other place"
+    name = "places whose best policy is significantly better there than the other place's best"
     win_count = len(needed_wins & wins)
     return Finding(
         statistics.decide(supported=needed_wins <= wins, contradicted=is_same_best),
@@ -252,7 +252,7 @@ def growing_lead(
             name = f"{' / '.join(labels)} on {results[key].title} {statistics.format_round(round)}"
             ratios.append(statistics.number_from_log(name, mean_estimate(logs[-1])))
         for (early, late), (before, after) in zip(pairwise(x), pairwise(logs), strict=True):
-            # The ratio of two ratios is a difference of logarithms, which replications pair.
+            # The log of the ratio of two ratios is a difference, taken replication by replication.
             steps.append(mean_estimate(after - before))
             name = f"{' / '.join(labels)} from {results[early].title} to {results[late].title}"
             factors.append(statistics.number_from_log(f"{name}, times", steps[-1], at_least=1.0))

@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
-from keyhole.papers.claims.bounds import BoundName, check_bound, result_bound
+from keyhole.papers.claims.bounds import BoundName, bound_from_results, check_bound
 from keyhole.papers.claims.claim import AnyClaim, require_negative_control
 from keyhole.papers.claims.statistics import Cell, End, Finding, Ranges, Results, Rounds
 from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
@@ -24,7 +24,7 @@ def _end_validator(allowed: Range) -> AfterValidator:
 
     def check(end: End) -> End:
         # The name is empty, since messages of Pydantic begin with the path of the field.
-        for number in statistics.repeat_value(end, 1):
+        for number in statistics.repeat_single_value(end, 1):
             if number is not None:
                 check_number("", number, allowed)
         return end
@@ -49,9 +49,9 @@ class _RangeClaim(NamedTuple):
 def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
     """Judge whether estimates lie in their claimed ranges, one at each round.
 
-    The claim holds if the 95 % interval lies in the range at every round. It does not hold if the
-    interval lies outside at some round; of several rounds, if an estimate is significantly outside
-    (adjusted by Holm). `head` begins the text.
+    The claim holds if the 95 % interval lies in the range at every round. With one round, it does
+    not hold if the interval lies outside the range; with several rounds, it does not hold if an
+    estimate is significantly outside (adjusted by Holm). `head` begins the text.
     """
     status = statistics.judge_ranges([test[:3] for test in tests])
     numbers = tuple(number for test in tests for number in test.numbers)
@@ -111,14 +111,14 @@ def judge_proportion(
     """
     result = results[problem]
     tests = []
-    at_least, at_most = statistics.fill_open_ends(metric_low, metric_high)
+    at_least, at_most = statistics.make_open_ends_infinite(metric_low, metric_high)
     for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
         values = result.values(policy, metric, t)
         time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
         text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
         tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
-    return _judge_estimates(f"{result.curves.metric(metric).title} in the range in ", tests)
+    return _judge_estimates(f"{result.curves.metric(metric).title} within the range in ", tests)
 
 
 def check_proportion(claim: AnyClaim, plan: Plan) -> None:
@@ -159,10 +159,10 @@ def judge_growth(
         numbers.append(statistics.number_from_log(f"{name} {time}", mean_estimate(logs[-1])))
     # The logarithm of the quotient of two ratios is a difference, which is paired by replication.
     step = mean_estimate(logs[0] - logs[1])
-    factor = statistics.number_from_log("from the early to the late, times", step, floor, ceiling)
+    factor = statistics.number_from_log("late ratio / early ratio", step, floor, ceiling)
     text = (
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
-        f"from the early to the late times {factor}{statistics.bracket_range(floor, ceiling)}"
+        f"late ratio / early ratio {factor}{statistics.bracket_range(floor, ceiling)}"
     )
     test = _RangeClaim(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
     return _judge_estimates(f"{name} ", [test])
@@ -194,7 +194,7 @@ def judge_gain(
     bound_numbers = list[Number]()
     if bound is not None:
         # A negative control, too, is compared with the bound of the claimed policy.
-        values = [result_bound(bound, claimed_policy, result, t) for t in (early, late)]
+        values = [bound_from_results(bound, claimed_policy, result, t) for t in (early, late)]
         rise = values[1] - values[0]
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
@@ -224,7 +224,7 @@ def judge_level(
     error of a difference is 0 or infinite. `level_errors` are the standard errors of the levels
     themselves: one for all of them, or one for each.
     """
-    errors = statistics.repeat_value(level_errors, len(rounds))
+    errors = statistics.repeat_single_value(level_errors, len(rounds))
     texts = []
     numbers = []
     furthest = 0.0
@@ -260,7 +260,7 @@ def check_level(claim: AnyClaim, plan: Plan) -> None:
         numbers = getattr(claim, name)
         if isinstance(numbers, list) and len(numbers) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {numbers}")
-    if min(statistics.repeat_value(claim.level_errors, 1)) < 0.0:
+    if min(statistics.repeat_single_value(claim.level_errors, 1)) < 0.0:
         raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
 
 
@@ -275,7 +275,7 @@ def judge_ratio(
     denominator contains 0.
     """
     ranges = statistics.ranges_at(rounds, low, high)
-    return _judge_cells(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
+    return _judge_comparison(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
 
 
 def check_ratio(claim: AnyClaim, plan: Plan) -> None:
@@ -290,12 +290,12 @@ def judge_difference(
 ) -> Finding:  # fmt: skip
     """Judge the difference of two cells' means: `cell` less `over`."""
     ranges = statistics.ranges_at(rounds, low, high)
-    return _judge_cells(
+    return _judge_comparison(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
 
 
-def _judge_cells(
+def _judge_comparison(
     results: Results, metric: str, cells: tuple[Cell, Cell], ranges: Ranges, sign: str,
     compare: Callable[[FloatArray, FloatArray], Estimate | None], since: int | None = None,
 ) -> Finding:  # fmt: skip
@@ -353,7 +353,7 @@ def judge_value(
     curves = results[problem].curves
     exceptions = [
         statistics.exact_number(
-            f"replications of {label} in which not so",
+            f"replications of {label} with another value",
             (curves.values(label, metric) != value).any(axis=0).sum(),
             at_most=0,
         )
@@ -369,4 +369,4 @@ QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
         judge_difference, judge_deviation_ratio, judge_value,
     )
 }  # fmt: skip
-"""The judgement of each quantity that the field `of` of an estimate may name."""
+"""The judgement of each quantity that an estimate's field `of` may name."""

@@ -392,7 +392,7 @@ def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: 
             raise ValueError(f"{high_name} must be at least {low_name}, {floor:g}, got {ceiling:g}")
 
 
-def repeat_value(value: object, count: int) -> list[Any]:
+def repeat_single_value(value: object, count: int) -> list[Any]:
     """Return a list unchanged, and any other value as a list that repeats it `count` times."""
     return value if isinstance(value, list) else [value] * count
 
@@ -400,11 +400,11 @@ def repeat_value(value: object, count: int) -> list[Any]:
 def ranges_at(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
     """Return each round, by default only the last, with its range."""
     rounds = rounds or [None]
-    ends = [repeat_value(end, len(rounds)) for end in (low, high)]
-    return [(t, *fill_open_ends(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
+    ends = [repeat_single_value(end, len(rounds)) for end in (low, high)]
+    return [(t, *make_open_ends_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 
-def fill_open_ends(low: float | None, high: float | None) -> tuple[float, float]:
+def make_open_ends_infinite(low: float | None, high: float | None) -> tuple[float, float]:
     """Return the ends of a range; an end that is None becomes infinite."""
     return -math.inf if low is None else low, math.inf if high is None else high
 

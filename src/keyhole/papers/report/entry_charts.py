@@ -48,7 +48,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
     `id` begins the identifier of the chart.
     """
     curves = outcome.runs[problem].curves
-    bounds, references = _bound_shapes(outcome, problem, metric)
+    bounds, references = _bound_curves_and_lines(outcome, problem, metric)
     means = {label: float(curves.mean(label, metric)[-1]) for label in curves.labels}
     title = ""
     if len(outcome.runs) > 1:
@@ -152,7 +152,7 @@ def bounds_by_name(
     return bounds
 
 
-def _bound_shapes(
+def _bound_curves_and_lines(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> tuple[list[Curve], list[ReferenceLine]]:
     """Return bounds as curves; those that are constant or far above the means, as lines."""

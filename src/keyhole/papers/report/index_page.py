@@ -87,7 +87,7 @@ def write_index(
     outcomes : sequence of JudgedEntry
         The entries that have been run.
     """
-    index = write_page(folder / "index.html", _Index(scale, entries, outcomes).page())
+    index = write_page(folder / "index.html", _IndexContent(scale, entries, outcomes).page())
     # The page links to this file, so both are rewritten together.
     claims = folder / "claims.json"
     write_claims_json(claims, outcomes)
@@ -95,7 +95,7 @@ def write_index(
 
 
 @dataclass
-class _Index:
+class _IndexContent:
     """Content of the index page."""
 
     scale: str

@@ -185,8 +185,8 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
     text = count_sentence(deciding, "The paper's", "claim", where)
     if on_papers_setup and replicas:
         text += f" On {describe_setups(replicas)}, of these: {format_counts(replicas)}."
-    status, mark = _mark_of_setups(on_papers_setup or replicas, deciding)
-    if is_provisional(outcome, all_verdicts):
+    status, mark = _entry_mark(on_papers_setup or replicas, deciding)
+    if is_answer_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
     # The word answers a question; without one the page is headed by the title of the entry.
     if not outcome.entry.question:
@@ -203,7 +203,7 @@ def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -
     return " ".join(filter(None, sentences))
 
 
-def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict]) -> _Mark:
+def _entry_mark(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict]) -> _Mark:
     """Return the mark of an entry, given its verdicts on the paper's set-up, and all verdicts.
 
     Claims on set-ups of ours may weaken the mark. They raise it to no more than "In part.".
@@ -215,7 +215,7 @@ def _mark_of_setups(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdi
     return max(papers_mark, _IN_PART, key=_WEAKEST_FIRST.index)
 
 
-def is_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
+def is_answer_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
     """Return whether an entry that has not been run would judge a paper's claim in more runs."""
     return any(
         shared.status is None and shared.replications > verdict.replications

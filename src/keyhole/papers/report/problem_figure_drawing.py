@@ -59,8 +59,8 @@ _PANEL: Final = 1.4  # the height of each panel in a column of several
 
 Problems = Mapping[str, Any]
 """Problems of the drawing's setting, by title."""
-Panels = Callable[[Figure, Problems, Sequence[str]], None]
-"""A function that draws problems, given by title, into a figure, with the names of the arms."""
+DrawProblems = Callable[[Figure, Problems, Sequence[str]], None]
+"""The type of functions that draw problems into a figure, given the names of the arms."""
 
 
 def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
@@ -89,7 +89,7 @@ def _draw_refinement(figure: Figure, problems: Problems, names: Sequence[str]) -
     figure.set_figheight(_PANEL * max(len(column.axes) for column in columns))
 
 
-DRAWINGS: Final[dict[str, Panels]] = {
+DRAWINGS: Final[dict[str, DrawProblems]] = {
     "resource.runs": partial(_draw_side_by_side, draw_runs),
     "resource.gains": partial(_draw_side_by_side, draw_gains),
     "resource.refinement": _draw_refinement,

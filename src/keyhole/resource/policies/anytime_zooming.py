@@ -15,8 +15,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. It keeps the recommendation of
-    the last complete period. Its regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows T.
+    rounds and without the observations of earlier periods. It recommends what the last complete
+    period recommended. Its regret is 1.6 to 2.9 times the regret of `ZoomingRCUCB`, which knows T.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         found_limit = float_array()
 
     def _least_length(self, horizon: int) -> float:
-        """Return the smallest confidence length for f = 1, of any period but the first."""
+        """Return the smallest confidence length of all periods but the first, for a factor of 1."""
         # Every period has its own T, and may end before its last round at the horizon.
         length = 2
         smallest = math.inf
@@ -101,7 +101,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.found_arm[0], s.found_limit[0] = find_finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
-        # The other arrays of the history need no reset: they are read only where these point to.
+        # The rest of the history needs no reset: it is read only where these arrays point to.
         s.plays[:] = 0
         s.first[:] = 0
         s.last[:] = 0

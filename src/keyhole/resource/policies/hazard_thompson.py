@@ -76,6 +76,7 @@ class HazardThompson(HazardRatePolicy):
     class State(HazardRatePolicy.State):
         """Counts, shapes of the posteriors, and draws from them."""
 
+        # The two parameters of the beta distribution of each pair, and the draw from it.
         up = scratch_array("arms", "limit_count")
         down = scratch_array("arms", "limit_count")
         drawn = scratch_array("arms", "limit_count")

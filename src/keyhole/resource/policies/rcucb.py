@@ -61,12 +61,12 @@ class RCUCB(PairPolicy):
     class State(PairPolicy.State):
         """Sums over the informative rounds of each pair, and the terms of its index."""
 
-        told = float_array("arms", "limit_count")  # N
+        told = float_array("arms", "limit_count")  # N: number of informative rounds
         net = float_array("arms", "limit_count")  # sum of (R - c(C)) 1{C <= limit}
         over = float_array("arms", "limit_count")  # sum of 1{C > limit}
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
-        untold = scratch_array()
+        untold = scratch_array()  # the pair at which the search for an unobserved pair begins
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""

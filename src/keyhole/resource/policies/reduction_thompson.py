@@ -62,6 +62,7 @@ class ReductionThompson(PairPolicy):
 
         successes = float_array("arms", "limit_count")
         failures = float_array("arms", "limit_count")
+        # The two parameters of the beta distribution of each pair, and the draw from it.
         up = scratch_array("arms", "limit_count")
         down = scratch_array("arms", "limit_count")
         drawn = scratch_array("arms", "limit_count")

@@ -68,7 +68,7 @@ class ReductionUCB(PairPolicy):
         totals = float_array("arms", "limit_count")
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
-        untold = scratch_array()
+        untold = scratch_array()  # the pair at which the search for an unobserved pair begins
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""

@@ -71,7 +71,7 @@ class SuccessiveHalving(Policy):
         stage = int_array()  # from 0
 
     def init(p, s: State) -> None:
-        """Set the number of remaining arms to that of all arms."""
+        """Set the number of remaining arms to the number of all arms."""
         s.left[0] = p.arms
 
     def select(p, s: State) -> tuple[int, float]:

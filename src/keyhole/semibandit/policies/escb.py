@@ -30,9 +30,9 @@ class ESCB(EqualSharePolicy):
     Notes
     -----
     Departures from the paper: none; it is ESCB-2. ESCB-1, with a bound by the Kullback-Leibler
-    divergence, would need a convex program for each set. Read as: f is at least 0; arms that were
-    never observed are given nothing first, then those with the smallest mean loss; among sets with
-    equal bounds the set with the lower arms is chosen.
+    divergence, would need a convex program for each set. The paper is read as follows: f is at
+    least 0; arms that were never observed are given nothing first, then those with the smallest
+    mean loss; among sets with equal bounds the set with the lower arms is chosen.
 
     References
     ----------

@@ -24,11 +24,11 @@ class SDCB(KnownThresholdPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: SDCB shifts the distribution function of each arm's
-    outcome; for a sum of outcomes of 0 or 1 only the means matter, and the shift is the bound
-    above. The paper first plays every arm once; here a single first round without any allocation
-    does this. t counts all rounds. Ties are as in `solve_knapsack`: an arm whose bound is 0 is not
-    funded but observed.
+    Departures from the paper: none. The paper is read as follows: SDCB shifts the distribution
+    function of each arm's outcome; for a sum of outcomes of 0 or 1 only the means matter, and the
+    shift is the bound above. The paper first plays every arm once; here a single first round
+    without any allocation does this. t counts all rounds. Ties are as in `solve_knapsack`: an arm
+    whose bound is 0 is not funded but observed.
 
     References
     ----------

@@ -22,8 +22,9 @@ class HoeffdingUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: arms without pulls come first, the lowest first,
-    while the paper gives them the width 1; and ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. The paper is read as follows: arms without pulls come first,
+    the lowest first, while the paper gives them the width 1; and ties, open in the paper, go to the
+    lowest arm.
 
     References
     ----------

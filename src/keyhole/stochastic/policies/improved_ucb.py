@@ -26,9 +26,9 @@ class ImprovedUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: within a phase all pulls of an arm
-    are consecutive, the lowest arm first; arms that remain after the last phase are pulled in turn.
-    For a horizon below 3 there is no phase.
+    Departures from the paper: none. The paper is read as follows: within a phase all pulls of an
+    arm are consecutive, the lowest arm first; arms that remain after the last phase are pulled in
+    turn. For a horizon below 3 there is no phase.
 
     References
     ----------

@@ -206,14 +206,14 @@ class _SharedOperation:
 
     def __enter__(self) -> None:
         # The frame ends the operation if an interrupt comes before `__exit__` can run.
-        self._is_new = self._lock.acquire(self._owner, _find_caller())
+        self._is_new = self._lock.acquire(self._owner, _find_entering_frame())
 
     def __exit__(self, *_: object) -> None:
         if self._is_new:
             self._lock.release(self._owner)
 
 
-def _find_caller() -> FrameType | None:
+def _find_entering_frame() -> FrameType | None:
     """Return the frame that entered a context, below the frames of context managers."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and (

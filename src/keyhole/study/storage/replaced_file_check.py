@@ -136,7 +136,7 @@ class FileWatch:
         self.is_recorded = False  # whether this connection has written a record
         self._accepted_at = 0  # of the last record that agreed with the file or was written
 
-    def compare(self, *, has_logs: bool) -> bool:
+    def compare_with_accepted(self, *, has_logs: bool) -> bool:
         """Return whether the file is as last accepted; refuse a file or log that was replaced."""
         status = os.stat(self._name)
         if self.identity != (status.st_dev, status.st_ino):

@@ -96,17 +96,17 @@ class Sqlite(store.Store):
 
     def events_of_decision(self, study: int, decision: str) -> list[store.Row]:
         """Return the events of a decision; the index is checked to be complete."""
-        self._check_index("decision", study, decision)
+        self._refuse_incomplete_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> store.Row | None:
         """Return the event of an idempotency key; None only if the index is intact at this key."""
         event = super().find_by_key(study, key)
         if event is None:
-            self._check_index("key", study, key)
+            self._refuse_incomplete_index("key", study, key)
         return event
 
-    def _check_index(self, column: str, study: int, value: str) -> None:
+    def _refuse_incomplete_index(self, column: str, study: int, value: str) -> None:
         """Refuse an index from which a value may be missing."""
         conditions = [condition.format(column=column) for condition in _CONDITIONS]
         selections = [_ENTRIES.format(column=column, condition=text) for text in conditions]
@@ -266,11 +266,11 @@ class Sqlite(store.Store):
             try:
                 may_write = self._file.fits_log() and sqlite_connection.has_disk_space(db)
                 if self._file.is_replaced():
-                    sqlite_connection.leak_connection(db)
+                    sqlite_connection.keep_connection_open(db)
                 elif not may_write:
                     sqlite_connection.close_without_checkpoint(db)
             except OSError:
-                sqlite_connection.leak_connection(db)
+                sqlite_connection.keep_connection_open(db)
         self._db = None
         with suppress(sqlite3.Error):
             db.close()
@@ -360,7 +360,7 @@ class Sqlite(store.Store):
         """
         file = self._file
         try:
-            is_unchanged = file.compare(has_logs=self._immutable_stamp is None)
+            is_unchanged = file.compare_with_accepted(has_logs=self._immutable_stamp is None)
         except store.FinalStoreError as error:
             if isinstance(error, LogReplacedError):
                 is_as_before = error.is_as_before
@@ -432,7 +432,7 @@ class Sqlite(store.Store):
         while not sqlite_connection.can_read_immutable(self.path):
             with suppress(BlockingIOError):  # the last writer has just closed the file
                 db = self._connect(uri_query)
-                version = sqlite_connection.find_version(self.path, db)
+                version = sqlite_connection.find_schema_version(self.path, db)
                 is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
                 return is_wal and version == len(schema.STEPS)
         # A user who may not write in the folder cannot create `-wal` and `-shm`. A user who may not
@@ -441,7 +441,7 @@ class Sqlite(store.Store):
         # lock.
         stamp = sqlite_connection.file_stamp(self.path)
         db = self._connect(sqlite_connection.READ_FILE_ALONE)
-        version = sqlite_connection.find_version(self.path, db)
+        version = sqlite_connection.find_schema_version(self.path, db)
         self._immutable_stamp = stamp
         return version == len(schema.STEPS)
 
@@ -472,7 +472,7 @@ class Sqlite(store.Store):
     def _create_tables(self) -> None:
         """Create the tables or migrate them."""
         db = self._begin_immediate("mode=rw")
-        version = sqlite_connection.find_version(self.path, db)
+        version = sqlite_connection.find_schema_version(self.path, db)
         if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {sqlite_connection.APPLICATION}")
             schema.migrate(db.execute, version, self.dialect)

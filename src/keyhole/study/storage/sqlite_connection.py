@@ -310,7 +310,7 @@ def check_file(path: Path) -> None:
             check_header(path, db)
 
 
-def find_version(path: Path, db: sqlite3.Connection) -> int:
+def find_schema_version(path: Path, db: sqlite3.Connection) -> int:
     """Return the version of the schema, 0 if there is none."""
     has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
     return check_header(path, db) if has_tables else 0
@@ -395,7 +395,7 @@ def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 db.execute("PRAGMA wal_checkpoint")
-        leak_connection(db)
+        keep_connection_open(db)
     _abandoned_files[file] = why
 
 
@@ -411,10 +411,10 @@ def close_without_checkpoint(db: Connection) -> None:
             reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # SQLite opens files lazily
             db.close()
     except (*_READ_ERRORS, OSError):
-        leak_connection(db)
+        keep_connection_open(db)
 
 
-def leak_connection(db: Connection) -> None:
+def keep_connection_open(db: Connection) -> None:
     """Leave a connection open for ever: to close it would write to a file or remove a log."""
     if db.is_abandoned:
         return
@@ -478,7 +478,7 @@ def _owner_name(path: Path) -> str:
 def _after_fork() -> None:
     """In a child, never close the connections that are still open, since they are the parent's."""
     for db in list(_connections):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `leak_connection`
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `keep_connection_open`
         with suppress(OSError):
             _inherited_files.add(db.file or file_identity(db.path))
     _connections.clear()

@@ -114,8 +114,8 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
         If a value has the wrong type, which databases do not always prevent.
     """
     try:
-        decision, decision_size = _encode(row.decision)
-        key, key_size = _encode(row.key)
+        decision, decision_size = _encode_text(row.decision)
+        key, key_size = _encode_text(row.key)
         time = row.at + 0.0  # databases keep no -0.0
         # The lengths come before the texts. Otherwise "ab" and "c" would have the same digest as
         # "a" and "bc".
@@ -126,7 +126,7 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
     return blake2b(content, digest_size=_DIGEST_SIZE).digest()
 
 
-def _encode(text: str | None) -> tuple[bytes, int]:
+def _encode_text(text: str | None) -> tuple[bytes, int]:
     """Return a text in UTF-8, and its length; None has no bytes, and the length `_ABSENT`."""
     if text is None:
         return b"", _ABSENT
@@ -195,7 +195,7 @@ class Store(ABC):
         metadata: Mapping[int, str] = NO_METADATA,
     ) -> int:
         """Add a study with its definition and first rows in one transaction; return its number."""
-        self._check_numbers(rows, 1)
+        self._check_row_numbers(rows, 1)
         check_short_line("name", name, MAX_NAME_LENGTH)
         digest = digest_of_definition(name, time, definition)
         study = name, time, definition, digest
@@ -371,7 +371,7 @@ class Store(ABC):
             return
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
-        self._check_numbers(rows, self._next_seq)
+        self._check_row_numbers(rows, self._next_seq)
         # The lock counts as released before the attempt. If the connection breaks during the
         # commit, nobody knows whether it happened, and the caller must read the log again.
         self._next_seq = 0
@@ -379,7 +379,7 @@ class Store(ABC):
         self._run(self._add_rows, study, records, _pair_with_metadata(rows, metadata))
         self._last_rows[study] = rows[-1].seq, records[-1][-1]
 
-    def _check_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
+    def _check_row_numbers(self, rows: Sequence[Row], first_seq: int) -> None:
         for seq, row in enumerate(rows, first_seq):
             if row.seq != seq:
                 self.rollback()

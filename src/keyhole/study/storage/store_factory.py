@@ -109,7 +109,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     """
     path = Path(os.path.abspath(path))
     _refuse_existing_path(path)
-    _remove_drafts(path)
+    _remove_backup_drafts(path)
     # The draft is renamed once it is complete, so that a backup that is killed leaves no file at
     # `path`. Its folder is locked meanwhile, since the next backup removes drafts in folders that
     # are not locked.
@@ -138,7 +138,7 @@ def _refuse_existing_path(path: Path) -> None:
         raise ValueError(f"path must be new, got {path}, which exists")
 
 
-def _remove_drafts(path: Path) -> None:
+def _remove_backup_drafts(path: Path) -> None:
     """Remove drafts of backups that were killed; a running backup holds a lock on its folder."""
     if sys.platform == "win32":  # where folders cannot be locked
         return

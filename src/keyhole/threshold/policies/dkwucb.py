@@ -24,9 +24,9 @@ class DKWUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: arms without pulls come first, the lowest first;
-    the paper gives them the width 1, and then a pulled arm could have a larger index. Ties, open in
-    the paper, go to the lowest arm.
+    Departures from the paper: none. The paper is read as follows: arms without pulls come first,
+    the lowest first; the paper gives them the width 1, and then a pulled arm could have a larger
+    index. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------

@@ -33,10 +33,10 @@ class KMUCB(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: the estimates include all rounds of the epoch (the
-    sum as printed would drop one); at most one level is settled in an epoch; after the last whole
-    epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. If two arms are the
-    best at a level, neither this level nor a higher one is ever settled.
+    Departures from the paper: none. The paper is read as follows: the estimates include all rounds
+    of the epoch (the sum as printed would drop one); at most one level is settled in an epoch;
+    after the last whole epoch the same rule goes on. Ties, open in the paper, go to the lowest arm.
+    If two arms are the best at a level, neither this level nor a higher one is ever settled.
 
     References
     ----------

@@ -23,8 +23,9 @@ class OPTIM(KaplanMeierUCB):
 
     Notes
     -----
-    Departures from the paper: none. Read as: arms without pulls come first, in the order of their
-    numbers (the paper gives them the width 1); ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. The paper is read as follows: arms without pulls come first, in
+    the order of their numbers (the paper gives them the width 1); ties, open in the paper, go to
+    the lowest arm.
 
     References
     ----------

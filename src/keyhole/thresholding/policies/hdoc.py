@@ -1,4 +1,4 @@
-"""Policy HDoC: names good options as soon as each is proved, the most promising first."""
+"""Policy HDoC: settles the most promising arms first, each as soon as its bounds allow."""
 
 import math
 
@@ -6,7 +6,7 @@ from keyhole.thresholding.good_arm_policy import GoodArmPolicy
 
 
 class HDoC(GoodArmPolicy):
-    r"""Pull the open arm with the largest index of UCB1, and name arms once they are proved.
+    r"""Pull the unsettled arm with the largest index of UCB1, and settle arms by their bounds.
 
     Use it to find good arms one after the other, the best ones early, if the search may end at any
     time. To label all arms, `FamilywiseStopping` takes a third of the pulls.
@@ -27,9 +27,9 @@ class HDoC(GoodArmPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Read as: t is the number of the round; only the bounds of the
-    arm that was pulled are checked, since the bounds of other arms have not changed. Ties, open in
-    the paper, go to the lowest arm. Arms can be neither added nor retired.
+    Departures from the paper: none. The paper is read as follows: t is the number of the round;
+    only the bounds of the arm that was pulled are checked, since the bounds of other arms have not
+    changed. Ties, open in the paper, go to the lowest arm. Arms can be neither added nor retired.
 
     References
     ----------

@@ -1,10 +1,10 @@
-"""Policy LUCBG: pulls the arm with the largest bound, and names arms once they are proved good."""
+"""Policy LUCBG: pulls the arm with the largest bound, and settles arms by their bounds."""
 
 from keyhole.thresholding.good_arm_policy import GoodArmPolicy, confidence_width
 
 
 class LUCBG(GoodArmPolicy):
-    r"""Pull the unsettled arm with the largest upper bound, and name arms once they are proved.
+    r"""Pull the unsettled arm with the largest upper bound, and settle arms by their bounds.
 
     LUCB-G is the baseline that the paper compares `HDoC` with. LUCB-G explores more, since its
     upper bounds hold for all arms and all times at once.
@@ -23,7 +23,7 @@ class LUCBG(GoodArmPolicy):
 
     Notes
     -----
-    Departures from the paper: none; `HDoC` says how it is read. Ties go to the lowest arm.
+    Departures from the paper: none; `HDoC` says how the paper is read. Ties go to the lowest arm.
 
     References
     ----------

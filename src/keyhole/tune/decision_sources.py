@@ -1,4 +1,4 @@
-"""Decisions on the next run of a tune: by a study, or by the decider of a parameter space."""
+"""Sources of decisions on the next run of a tune: a study, or the decider of a parameter space."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PlannedTrial:
     parameters: dict[str, Parameter] | None = None
 
 
-class Decisions(Protocol):
+class DecisionSource(Protocol):
     """Source of the next runs, which learns from their outcomes; several threads call it."""
 
     log: TrialLog  # of all trials so far
@@ -48,8 +48,8 @@ class Decisions(Protocol):
         """Record an outcome durably, then learn from it; an expired trial does not count."""
 
 
-class StudyDecisions:
-    """Decisions of a study on a list of commands; each command has its own order of instances."""
+class StudyDecisionSource:
+    """A study that chooses from a list of commands; each command has its own order of instances."""
 
     def __init__(self, spec: Spec, study: Study, log: TrialLog) -> None:
         self._study = study
@@ -93,8 +93,8 @@ def plan_chosen_run(
 
 
 @dataclass
-class SpaceDecisions:
-    """Decisions of a `SpaceDecider`, which is made again from the log when a tune is resumed."""
+class SpaceDecisionSource:
+    """A `SpaceDecider` as a source; it is made again from the log when a tune is resumed."""
 
     spec: Spec
     decider: SpaceDecider
