@@ -50,6 +50,8 @@ def test_every_extra_of_the_package_is_known():
         names = {package.partition(">=")[0].partition("[")[0] for package in packages}
         assert EXTRAS[extra].package in names
     assert EXTRAS.keys() == project["optional-dependencies"].keys()
+    packages = project["optional-dependencies"]
+    assert {*packages["plots"]} < {*packages["serve"]}  # its pages have charts
 
 
 # What `pip install keyhole` leaves out. A module that is None cannot be imported.
@@ -83,6 +85,12 @@ with keyhole.interpreted():
         study.tell(study.ask().id, True)
         print(study)
         study._repr_html_()
+        try:
+            study.write_report(f"{folder}/page.html")
+        except ImportError as error:
+            assert "keyhole[plots]" in str(error)
+        else:
+            raise AssertionError("a page with charts needs Matplotlib")
         study.export(f"{folder}/log.jsonl")
         Study.restore(f"{folder}/again.db", f"{folder}/log.jsonl")
 import keyhole.tune.value_estimates

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from keyhole.study import DamagedError, Decision, DecisionRecord, StoreError, errors
 from keyhole.study.arm_means import ArmMean
-from keyhole.validate import check_choice, short_repr
+from keyhole.validate import check_choice, check_line, short_repr
 
 _ERRORS: Final[dict[str, type[Exception]]] = {
     "damaged": DamagedError,
@@ -142,10 +142,10 @@ class Client:
         is_safe : bool, default False
             Whether the request can be sent again if its answer is lost. Any GET is safe.
         """
-        content = None if body is None else json.dumps(body).encode()
+        content = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers = self._headers
         if key is not None:
-            if key != key.strip(" \t"):
+            if check_line("key", key) != key.strip(" \t"):
                 raise ValueError(f"key must have no blanks at its ends, got {short_repr(key)}")
             headers = headers | {"Idempotency-Key": key.encode()}
         is_safe = is_safe or method == "GET"
@@ -179,7 +179,10 @@ class Client:
             response = connection.getresponse()
             data = response.read()
         except BaseException:
+            # The next request has another connection: this one may keep the beginning of its own.
             connection.close()
+            self._connections.remove(connection)
+            del self._by_thread.connection
             raise
         if response.headers.get_content_type() == "application/x-ndjson":
             return response.status, [json.loads(line) for line in data.splitlines()]

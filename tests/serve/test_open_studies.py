@@ -90,6 +90,7 @@ def test_while_the_database_is_away_requests_are_to_be_sent_again(client, storag
         answer = client.post(path)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert str(storage) not in answer.text
+        client.check(503, "GET", "/v1/studies")
     client.check(404, "GET", "/nowhere")
     away.rename(storage)
     client.check(201, "POST", path)

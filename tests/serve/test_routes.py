@@ -221,6 +221,7 @@ def test_every_answer_has_headers_that_keep_browsers_from_guessing(client):
 def test_what_is_not_there_is_a_problem_document(client):
     assert client.check(404, "GET", "/nowhere")["type"] == "/problems/unknown-route"
     assert client.check(405, "PUT", BUTTONS)["type"] == "/problems/wrong-method"
+    assert client.request("PUT", BUTTONS).headers["allow"] == "GET, DELETE"
     answer = client.get("/v1/studies/x")
     assert answer.headers["content-type"] == "application/problem+json"
 

@@ -200,6 +200,11 @@ def test_a_key_of_any_letters_is_the_same_through_each_door(service):
             assert study.ask(key="zoë ∑") == opened.ask(key="zoë ∑")
         with pytest.raises(ValueError, match="key must have no blanks at its ends, got 'x '"):
             study.ask(key="x ")
+        with pytest.raises(ValueError, match="key must have no control characters"):
+            study.ask(key="x\n")
+        with pytest.raises(ValueError, match="JSON"):
+            study.ask(metadata={"x": float("nan")})
+        assert study.pending_count == 1  # and nothing of these was sent with the next request
 
 
 def test_a_client_sees_and_makes_studies(service):

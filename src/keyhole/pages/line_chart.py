@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from keyhole.extras import require_extra
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class LineChart:
     @cached_property
     def drawing(self) -> "Drawing":
         """The chart as shapes and texts."""
+        require_extra("plots", "a page with charts")
         from keyhole.pages.line_chart_drawing import draw_chart  # Matplotlib's ticks import slowly
 
         return draw_chart(self)

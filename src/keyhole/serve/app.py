@@ -29,6 +29,7 @@ from keyhole.study import UnknownStudyError
 
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
+_MOST_READ: Final = 64  # times the largest body; the rest of a longer body is not read
 _PATH_PART: Final = re.compile(r"{(\w+)}")
 _SECURITY_HEADERS: Final = [
     (b"cache-control", b"no-store"),
@@ -155,7 +156,7 @@ class Service(Router):
                 path |= {name: unquote(text) for name, text in match.groupdict().items()}
                 method = scope["method"].replace("HEAD", "GET")
                 if method not in route_by_method:
-                    raise problems.WrongMethodError("see /v1/openapi.json")
+                    raise problems.WrongMethodError(", ".join(route_by_method))
                 return route_by_method[method]
         raise problems.UnknownRouteError("see /v1/openapi.json")
 
@@ -169,21 +170,28 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
         return web_pages.make_problem_page(document)
     content = msgspec.json.encode(document)
     headers = _HEADERS_BY_STATUS.get(document.status)
+    if document.status == 405:
+        headers = {"Allow": document.detail}
     return Response(content, document.status, headers, "application/problem+json")
 
 
 async def _read_body(receive: Receive, max_size: int) -> bytearray:
     """Return the body; refuse a body that is too long (`RequestDeadlineProtocol`: too late)."""
     body = bytearray()
+    size = 0
     is_complete = False
-    while not is_complete:
+    # What is too long is read, and not kept: most clients send all before they read an answer.
+    while not is_complete and size <= _MOST_READ * max_size:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        body += message.get("body", b"")
-        if len(body) > max_size:
-            raise problems.LargeBodyError(f"it must have at most {max_size:,} bytes")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size <= max_size:
+            body += chunk
         is_complete = not message.get("more_body", False)
+    if size > max_size:
+        raise problems.LargeBodyError(f"it must have at most {max_size:,} bytes")
     return body
 
 

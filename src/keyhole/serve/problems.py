@@ -30,7 +30,7 @@ class UnknownRouteError(Exception):
 
 
 class WrongMethodError(Exception):
-    """The path has no such method."""
+    """The path has only these methods."""
 
 
 class LargeBodyError(Exception):

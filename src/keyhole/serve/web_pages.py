@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.problems import MissingRightError, ProblemDocument
-from keyhole.study import list_studies
+from keyhole.study import StoreError, list_studies
 
 if TYPE_CHECKING:
     from keyhole.serve.routes import Request
@@ -125,7 +125,10 @@ def _page_path(name: str) -> str:
 
 async def visible_names(request: "Request") -> list[str]:
     """Return the names of the studies that the API key may see, oldest first."""
-    names = await asyncio.to_thread(list_studies, request.service.settings.storage)
+    try:
+        names = await asyncio.to_thread(list_studies, request.service.settings.storage)
+    except ValueError as error:  # the file is gone
+        raise StoreError(str(error)) from error
     return [name for name in names if request.key.can_see(name)]
 
 
