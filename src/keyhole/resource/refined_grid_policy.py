@@ -130,7 +130,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return best, s.best_point[best]
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
-        """Recommend the pair played on the finest level; of equals, the best by estimate."""
+        """Recommend the pair played on the finest level; ties go to the best estimated gain."""
         best_arm[0], best_limit[0] = find_finest_pair(p, s)
 
 

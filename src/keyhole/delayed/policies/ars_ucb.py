@@ -18,7 +18,7 @@ class ARSUCB(Policy):
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
     with :math:`N_i` its pulls so far, and :math:`M_i` the sum of the rewards credited to it. The
-    policy breaks if delays are long and nearly constant. `RegressionUCB` needs no more knowledge.
+    policy breaks if delays are long and nearly constant; then use `RegressionUCB`.
 
     Parameters
     ----------
@@ -33,8 +33,7 @@ class ARSUCB(Policy):
     paper claims, for an :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T /
     \Delta_i`, as in the lower bound, plus a term of the delays alone: see `keyhole reproduce
     ars-ucb`. The paper was known at second hand, and is read as: :math:`k^q` pulls, q = 1 and
-    :math:`\alpha = 4`; ties go to the lowest arm. Of named feedback only the sum of the rewards is
-    used.
+    :math:`\alpha = 4`; ties go to the lowest arm. Of named feedback only the sums are used.
 
     References
     ----------
