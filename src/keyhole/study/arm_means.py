@@ -167,7 +167,7 @@ class DecisionCounts(LogState):
 
     def _arm_number(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
-        name = self.vocabulary.format_decision(*self.decisions.values(row)).get("arm")
+        name = self.vocabulary.format_decision(*self.decisions.unpack_row(row)).get("arm")
         if not isinstance(name, str):
             return NO_ARM
         return self.vocabulary.arm_number("arm", name)
@@ -176,7 +176,7 @@ class DecisionCounts(LogState):
         """Count feedback; with "no_reward", only once all earlier decisions have feedback, too."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
-        fields = self.vocabulary.format_feedback(*self.decisions.values(row), values)
+        fields = self.vocabulary.format_feedback(*self.decisions.unpack_row(row), values)
         numbers = {
             name: float(value) for name, value in fields.items() if isinstance(value, int | float)
         }

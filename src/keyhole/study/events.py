@@ -149,7 +149,7 @@ def _check_asked(state: "LogState", event: Row) -> None:
         raise ValueError(f"round must be at most the horizon, {horizon}")
     state.checker.check_decision(state.decisions.cells_of_event(event.body))
     if excluded_bits := event.body[size:]:
-        numbers = state.decisions.excluded_arms(event.body)
+        numbers = state.decisions.excluded_arm_numbers(event.body)
         are_in_use = all(map(state.arms.is_in_use, numbers))
         if not are_in_use or pack_numbers(numbers) != excluded_bits:
             raise ValueError("the arms that it excludes must be in use")
@@ -234,9 +234,9 @@ def _require_pending(state: "LogState", event: Row) -> bytes:
 def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
     row = state.row(event)
     stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
-    excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arms(event.body)]
+    excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arm_numbers(event.body)]
     state.checker.check_decision_words(row[ROW_HEADER.size :])
-    values = state.decisions.values(row)
+    values = state.decisions.unpack_row(row)
     with convert_vocabulary_errors(state.vocabulary):
         decision_words = state.vocabulary.format_decision(*values)
     (round_number,) = ROUND.unpack_from(event.body)
@@ -257,7 +257,7 @@ def _format_late(state: "LogState", event: Row, decision_row: bytes) -> Words:
 
 
 def _format_feedback(state: "LogState", row: bytes, feedback: bytes) -> Words:
-    values = *state.decisions.values(row), state.feedback.unpack(feedback)
+    values = *state.decisions.unpack_row(row), state.feedback.unpack(feedback)
     with convert_vocabulary_errors(state.vocabulary):
         return state.vocabulary.format_feedback(*values)
 
@@ -296,7 +296,7 @@ def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> b
 
 
 def _pack_told(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-    values = state.decisions.values(decision_row)
+    values = state.decisions.unpack_row(decision_row)
     feedback = state.vocabulary.parse_feedback(*values, **_body_words(event_words))
     return state.feedback.pack(feedback)
 
@@ -415,7 +415,7 @@ class ValueChecker:
 
     def _check_decision_words(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
-        values = self._state.decisions.values(_NO_HEADER + cells)
+        values = self._state.decisions.unpack_row(_NO_HEADER + cells)
         with convert_vocabulary_errors(self._vocabulary):
             decision_words = self._vocabulary.format_decision(*values)
             if self._vocabulary.parse_decision(decision_words) != values:
@@ -441,7 +441,7 @@ class ValueChecker:
     def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""
         codec = self._state.feedback
-        values = *self._state.decisions.values(_NO_HEADER + cells), codec.unpack(feedback)
+        values = *self._state.decisions.unpack_row(_NO_HEADER + cells), codec.unpack(feedback)
         with convert_vocabulary_errors(self._vocabulary):
             feedback_words = self._vocabulary.format_feedback(*values)
             body = codec.pack(self._vocabulary.parse_feedback(*values[:2], **feedback_words))

@@ -260,10 +260,10 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            asked_values = state.decisions.values(state.row(row))
-            excluded = state.decisions.excluded_arms(row.body)
+            asked_values = state.decisions.unpack_row(state.row(row))
+            excluded = state.decisions.excluded_arm_numbers(row.body)
             body = state.decide(asked_values[0], row.at, excluded)
-            other_values = state.decisions.values(state.row(row._replace(body=body)))
+            other_values = state.decisions.unpack_row(state.row(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
             columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))

@@ -153,7 +153,7 @@ class DecisionRowCodec:
         first, second = STREAM.unpack_from(body, self.event_size - STREAM.size)
         return first, second
 
-    def excluded_arms(self, body: bytes) -> list[int]:
+    def excluded_arm_numbers(self, body: bytes) -> list[int]:
         """Return the numbers of the arms that a decision left out, from the body of its event."""
         bits = body[self.event_size :]
         return unpack_numbers(bits) if bits else []
@@ -164,8 +164,8 @@ class DecisionRowCodec:
         codec._arms = arms
         return codec
 
-    def values(self, row: bytes) -> tuple[Values, Values]:
-        """Return context and decision of a row."""
+    def unpack_row(self, row: bytes) -> tuple[Values, Values]:
+        """Return the context and the decision of a row."""
         context = self.context.unpack(row, ROW_HEADER.size)
         return context, self.decision.unpack(row, self._decision_begin)
 
@@ -173,7 +173,7 @@ class DecisionRowCodec:
         """Return context and decision of a row, packed."""
         return row[ROW_HEADER.size : self._decision_begin], row[self._decision_begin :]
 
-    def has_arms_in_use(self, row: bytes) -> bool:
+    def are_arms_in_use(self, row: bytes) -> bool:
         """Return whether all arms of a decision are in use."""
         if not self._arms.has_retired_arms:
             return True
@@ -189,17 +189,17 @@ class DecisionRowCodec:
         # As long as no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row
-        if not self.has_arms_in_use(row):
+        if not self.are_arms_in_use(row):
             return None
-        return self._replace_arms(row, self._decision_begin, self._arms.positions)
+        return self._renumber_arms(row, self._decision_begin, self._arms.positions)
 
     def with_numbers(self, decision: bytes) -> bytes:
         """Return a decision of the policy with permanent numbers in place of arms' positions."""
         if not self._arms.has_retired_arms:
             return decision
-        return self._replace_arms(decision, 0, self._arms.numbers_in_use)
+        return self._renumber_arms(decision, 0, self._arms.numbers_in_use)
 
-    def _replace_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
+    def _renumber_arms(self, row: bytes, begin: int, numbers: IntArray) -> bytes:
         """Return a row with `numbers[arm]` for each arm; its decision begins at byte `begin`."""
         new_row = bytearray(row)
         for offset in self._arm_offsets:
@@ -328,7 +328,7 @@ class LogState:
                 self.arms.retire(event.body.decode())
                 # Decisions on this arm are not asked again, since nobody could act on them.
                 for id in list(self.to_ask_again):
-                    if not self.decisions.has_arms_in_use(self.pending[id]):
+                    if not self.decisions.are_arms_in_use(self.pending[id]):
                         self.remove_pending(id)
             case events.POLICY_CHANGED:
                 self.change_policy(event)
@@ -348,7 +348,7 @@ class LogState:
                 row, feedback = self.split_late_body(event.body)
                 self.learn(event, row, self.corrected_feedback(id, feedback))
             # A decision about a retired arm is not asked again, since nobody could act on it.
-            case events.EXPIRED if asks_again and self.decisions.has_arms_in_use(self.pending[id]):
+            case events.EXPIRED if asks_again and self.decisions.are_arms_in_use(self.pending[id]):
                 self.to_ask_again[id] = None
                 self.awaiting_feedback.pop(id, None)
             case events.EXPIRED:

@@ -239,7 +239,7 @@ def _find_decision_of_key(
     """
     state = transaction.state
     row = _find_decision_row(transaction, id)
-    if (first_context := state.decisions.values(row)[0]) != context:
+    if (first_context := state.decisions.unpack_row(row)[0]) != context:
         raise errors.KeyUsedError(
             f"key must be new for another context, got {key!r}, used with {first_context}"
         )
@@ -272,7 +272,7 @@ def make_decision(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
     round_number, asked_at = events.ROW_HEADER.unpack_from(row)
     decision_words = MappingProxyType(
-        state.vocabulary.format_decision(*state.decisions.values(row))
+        state.vocabulary.format_decision(*state.decisions.unpack_row(row))
     )
     timeout = state.definition.rule.timeout
     until = None if timeout is None else datetime.fromtimestamp(asked_at + timeout, UTC)
@@ -315,7 +315,7 @@ def _feedback_of_event(state: State, event: Row) -> bytes:
 def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
     """Return feedback by name."""
     return state.vocabulary.format_feedback(
-        *state.decisions.values(row), state.feedback.unpack(body)
+        *state.decisions.unpack_row(row), state.feedback.unpack(body)
     )
 
 
@@ -353,7 +353,7 @@ def expire(transaction: Transaction, id: str) -> None:
     if state.assumes_no_reward:
         row = state.pending[id]
         with events.convert_vocabulary_errors(state.vocabulary):
-            feedback = state.vocabulary.default_feedback(*state.decisions.values(row))
+            feedback = state.vocabulary.default_feedback(*state.decisions.unpack_row(row))
         try:
             body = pack_feedback(state, row, (), feedback)
         except (TypeError, ValueError) as error:
@@ -500,7 +500,7 @@ def correct(
 
 def pack_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
     """Return the bytes of the feedback of a decision, checked."""
-    arguments = (*state.decisions.values(row), *unnamed)
+    arguments = (*state.decisions.unpack_row(row), *unnamed)
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
     body = _run_setting_code(state, state.feedback.pack, values)
     _run_setting_code(state, state.checker.check_feedback, row[ROW_HEADER.size :], body)

@@ -391,7 +391,7 @@ class State(LogState):
         if not self.learns:
             return
         if self.round is not None:
-            self.round.add_feedback(*self.decisions.values(row), self.feedback.unpack(feedback))
+            self.round.add_feedback(*self.decisions.unpack_row(row), self.feedback.unpack(feedback))
         elif (policy_row := self.decisions.with_positions(row)) is not None:
             self._batch.append((policy_row + feedback[: self.feedback.learnt_size], event.seq))
             if len(self._batch) == MAX_BATCH_SIZE:
@@ -462,7 +462,7 @@ class State(LogState):
         if not self._must_reimpute:
             self._rows_not_imputed.append(row)
         if self.round is not None:
-            self.round.begin(*self.decisions.values(row))
+            self.round.begin(*self.decisions.unpack_row(row))
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
