@@ -31,7 +31,7 @@ from typing import Final, TypeVar, TypeVarTuple, cast
 
 from keyhole.study.definition import Definition, Policies
 from keyhole.study.events import CHANGES, END_OF_TIME, POLICY_CHANGED, EventError
-from keyhole.study.log_state import RebuildError, find_corrections
+from keyhole.study.log_state import RebuildNeededError, find_corrections
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import LearningError, State
 from keyhole.study.storage import Row, Store, StoreError
@@ -102,10 +102,10 @@ class CachedState:
                     with FORK_LOCK.shared(self):
                         try:
                             state.apply_all(new_rows)
-                        except RebuildError:
+                        except RebuildNeededError:
                             # Learning the whole log takes long, so the lock is released before.
                             self.store.rollback()
-                            state = self._rebuild(learns, self._list_changes())
+                            state = self._rebuild(learns, self._read_change_events())
                             continue
                 self._state = state
                 return state
@@ -138,12 +138,12 @@ class CachedState:
             state = State(definition, definition_seq, find_corrections(changes), learns=learns)
             try:
                 state.apply_all(self.store.read(self.study_number))
-            except RebuildError:
-                changes = self._list_changes()
+            except RebuildNeededError:
+                changes = self._read_change_events()
             else:
                 return state
 
-    def _list_changes(self) -> list[Row]:
+    def _read_change_events(self) -> list[Row]:
         """Return the changes of policy and the corrections in the log."""
         return [event for event in self.store.read(self.study_number) if event.kind in CHANGES]
 

@@ -26,7 +26,7 @@ _CELL_BYTES: Final = 8
 _NUMBER: Final = Struct("<q")
 
 
-class RebuildError(Exception):
+class RebuildNeededError(Exception):
     """The whole log must be learnt anew, because of a change of policy or a correction."""
 
 
@@ -408,9 +408,9 @@ class LogState:
         """Replace the policy."""
 
     def require_known_correction(self, event: Row) -> None:
-        """Raise `RebuildError` unless `corrections` has the correction already."""
+        """Raise `RebuildNeededError` unless `corrections` has the correction already."""
         if event.seq > self._last_correction:
-            raise RebuildError
+            raise RebuildNeededError
 
 
 def find_corrections(rows: Iterable[Row]) -> Corrections:

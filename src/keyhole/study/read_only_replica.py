@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from keyhole.study.arm_means import DecisionCounts
 from keyhole.study.definition import Definition
 from keyhole.study.group_commit import CachedState
-from keyhole.study.log_state import RebuildError, find_corrections
+from keyhole.study.log_state import RebuildNeededError, find_corrections
 from keyhole.study.state import State
 from keyhole.study.storage import Row, Store
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -86,8 +86,8 @@ class ReadOnlyReplica(CachedState):
                         for row in self.store.read(self.study_number, counts.seq):
                             counts.apply(row)
                     break
-                except RebuildError:
-                    counts = self._make_counts(self._list_changes())
+                except RebuildNeededError:
+                    counts = self._make_counts(self._read_change_events())
             self._counts = counts
             if not is_within_limit:
                 return None

@@ -21,7 +21,7 @@ from keyhole.study.log_state import (
     Corrections,
     DecisionRowCodec,
     LogState,
-    RebuildError,
+    RebuildNeededError,
 )
 from keyhole.study.storage import Row
 from keyhole.validate import explain_memory_errors
@@ -406,7 +406,7 @@ class State(LogState):
         ------
         EventError
             For an event that no study can have written.
-        RebuildError
+        RebuildNeededError
             At a change of policy or a correction that this state was not made for, even if an
             event before it made the policy fail.
         LearningError
@@ -422,7 +422,7 @@ class State(LogState):
                         self._replay_decision(event)
                     last_decision = event.body
                 self.apply(event)
-            except RebuildError:
+            except RebuildNeededError:
                 raise
             except Exception as error:
                 # The error does not matter if a later event replaces the policy that failed, or
@@ -516,12 +516,12 @@ class State(LogState):
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
-        """Raise `RebuildError` at a change of policy that this state was not made for.
+        """Raise `RebuildNeededError` at a change of policy that this state was not made for.
 
         `CachedState` then rebuilds the state.
         """
         if event.seq > self.definition_seq:
-            raise RebuildError
+            raise RebuildNeededError
 
     # Settled arms: see `keyhole.policy.Policy.verdicts`.
 
