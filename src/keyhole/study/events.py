@@ -235,7 +235,7 @@ def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
     row = state.row(event)
     stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
     excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arm_numbers(event.body)]
-    state.checker.check_decision_words(row[ROW_HEADER.size :])
+    state.checker.check_decision_format(row[ROW_HEADER.size :])
     values = state.decisions.unpack_row(row)
     with convert_vocabulary_errors(state.vocabulary):
         decision_words = state.vocabulary.format_decision(*values)
@@ -409,11 +409,11 @@ class ValueChecker:
         """Forget which values were checked, since other arms are in use."""
         # A log has the same few decisions and rewards again and again. So the checks are cached by
         # the bytes of the values, until the arms change.
-        self.check_decision_words = lru_cache(_CACHE_SIZE)(self._check_decision_words)
+        self.check_decision_format = lru_cache(_CACHE_SIZE)(self._check_decision_format)
         self.check_decision = lru_cache(_CACHE_SIZE)(self._check_decision)
         self.check_feedback = lru_cache(_CACHE_SIZE)(self._check_feedback)
 
-    def _check_decision_words(self, cells: bytes) -> None:
+    def _check_decision_format(self, cells: bytes) -> None:
         """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
         values = self._state.decisions.unpack_row(_NO_HEADER + cells)
         with convert_vocabulary_errors(self._vocabulary):
@@ -426,7 +426,7 @@ class ValueChecker:
 
         With `may_be_retired` a retired arm is no reason to refuse it.
         """
-        self.check_decision_words(cells)
+        self.check_decision_format(cells)
         if not self._state.guard_allows(_NO_HEADER + cells, may_be_retired=may_be_retired):
             raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
 

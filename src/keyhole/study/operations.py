@@ -184,7 +184,7 @@ def ask(
     id = new_id(transaction.now)
     body = state.decide(context, transaction.now, excluded)
     cells = state.decisions.cells_of_event(body)
-    _run_setting_code(state, state.checker.check_decision_words, cells)
+    _run_setting_code(state, state.checker.check_decision_format, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
     return make_decision(state, id, state.row(transaction.events[-1]))
 
