@@ -89,7 +89,7 @@ def test_a_transaction_does_not_block_reading_in_the_same_process(told):
 
 
 def test_reading_does_not_block_a_transaction(told):
-    assert in_time(lambda: told._replica.read(lambda _: told.ask().arm)) in told.arms
+    assert in_time(lambda: told._replica.query_state(lambda _: told.ask().arm)) in told.arms
     check_rebuilt_states_agree(told)
 
 
@@ -119,7 +119,7 @@ def test_reading_goes_on_after_an_interrupt(told):
 
     before = told.recommend()
     with pytest.raises(KeyboardInterrupt):
-        told._replica.read(interrupt)
+        told._replica.query_state(interrupt)
     assert told._replica._state is None
     assert told.recommend() == before
 

@@ -73,7 +73,7 @@ def test_what_is_to_be_asked_again_is_pending(tmp_path):
         study.expire(study.ask())
         study.tell(study.ask(), 1)
         assert study.pending_count == 0
-        counts = study._replica.read_counts(lambda counts: counts)
+        counts = study._replica.query_counts(lambda counts: counts)
         assert list(counts.pending_by_event) == [1, 1, 1, 0]
         assert study.event_count == 4
 

@@ -47,7 +47,7 @@ class ReadOnlyReplica(CachedState):
             if self._store is not None:
                 self._store.close()
 
-    def read(self, query: Callable[[State], _Result]) -> _Result:
+    def query_state(self, query: Callable[[State], _Result]) -> _Result:
         """Return the result of `query` on the state after all durable events."""
         with self._hold_lock():
             try:
@@ -65,7 +65,7 @@ class ReadOnlyReplica(CachedState):
             self._check_open()
             yield
 
-    def read_counts(
+    def query_counts(
         self, query: Callable[[DecisionCounts], _Result], max_events: int | None = None
     ) -> _Result | None:
         """Return the result of `query` on the counts of all decisions.

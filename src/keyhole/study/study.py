@@ -498,7 +498,7 @@ class Study:
         The setting says what it is: labels by arm, the best arm, the best arm at each threshold,
         allocations, or an arm and a limit.
         """
-        return self._replica.read(State.recommend)
+        return self._replica.query_state(State.recommend)
 
     def import_csv(
         self,
@@ -605,7 +605,7 @@ class Study:
         lines = [
             validate.check_line("name", name) for name in validate.check_sequence("names", names)
         ]
-        old_names = self._replica.read(lambda state: [*state.arms.names])
+        old_names = self._replica.query_state(lambda state: [*state.arms.names])
         self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
@@ -635,27 +635,27 @@ class Study:
     @property
     def policy(self) -> Policy:
         """The policy."""
-        return self._replica.read(lambda state: state.definition.policy)
+        return self._replica.query_state(lambda state: state.definition.policy)
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        return self._replica.read(lambda state: state.arms.names_in_use)
+        return self._replica.query_state(lambda state: state.arms.names_in_use)
 
     @property
     def pending(self) -> list[Decision]:
         """The decisions without feedback, oldest first."""
-        return self._replica.read(operations.pending_decisions)
+        return self._replica.query_state(operations.pending_decisions)
 
     @property
     def pending_count(self) -> int:
         """The length of `pending`, which takes less time than `pending` itself."""
-        return self._replica.read(lambda state: len(state.pending))
+        return self._replica.query_state(lambda state: len(state.pending))
 
     def oldest_pending(self, limit: int) -> list[Decision]:
         """Return the first decisions of `pending`, at most `limit` of them."""
         validate.check_integer("limit", limit, validate.Range(ge=0))
-        return self._replica.read(partial(operations.pending_decisions, limit=limit))
+        return self._replica.query_state(partial(operations.pending_decisions, limit=limit))
 
     def decision(self, id: str | Decision) -> DecisionRecord:
         """Return a decision with its status, its feedback and when that came.
@@ -690,7 +690,7 @@ class Study:
     @property
     def expired_count(self) -> int:
         """The number of decisions that expired for good, from which nothing was learnt."""
-        return self._replica.read(lambda state: state.unlearnt_count)
+        return self._replica.query_state(lambda state: state.unlearnt_count)
 
     @property
     def to_ask_again(self) -> list[str]:
@@ -699,7 +699,7 @@ class Study:
         There are such decisions only with ``on_timeout="ask_again"``. They are handed out in this
         order, before new decisions are taken.
         """
-        return self._replica.read(operations.ids_to_ask_again)
+        return self._replica.query_state(operations.ids_to_ask_again)
 
     @property
     def is_done(self) -> bool:
@@ -708,17 +708,17 @@ class Study:
         A policy says so if it can stop, as `keyhole.thresholding.PerArmStopping` does: see
         `keyhole.policy.Policy.verdicts`.
         """
-        return self._replica.read(State.are_all_arms_settled)
+        return self._replica.query_state(State.are_all_arms_settled)
 
     @property
     def settled(self) -> dict[str, str]:
         """The final verdict on each settled arm in use, such as "above", by name."""
-        return self._replica.read(State.settled_names)
+        return self._replica.query_state(State.settled_names)
 
     @property
     def remaining(self) -> list[str]:
         """The arms in use that are not settled: all of them if the policy cannot stop."""
-        return self._replica.read(State.unsettled_names)
+        return self._replica.query_state(State.unsettled_names)
 
     def means(
         self, *, most_events: int | None = None
@@ -759,7 +759,7 @@ class Study:
         ...         print(study.means()["blue"]["reward"])
         0.00 [0.00, 0.98]
         """
-        return self._replica.read_counts(arm_means.arm_means, most_events)
+        return self._replica.query_counts(arm_means.arm_means, most_events)
 
     def explain_intervals(self, *, most_events: int | None = None) -> str | None:
         """Return what the intervals of `means` mean, or why there are none.
@@ -769,7 +769,7 @@ class Study:
         most_events : int, optional
             As in `means`.
         """
-        return self._replica.read_counts(arm_means.explain_intervals, most_events)
+        return self._replica.query_counts(arm_means.explain_intervals, most_events)
 
     def arms_without_feedback(self, *, most_events: int | None = None) -> list[str] | None:
         """Return the arms in use for which the policy has no feedback yet, in order.
@@ -793,7 +793,7 @@ class Study:
         ...         print(study.arms_without_feedback())
         ['blue']
         """
-        return self._replica.read_counts(arm_means.arms_without_feedback, most_events)
+        return self._replica.query_counts(arm_means.arms_without_feedback, most_events)
 
     def best_chances(self, *, most_events: int | None = None) -> dict[str, float] | None:
         """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
@@ -822,7 +822,7 @@ class Study:
         >>> {arm: round(chance, 3) for arm, chance in chances.items()}
         {'red': 0.667, 'blue': 0.333}
         """
-        return self._replica.read_counts(arm_means.best_chances, most_events)
+        return self._replica.query_counts(arm_means.best_chances, most_events)
 
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
@@ -954,9 +954,9 @@ class Study:
 
             # Where nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.read(study_summary.policy_texts) if has_state else None
+            learnt = self._replica.query_state(study_summary.policy_texts) if has_state else None
             describe = partial(study_summary.summary_text, repr(self), learnt)
-            text = self._replica.read_counts(describe, study_summary.MOST_EVENTS)
+            text = self._replica.query_counts(describe, study_summary.MOST_EVENTS)
             why = f"{self!r}: too many events to count here; means() counts them"
             return text or study_summary.format_texts(why, learnt or {})
         except Exception as error:  # a notebook would show a traceback in the place of the study
@@ -970,8 +970,8 @@ class Study:
         """Return the page of the study: the recommendation, means, delays and the last events."""
         from keyhole.study import study_summary
 
-        learnt = self._replica.read(study_summary.policy_texts)
-        page = self._replica.read_counts(partial(study_summary.make_page, self.name, learnt))
+        learnt = self._replica.query_state(study_summary.policy_texts)
+        page = self._replica.query_counts(partial(study_summary.make_page, self.name, learnt))
         assert page is not None
         return page
 
@@ -1027,7 +1027,7 @@ class Study:
         with FORK_LOCK.shared():
             require_extra("plots", "Study.plot()")
             from keyhole.study.study_summary import draw_plot
-        drawn_axes = self._replica.read_counts(partial(draw_plot, shows=shows, axes=axes))
+        drawn_axes = self._replica.query_counts(partial(draw_plot, shows=shows, axes=axes))
         assert drawn_axes is not None
         return drawn_axes
 
