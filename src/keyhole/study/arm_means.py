@@ -149,7 +149,7 @@ class DecisionCounts(LogState):
     def add_decision(self, id: str, row: bytes) -> None:
         """Count a decision that was handed out."""
         super().add_decision(id, row)
-        arm = self._arm_number(row)
+        arm = self._arm_number_of_row(row)
         self.asked.append(arm)
         self.asked_counts[arm] += 1
         if self.assumes_no_reward and self.vocabulary.has_feedback:
@@ -165,7 +165,7 @@ class DecisionCounts(LogState):
         """Replace the policy."""
         self.policy = self.definition.read_change(event.body, self._policies, event.seq).policy
 
-    def _arm_number(self, row: bytes) -> int:
+    def _arm_number_of_row(self, row: bytes) -> int:
         """Return the number of the arm of a decision, or -1."""
         name = self.vocabulary.format_decision(*self.decisions.unpack_row(row)).get("arm")
         if not isinstance(name, str):
@@ -183,7 +183,7 @@ class DecisionCounts(LogState):
         self.flag_names.update(name for name, value in fields.items() if isinstance(value, bool))
         if "reward" in values:  # the words of feedback may leave out a reward of 0
             numbers = {"reward": self.vocabulary.scale.from_unit(values["reward"])} | numbers
-        arm = self._arm_number(row)
+        arm = self._arm_number_of_row(row)
         id = str(event.decision)
         self.early_feedback[id] = arm, numbers, event.kind == EXPIRED
         if not self.assumes_no_reward:
