@@ -13,7 +13,7 @@ _ENTRIES: Final = (*_REQUIRED, "facts", "pending", "timeout", "timeout_decisions
                    "seed", "time_unit", "scale", "durability")  # fmt: skip
 
 
-def read_study_table(
+def parse_study_table(
     table: Mapping[str, object], folder: Path, own_policies: bool
 ) -> dict[str, Any]:
     """Return the arguments of `Study.create` that a table describes.
