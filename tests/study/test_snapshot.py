@@ -178,7 +178,7 @@ def test_a_forged_snapshot_that_no_study_can_have_is_not_used(path, expected, ch
 
 
 def test_a_snapshot_of_other_code_is_not_used(path, expected, monkeypatch):
-    monkeypatch.setattr("keyhole.study.state.PolicyState.digest", "other")
+    monkeypatch.setattr("keyhole.study.state.PolicyState.kernel_digest", "other")
     assert opened_state(path) == expected
 
 

@@ -27,7 +27,7 @@ def make_snapshot(state: State) -> bytes:
         "live": state.arms.numbers_in_use.tolist(),
         "round": state.round and state.round.to_json(),
         "facts": state.policy_state.sizes,
-        "digest": state.policy_state.digest,
+        "digest": state.policy_state.kernel_digest,
         "open": list(state.pending),
         "returned": list(state.to_ask_again),
         "renewed": state.rounds_when_asked_again,
@@ -52,7 +52,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
         fields: JsonObject = json.loads(header)
         state = State(Definition.from_bytes(definition, policies), fields["since"])
         # If the code of the policy has changed, its arrays may have another meaning now.
-        if fields["digest"] != state.policy_state.digest:
+        if fields["digest"] != state.policy_state.kernel_digest:
             return None
         _refuse_impossible_sizes(state, fields)
         _restore_state(state, fields, last_event, rows, policy_bytes)

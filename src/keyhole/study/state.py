@@ -240,7 +240,7 @@ class PolicyState:
         self._memory[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
-    def digest(self) -> str:
+    def kernel_digest(self) -> str:
         """A digest of everything that the policy's kernels depend on."""
         return self._compiled.digest
 
