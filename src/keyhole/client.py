@@ -173,7 +173,7 @@ class Client:
         self, method: str, path: str, content: bytes | None, headers: Mapping[str, str | bytes]
     ) -> tuple[int, Any]:
         """Send a request once; return status and content of the answer."""
-        connection = self._connect()
+        connection = self._connect_if_needed()
         try:
             connection.request(method, path, content, dict(headers))
             response = connection.getresponse()
@@ -191,7 +191,7 @@ class Client:
         except ValueError:  # an answer of a proxy, say
             return response.status, {"detail": data[:200].decode(errors="replace")}
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _connect_if_needed(self) -> http.client.HTTPConnection:
         """Return the connection of this thread; if it was idle for long, it connects again."""
         thread_data = self._by_thread
         if not hasattr(thread_data, "connection"):
