@@ -80,7 +80,7 @@ class CommandResult:
     slept: bool = False
 
 
-class RefusedError(OSError):
+class UnusableMechanismError(OSError):
     """A mechanism that kills processes does not work on this system; the message says why."""
 
 
@@ -95,7 +95,7 @@ class Helper:
         answer, _ = self.read_answer() or ({"refused": "its helper has ended"}, b"")
         if answer["refused"]:
             self.stop()
-            raise RefusedError(0, answer["refused"])
+            raise UnusableMechanismError(0, answer["refused"])
         self.has_exact_cpu: bool = answer["exact"]
 
     def _start_process(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
@@ -191,7 +191,7 @@ class Runner:
             try:
                 helper = Helper(name)
                 break
-            except RefusedError as error:
+            except UnusableMechanismError as error:
                 refusals.append(f"{name} ({error.strerror})")
         else:
             raise OSError(f"mechanism must be one that works here, got {', '.join(refusals)}")
