@@ -28,19 +28,19 @@ def test_core_load_counts_all_ticks_but_idle_and_iowait(stat):
 @pytest.mark.parametrize("asked", [None, [], [7]])
 def test_the_load_of_unlisted_cores_is_unknown(stat, asked):
     assert machine_load.busy_core_seconds(asked) is None
-    assert machine_load.LoadMonitor(asked).other_load(1.0) == 0.0
+    assert machine_load.LoadMonitor(asked).other_cpu_seconds(1.0) == 0.0
 
 
 def test_the_run_s_own_cpu_time_is_not_other_load(stat):
     watched = machine_load.LoadMonitor([1])
     stat.write_text(STAT.replace("cpu1 300", "cpu1 450"))
-    assert watched.other_load(0.5) == 1.0
-    assert watched.other_load(2.0) == 0.0
+    assert watched.other_cpu_seconds(0.5) == 1.0
+    assert watched.other_cpu_seconds(2.0) == 0.0
 
 
 def test_without_proc_stat_there_is_no_other_load(stat):
     stat.unlink()
-    assert machine_load.LoadMonitor([0]).other_load(1.0) == 0.0
+    assert machine_load.LoadMonitor([0]).other_cpu_seconds(1.0) == 0.0
 
 
 def test_workers_have_cores_of_their_own_as_long_as_there_are_enough(monkeypatch):

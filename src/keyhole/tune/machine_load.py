@@ -79,7 +79,7 @@ class LoadMonitor:
         self._cores = cores
         self._before = busy_core_seconds(cores)
 
-    def other_load(self, cpu_seconds: float) -> float:
+    def other_cpu_seconds(self, cpu_seconds: float) -> float:
         """Return the CPU seconds of other processes on these cores since the run began.
 
         `cpu_seconds` are those of the run. The result is 0 if the system does not show the load.

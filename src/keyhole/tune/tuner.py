@@ -251,7 +251,7 @@ class TuningLoop:
             output=_last_lines(run.output) if keeps_output else "",
             at=start_time,
             elapsed=self.elapsed,
-            others=monitor.other_load(run.cpu),
+            others=monitor.other_cpu_seconds(run.cpu),
             configuration=trial.configuration,
             parameters=trial.parameters,
         )
