@@ -1,5 +1,5 @@
 from keyhole.tune import SavedTune, Spec
-from keyhole.tune.summary import format_next_runs, summarize
+from keyhole.tune.summary import more_runs_note, summarize
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
 
@@ -44,7 +44,7 @@ def test_how_many_runs_halve_what_may_be_missed_is_said_while_it_matters(spec, t
     runs = [record("ok", 0.5 + 0.01 * (k % 9), 1.0, arm)
             for k in range(20) for arm in ("quick", "slow")]  # fmt: skip
     tune = SavedTune(tmp_path, spec, runs)
-    assert format_next_runs(tune).startswith("--runs 160, about ")
-    assert format_next_runs(tune) in summarize(tune).sentences
+    assert more_runs_note(tune).startswith("--runs 160, about ")
+    assert more_runs_note(tune) in summarize(tune).sentences
     single = Spec.from_table(TABLE | {"arm": TABLE["arm"][:1], "limits": 1.0})
-    assert format_next_runs(SavedTune(tmp_path, single, [record("ok", 0.5, 1.0)])) == ""
+    assert more_runs_note(SavedTune(tmp_path, single, [record("ok", 0.5, 1.0)])) == ""

@@ -22,7 +22,7 @@ from keyhole.tune.saved_tune import (
     RUNS,
     STUDY,
     STUDY_NAME,
-    open_tune_folder,
+    lock_tune_folder,
     open_tune_study,
     write_scenario,
 )
@@ -379,7 +379,7 @@ def test_the_runs_of_a_tune_are_shown_without_its_study(spec, tmp_path):
 
 
 def test_a_tune_that_has_run_nothing_is_shown(spec, tmp_path):
-    with open_tune_folder(tmp_path, spec):
+    with lock_tune_folder(tmp_path, spec):
         assert SavedTune.load(tmp_path).runs == []
         with open_tune_study(tmp_path, spec) as study:
             study.ask()

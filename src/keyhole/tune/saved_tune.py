@@ -47,7 +47,7 @@ _ENTRIES: Final = {entry.name for entry in fields(Spec)}
 
 
 @contextmanager
-def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
+def lock_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     """Create or open a tune folder, and lock it until the end of the context.
 
     Raises

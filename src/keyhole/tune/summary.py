@@ -103,7 +103,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
         notes.append("gain over full cut-off: compared with the best command at the full cut-off")
     if not has_one_pair(tune):
         notes.append(format_probability(best))
-    notes += [format_cut_off(tune), format_next_runs(tune)]
+    notes += [longer_limit_note(tune), more_runs_note(tune)]
     return Summary(
         name=f"{best.arm} with {best.limit:g} s",
         arm=tune.spec.arms[tune.spec.names.index(best.arm)],
@@ -247,7 +247,7 @@ def count_cut_off_runs(tune: SavedTune) -> int:
     return sum(run.outcome == "out of time" and run.limit == tune.spec.limits[-1] for run in runs)
 
 
-def format_cut_off(tune: SavedTune) -> str:
+def longer_limit_note(tune: SavedTune) -> str:
     """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
     best = tune.best()
     cut_off_count = count_cut_off_runs(tune)
@@ -259,7 +259,7 @@ def format_cut_off(tune: SavedTune) -> str:
     )
 
 
-def format_next_runs(tune: SavedTune) -> str:
+def more_runs_note(tune: SavedTune) -> str:
     """Return a note on how many runs roughly halve the bound on the regret.
 
     It is "" if the bound is small, if there is nothing to compare, or if no run of any command has

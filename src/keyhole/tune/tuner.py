@@ -376,7 +376,7 @@ class Tuner:
         self._check_workers(workers, on)
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
-            saved_tune.open_tune_folder(self.out, self.spec),
+            saved_tune.lock_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
         ):
             if warm_start is not None and log.all:
