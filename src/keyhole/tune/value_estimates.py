@@ -190,7 +190,7 @@ class ValueEstimates:
         weight = 1.0 - (1.0 - _COMPARISON_WEIGHT) * coarseness
         unrelated_prior = _UNRELATED * (1.0 - coarseness)
         draws = self._posterior.draw_all(rng, len(self.draws), weight, unrelated_prior)
-        return self._compute_gains(*draws)[0]
+        return self._compute_estimates(*draws)[0]
 
     @cached_property
     def cut_off_gains(self) -> FloatArray:
@@ -206,11 +206,11 @@ class ValueEstimates:
         gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
         # The arms are drawn one by one, so that temporary arrays are smaller than the results.
         for arm in range(arms):
-            arm_draws = self._compute_gains(*self._posterior.draw_arm(rng, arm, draws, weight))
+            arm_draws = self._compute_estimates(*self._posterior.draw_arm(rng, arm, draws, weight))
             gains[:, arm], success_rates[:, arm], seconds[:, arm] = arm_draws
         return gains, success_rates, seconds
 
-    def _compute_gains(
+    def _compute_estimates(
         self, hazards: FloatArray, shares: FloatArray, seconds: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gains, success rates and seconds by limit that follow from draws by interval.
