@@ -216,9 +216,7 @@ def test_a_pattern_that_is_never_found_is_warned_of_after_ten_runs(tmp_path):
 
 
 def test_a_busy_machine_is_warned_of_once(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        tuner_module.LoadMonitor, "other_cpu_seconds", lambda monitor, cpu_seconds: 0.5
-    )
+    monkeypatch.setattr(tuner_module.LoadMonitor, "other_cpu_seconds", lambda *_: 0.5)
     with pytest.warns(
         UserWarning, match="the machine was busy: .* worked for other processes"
     ) as caught:

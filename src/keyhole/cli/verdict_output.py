@@ -74,17 +74,17 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
     for outcome in parts:
         output.print_heading(outcome.entry.heading)
         output.print_paragraph(answer_sentence(outcome, all_verdicts), 2)
-        unmet = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
-        _print_unmet(unmet, claim_lines)
+        refuted_or_open = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
+        _print_refuted_and_open(refuted_or_open, claim_lines)
     typer.echo("Each claim with its numbers: --verbose, or the report.")
 
 
-def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
+def _print_refuted_and_open(verdicts: "Sequence[Verdict]", lines: int) -> None:
     """Print claims that do not hold, then claims that are open, in at most `lines` lines."""
     from keyhole.papers.verdicts import VERBS
 
-    unmet = sorted(unmet, key=lambda verdict: verdict.status)
-    listed_verdicts = unmet if len(unmet) <= lines else unmet[: lines - 1]
+    verdicts = sorted(verdicts, key=lambda verdict: verdict.status)
+    listed_verdicts = verdicts if len(verdicts) <= lines else verdicts[: lines - 1]
     for verdict in listed_verdicts:
         status = VERBS[verdict.status][0]
         subject = "our check" if verdict.origin == "ours" else "claim"
@@ -92,8 +92,8 @@ def _print_unmet(unmet: "Sequence[Verdict]", lines: int) -> None:
         output.print_paragraph(
             f"{subject} {status}: {about_text}{verdict.headline} ({verdict.id})", 4
         )
-    if len(listed_verdicts) < len(unmet):
-        output.print_paragraph(f"and {len(unmet) - len(listed_verdicts)} more", 4)
+    if len(listed_verdicts) < len(verdicts):
+        output.print_paragraph(f"and {len(verdicts) - len(listed_verdicts)} more", 4)
 
 
 def print_verdict_counts(result: "ReproducedEntries", *, as_json: bool, verbose: bool) -> None:
@@ -109,7 +109,7 @@ def print_verdict_counts(result: "ReproducedEntries", *, as_json: bool, verbose:
     typer.echo("\n".join(lines))
     refuted_verdicts = [verdict for verdict in verdicts if verdict.status == "does not hold"]
     refuted_verdicts.sort(key=lambda verdict: verdict.origin == "ours")
-    _print_unmet(refuted_verdicts, _MOST_LINES - len(lines) - 1)
+    _print_refuted_and_open(refuted_verdicts, _MOST_LINES - len(lines) - 1)
     typer.echo(f"index: {result.index}")
 
 
