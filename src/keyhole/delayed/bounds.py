@@ -43,7 +43,7 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     bounds = np.full(len(gaps), rounds, np.int64)
     for arm, gap in enumerate(gaps):
         if gap > 0:
-            bounds[arm] = min(rounds, policy.phase_lengths(rounds, _last_phase(gap))[-1])
+            bounds[arm] = min(rounds, policy.phase_lengths(rounds, _removal_phase(gap))[-1])
     return bounds
 
 
@@ -119,7 +119,7 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
         if gap > 0:
             bound += 96.0 * constant / gap
             if policy.has_bridge():
-                bound += gap * min(horizon, policy.phase_lengths(horizon, _last_phase(gap))[-2])
+                bound += gap * min(horizon, policy.phase_lengths(horizon, _removal_phase(gap))[-2])
     return bound
 
 
@@ -132,7 +132,7 @@ def _failure_constant(policy: PhasePolicy) -> float:
     raise TypeError(f"policy must be ODAAF, ODAAFB, ODAAFV or NaivePhases, got {policy!r}")
 
 
-def _last_phase(gap: float) -> int:
+def _removal_phase(gap: float) -> int:
     """Return the phase by whose end an arm of this gap is given up if no estimate fails."""
     # The first m with 2^-m < gap / 2, at least 2. At equality the arm may stay, so the inequality
     # is strict.
