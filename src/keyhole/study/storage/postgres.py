@@ -83,19 +83,19 @@ class Postgres(store.Store):
         self._check_version(self._read_version(db))
         return db
 
-    def _lock(self, study: int, after: int) -> store.QueryResult:
+    def _lock(self, study: int, first_seq: int) -> store.QueryResult:
         # The server queues sessions that wait for an advisory lock. For row locks it does not: the
         # session that has just released one gets it again before the waiting ones have woken up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
-        return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, after)
+        return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, first_seq)
 
-    def _events_after(self, study: int, after: int) -> store.QueryResult:
-        return self._select_events("", study, after)
+    def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
+        return self._select_events("", study, first_seq)
 
-    def _select_events(self, begin_sql: str, study: int, after: int) -> store.QueryResult:
+    def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.QueryResult:
         """Return version, identity and rows of a study, in one round trip."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
-        events_sql = f"EXECUTE keyhole_events_after({study:d}, {after:d})"
+        events_sql = f"EXECUTE keyhole_events_from({study:d}, {first_seq:d})"
         cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
         results = []
         has_next = True
@@ -224,8 +224,8 @@ class Postgres(store.Store):
             self._migrate(db)
         for name in ("set_up_session", "prepare_append", "prepare_identity"):
             db.execute(_SQL[name])
-        events_query = self._sql["events_after"] % ("$1", "$2")
-        db.execute(f"PREPARE keyhole_events_after (bigint, bigint) AS {events_query}")
+        events_query = self._sql["events_from"] % ("$1", "$2")
+        db.execute(f"PREPARE keyhole_events_from (bigint, bigint) AS {events_query}")
         self._has_tables = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:

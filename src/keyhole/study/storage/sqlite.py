@@ -120,29 +120,29 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _lock(self, study: int, after: int) -> store.QueryResult | None:
+    def _lock(self, study: int, first_seq: int) -> store.QueryResult | None:
         db = self._begin_in_turn()
         # SQLite changes `data_version` with each commit of another connection.
         (data_version,) = db.execute("PRAGMA data_version").fetchone()
         last_seq, _ = self._last_rows.get(study, _NO_LAST_ROW)
-        if data_version == self._data_version and last_seq == after:
+        if data_version == self._data_version and last_seq == first_seq:
             return None
-        result = self._select_events(db, study, after)
+        result = self._select_events(db, study, first_seq)
         self._data_version = data_version
         return result
 
-    def _events_after(self, study: int, after: int) -> store.QueryResult:
+    def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
-                return self._select_events(db, study, after)
+                return self._select_events(db, study, first_seq)
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(self, db: Connection, study: int, after: int) -> store.QueryResult:
+    def _select_events(self, db: Connection, study: int, first_seq: int) -> store.QueryResult:
         version = read_pragma(db, "user_version")
         identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
-        rows = db.execute(self._sql["events_after"], (study, after)).fetchall()
+        rows = db.execute(self._sql["events_from"], (study, first_seq)).fetchall()
         return store.QueryResult(version, identity and identity[0], rows)
 
     def _add_rows(

@@ -272,7 +272,7 @@ class Store(ABC):
 
     def events_after(self, study: int, after: int) -> list[Row]:
         """Return the rows of a study after number `after`, without the lock."""
-        return self._verify_new_rows(study, after, self._run(self._events_after, study, after))
+        return self._verify_new_rows(study, after, self._run(self._events_from, study, after))
 
     def check_not_replaced(self, study: int) -> None:
         """Refuse a study that was replaced by another one or has lost rows.
@@ -282,7 +282,7 @@ class Store(ABC):
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
         # Where no row has been read, only identity and version are compared.
-        result = self._run(self._events_after, study, last_seq or _BEYOND_ALL_ROWS)
+        result = self._run(self._events_from, study, last_seq or _BEYOND_ALL_ROWS)
         self._check_study(study, result)
         if last_seq and (not result.rows or result.rows[0][-1] != digest):
             self._refuse_replaced(study, last_seq)
@@ -564,15 +564,15 @@ class Store(ABC):
         """Commit, and release the lock."""
 
     @abstractmethod
-    def _lock(self, study: int, after: int) -> QueryResult | None:
-        """Begin a transaction with the lock of a study; return its rows from `after` on.
+    def _lock(self, study: int, first_seq: int) -> QueryResult | None:
+        """Begin a transaction with the lock of a study; return its rows from `first_seq` on.
 
         The result is None if there are no rows after those that this store has read or written.
         """
 
     @abstractmethod
-    def _events_after(self, study: int, after: int) -> QueryResult:
-        """Return the rows of a study from `after` on, without the lock."""
+    def _events_from(self, study: int, first_seq: int) -> QueryResult:
+        """Return the rows of a study from number `first_seq` on, without the lock."""
 
     @abstractmethod
     def _add_rows(self, study: int, rows: Sequence[Record], metadata: Sequence[Metadata]) -> None:
