@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from keyhole.pages.chart_paths import (
+from keyhole.pages.svg_paths import (
     band_path,
     dots_path,
     line_path,
