@@ -36,7 +36,7 @@ from keyhole.drivers.engine import (
 from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, numba_signature
+from keyhole.kernels.kernel_decorators import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 # Rounds between two checks of the stop flag, as in the engine.

@@ -25,7 +25,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, numba_signature
+from keyhole.kernels.kernel_decorators import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 Sizes = Mapping[str, int]

@@ -18,7 +18,7 @@ from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import numba_signature
+from keyhole.kernels.kernel_decorators import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 

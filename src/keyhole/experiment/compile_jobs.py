@@ -16,7 +16,7 @@ from keyhole.drivers.learner_step import compiled_step
 from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.compile_cache import find_code_file
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.simulation_plan import Plan
 
 CompileJob = tuple[str, Callable[[], object]]

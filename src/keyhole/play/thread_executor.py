@@ -26,7 +26,7 @@ from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report

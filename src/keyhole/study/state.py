@@ -11,7 +11,7 @@ from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.policy import Policy, is_done, settled_arms
 from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arm_entries
 from keyhole.drivers import pending_step
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values
 from keyhole.study import events
 from keyhole.study.definition import Definition

@@ -12,7 +12,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.learner_step import Words
 from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext, decision_as_numbers
 

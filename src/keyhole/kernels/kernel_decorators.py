@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions that Numba compiles; Numba is imported when one is needed."""
+"""Decorators of kernels and intrinsics; Numba is imported when one of them is needed."""
 
 import functools
 import os
