@@ -79,7 +79,7 @@ class NumberDistribution(Distribution):
         if whole and not self.whole:
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
-    def _check_parameter(self, name: str, check: Callable[..., float], allowed: Range) -> None:
+    def _set_checked_value(self, name: str, check: Callable[..., float], allowed: Range) -> None:
         """Check a parameter, and replace its value by what `check` returns."""
         self._set(**{name: check(name, getattr(self, name), allowed)})
 
@@ -110,7 +110,7 @@ class CustomSampler(Distribution):
         self.draw = draw
         self.numbers = check_vector("numbers", numbers)
 
-    def trial_draws(self) -> FloatArray:
+    def draw_trials(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
         # The draws are always the same, since chance must not decide whether a distribution is
         # accepted.
@@ -198,7 +198,7 @@ class CustomDistribution(CustomSampler, NumberDistribution):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean = check_number("mean", mean)
-        self._trials = self.trial_draws()
+        self._trials = self.draw_trials()
         if self._trials.ndim != 1:
             raise TypeError("draw must return a number, got several")
         check_moments("mean", self.mean, self._trials)
