@@ -110,7 +110,7 @@ class CustomSampler(Distribution):
         self.draw = draw
         self.numbers = check_vector("numbers", numbers)
 
-    def draw_trials(self) -> FloatArray:
+    def trial_draws(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
         # The draws are always the same, since chance must not decide whether a distribution is
         # accepted.
@@ -198,7 +198,7 @@ class CustomDistribution(CustomSampler, NumberDistribution):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean = check_number("mean", mean)
-        self._trials = self.draw_trials()
+        self._trials = self.trial_draws()
         if self._trials.ndim != 1:
             raise TypeError("draw must return a number, got several")
         check_moments("mean", self.mean, self._trials)

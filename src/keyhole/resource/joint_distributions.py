@@ -293,7 +293,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         self._check_trial_draws()
 
     def _check_trial_draws(self) -> None:
-        draws = self.draw_trials()
+        draws = self.trial_draws()
         for name, values, allowed in (
             ("reward", draws[:, 0], UNIT),
             ("consumption", draws[:, 1], Range(ge=0)),

@@ -95,13 +95,13 @@ class CustomDistribution(CustomSampler, DayDistribution):
         super().__init__(draw, numbers)
         self.mean_losses = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
         # The trial draws need the means, because their number is the number of the arms.
-        days = self.draw_trials()
+        days = self.trial_draws()
         for day in days:
             check_binary_vector("what draw draws", day, len(self.mean_losses))
         for arm, mean in enumerate(self.mean_losses):
             check_moments(f"mean_losses[{arm}]", float(mean), days[:, arm])
 
-    def draw_trials(self) -> FloatArray:
+    def trial_draws(self) -> FloatArray:
         """Return the losses of 1,000 trial days, shape (days, arms)."""
         rng = stream(0, 0, ENVIRONMENT)
         days = np.zeros((TRIAL_DRAWS, len(self.mean_losses)))

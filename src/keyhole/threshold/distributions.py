@@ -69,7 +69,7 @@ class CustomDistribution(CustomSampler):
         super().__init__(draw, numbers)
         self.survival = check_vector("survival", survival, _UNIT)
         samples = check_vector(
-            "what draw draws", self.draw_trials(), Range(ge=0, le=len(self.survival))
+            "what draw draws", self.trial_draws(), Range(ge=0, le=len(self.survival))
         )
         if (samples != np.floor(samples)).any():
             raise ValueError(f"draw must return whole numbers, got {samples[samples % 1 > 0][0]:g}")
