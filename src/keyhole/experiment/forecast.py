@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.experiment.compile_jobs import find_cache_file, plan_jobs
+from keyhole.experiment.compile_jobs import find_cache_file, list_plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import read_toml
@@ -195,7 +195,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
             rounds = cache.rounds_to_simulate(spec.name, label)
             nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
-            code_file = find_cache_file(plan_jobs(spec.plan, label)[0])
+            code_file = find_cache_file(list_plan_jobs(spec.plan, label)[0])
             if code_file and code_file not in files_to_write and not code_file.exists():
                 files_to_write.add(code_file)
                 seconds += _SECONDS_TO_COMPILE
