@@ -87,7 +87,7 @@ class Conversions:
 
         Only impressions that were followed for longer than `within` rounds count, as in `problem`.
         """
-        limit, delays = self._delays_within(within)
+        limit, delays = self._window_and_delays(within)
         finite_delays = np.concatenate(delays)
         finite_delays = finite_delays[finite_delays <= limit]
         if len(finite_delays) == 0:
@@ -113,14 +113,14 @@ class Conversions:
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is observed, or also their decisions.
         """
-        limit, delays_seen = self._delays_within(within)
+        limit, delays_seen = self._window_and_delays(within)
         rewards = [(delays <= limit).astype(np.float64) for delays in delays_seen]
         # An impression without a conversion has no delay, but a replay needs one: its reward of 0
         # arrives when the time is up.
         waits = [np.minimum(delays, limit) for delays in delays_seen]
         return Problem.replay(rewards, waits, feedback=feedback)
 
-    def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
+    def _window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
         """Return the window in rounds, and the delays of impressions followed for longer."""
         if within is None:
             columns = [delays[np.isfinite(delays)] for delays in self.delays]
