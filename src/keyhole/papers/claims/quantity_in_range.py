@@ -36,7 +36,7 @@ _Share = Annotated[End, _end_validator(Range(ge=0, le=1))]
 _Factor = Annotated[End, _end_validator(Range(gt=0))]
 
 
-class _RangeClaim(NamedTuple):
+class _RangeTest(NamedTuple):
     """An estimate and its claimed range, on the scale of the test, with their text and numbers."""
 
     estimate: Estimate
@@ -46,7 +46,7 @@ class _RangeClaim(NamedTuple):
     numbers: Sequence[Number]
 
 
-def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
+def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
     """Judge whether estimates lie in their claimed ranges, one at each round.
 
     The claim holds if the 95 % interval lies in the range at every round. With one round, it does
@@ -58,10 +58,10 @@ def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
     return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
-def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeClaim:
+def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
     """Return an estimate with its claimed range, on its own scale; add the range to `text`."""
     text += statistics.bracket_range(low, high)
-    return _RangeClaim(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
+    return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
 
 def _judge_by_round(
@@ -164,7 +164,7 @@ def judge_growth(
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
         f"late ratio / early ratio {factor}{statistics.bracket_range(floor, ceiling)}"
     )
-    test = _RangeClaim(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
+    test = _RangeTest(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
     return _judge_estimates(f"{name} ", [test])
 
 
@@ -204,7 +204,7 @@ def judge_gain(
         bound_numbers = [statistics.exact_number("that of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claim_text}"
-    return _judge_estimates("", [_RangeClaim(estimate, floor, ceiling, text, numbers)])
+    return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
@@ -341,7 +341,7 @@ def judge_deviation_ratio(
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
         quotient = statistics.number_from_log(f"{name} {time}", log, floor, ceiling)
         text = f"{time}: {quotient}{statistics.bracket_range(floor, ceiling)}"
-        tests.append(_RangeClaim(log, *statistics.log_range(floor, ceiling), text, [quotient]))
+        tests.append(_RangeTest(log, *statistics.log_range(floor, ceiling), text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 
 
