@@ -125,7 +125,7 @@ class _IndexContent:
             answer=self._answer_block(),
             figures=figures,
             sections=[
-                *self._unmet_section(),
+                *self._unmet_sections(),
                 Section("figures", "Figures", [gallery], is_open=True),
                 Section(
                     "checks",
@@ -161,7 +161,7 @@ class _IndexContent:
             bars[FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
-    def _unmet_section(self) -> list[Section]:
+    def _unmet_sections(self) -> list[Section]:
         """Return the section of the papers' claims that do not hold, in a list, or no section."""
         blocks: list[PageBlock] = [
             # `in_brief` shows the headline of a claim, and its number without a name.
