@@ -66,10 +66,10 @@ class Conversions:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        delays = csv_rows.check_columns("delays", self.delays, self.arms, _check_delays)
+        delays = csv_rows.check_arm_columns("delays", self.delays, self.arms, _check_delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = csv_rows.check_columns("followed", self.followed, self.arms, _check_delays)
+            ends = csv_rows.check_arm_columns("followed", self.followed, self.arms, _check_delays)
             if [len(column) for column in ends] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
             object.__setattr__(self, "followed", ends)
