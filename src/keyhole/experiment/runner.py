@@ -82,7 +82,7 @@ def run(
     digest = run_digest(spec)
     files.refuse_file(folder)
     with _create_folder(folder), files.folder_lock(folder):
-        provenance = _read_provenance_of(folder, spec, digest)
+        provenance = _read_matching_provenance(folder, spec, digest)
         # For a finished run, only texts that reports show, such as the title, are written again.
         if provenance is not None and provenance.get("finished") is not None:
             _write_spec_and_provenance(folder, spec, digest, command, provenance)
@@ -134,7 +134,7 @@ def run_digest(spec: Spec) -> str:
     return json_digest([table, *(digest_parts(point.spec.plan) for point in spec.points)])
 
 
-def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
+def _read_matching_provenance(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run in a folder, if any; refuse one of another spec or code."""
     if not files.has_content(folder):
         return None
