@@ -87,7 +87,7 @@ def judge_mean(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
-    ranges = statistics.ranges_at(rounds, low, high)
+    ranges = statistics.rounds_with_ranges(rounds, low, high)
     estimate_at = partial(results[problem].estimate, policy, metric)
     title = results[problem].curves.metric(metric).title
     return _judge_by_round("mean", ranges, estimate_at, head=title)
@@ -112,7 +112,7 @@ def judge_proportion(
     result = results[problem]
     tests = []
     at_least, at_most = statistics.make_open_ends_infinite(metric_low, metric_high)
-    for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
+    for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = result.values(policy, metric, t)
         time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
@@ -137,7 +137,7 @@ def judge_growth(
     mean at `early` contains 0; with `ratio_to`, if that of any of the four means reaches down to 0.
     """
     result = results[problem]
-    ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
+    ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
     times = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
         quotient = statistics.ratio_of(*(result.values(policy, metric, t) for t in (late, early)))
@@ -185,7 +185,7 @@ def judge_gain(
     of the range are multiples of the gain of the bound from `early` to `late`.
     """
     result = results[problem]
-    ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
+    ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate(after - before)
@@ -274,7 +274,7 @@ def judge_ratio(
     The interval comes from the delta method. The claim is undecided if the 95 % interval of the
     denominator contains 0.
     """
-    ranges = statistics.ranges_at(rounds, low, high)
+    ranges = statistics.rounds_with_ranges(rounds, low, high)
     return _judge_comparison(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
 
 
@@ -289,7 +289,7 @@ def judge_difference(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the difference of two cells' means: `cell` less `over`."""
-    ranges = statistics.ranges_at(rounds, low, high)
+    ranges = statistics.rounds_with_ranges(rounds, low, high)
     return _judge_comparison(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
@@ -333,7 +333,7 @@ def judge_deviation_ratio(
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
     tests = []
-    for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
+    for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = [operand.values(results, metric, t) for operand in (cell, over)]
         time = statistics.format_round(t)
         log = statistics.log_deviation_ratio(*values)
