@@ -22,7 +22,7 @@ _MOST_PANELS: Final = 9
 """Charts of more problems are folded, so that the first part of the page stays short."""
 
 
-def write_reproduction(
+def write_page_and_figures(
     folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` and the files of the figures of a reproduction.
