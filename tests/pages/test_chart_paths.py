@@ -7,9 +7,9 @@ from keyhole.pages.chart_paths import (
     band_path,
     dots_path,
     line_path,
-    spread_point_indices,
-    thin_band,
     line_point_indices,
+    spread_indices,
+    thin_band,
     whiskers_path,
 )
 
@@ -103,9 +103,9 @@ def test_a_thinned_band_contains_the_whole_band():
 
 
 def test_shown_points_are_spread_evenly_over_the_axis():
-    assert spread_point_indices(np.linspace(0, 1, 101), 11).tolist() == [*range(0, 100, 10), 100]
+    assert spread_indices(np.linspace(0, 1, 101), 11).tolist() == [*range(0, 100, 10), 100]
     early = np.concatenate([np.linspace(0, 0.01, 900), np.linspace(0.02, 1, 100)])
-    kept = spread_point_indices(early, 20)
+    kept = spread_indices(early, 20)
     assert len(kept) == 20
     assert (kept >= 900).sum() >= 17
-    assert spread_point_indices(array(NAN, NAN, NAN), 2).tolist() == [0, 2]
+    assert spread_indices(array(NAN, NAN, NAN), 2).tolist() == [0, 2]

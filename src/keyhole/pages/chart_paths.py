@@ -51,7 +51,7 @@ def thin_band(
     )
 
 
-def spread_point_indices(x: Floats, point_count: int) -> Indices:
+def spread_indices(x: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
     if len(x) <= point_count:
         return np.arange(len(x))

@@ -280,9 +280,7 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
     curves = []
     for curve in chart.curves:
         # Curves with the same x keep the same points.
-        points = chart_paths.spread_point_indices(
-            plot.point_fractions(curve)[0], _point_count(plot)
-        )
+        points = chart_paths.spread_indices(plot.point_fractions(curve)[0], _point_count(plot))
         x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
         if x not in positions:
             positions.append(x)
