@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.data.csv_rows import check_column, check_arm_columns
+from keyhole.data.csv_rows import check_arm_columns, check_column
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
