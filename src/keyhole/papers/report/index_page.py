@@ -122,7 +122,7 @@ class _IndexContent:
             (subject,) = self.citations.values()
         return Page(
             title=f"What {subject} claim, and what was found",
-            answer=self._answer_block(),
+            answer=self._answer_blocks(),
             figures=figures,
             sections=[
                 *self._unmet_sections(),
@@ -137,7 +137,7 @@ class _IndexContent:
             ],
         )
 
-    def _answer_block(self) -> list[PageBlock]:
+    def _answer_blocks(self) -> list[PageBlock]:
         """Return the sentence that counts the claims that hold, and the small line below it."""
         sentence = count_sentence(
             self.on_papers_setups, "The papers'", "claim", " on their set-ups"
