@@ -48,7 +48,7 @@ def sweep_page(run: RunFolder, summary: SweepSummary, title: str) -> Page:
         ],
         figures=figures[:1],
         beside=figures[1:],
-        sections=[*sections, *_short_names_section(summary)],
+        sections=[*sections, *_short_names_sections(summary)],
     )
 
 
@@ -60,7 +60,7 @@ def _points_sentence(summary: SweepSummary) -> str:
     return f"{points} of {replications} replications each; {', '.join(summary.sweep)} varied."
 
 
-def _short_names_section(summary: SweepSummary) -> list[Section]:
+def _short_names_sections(summary: SweepSummary) -> list[Section]:
     """Return a list of the section that says which value a short name such as `means 1` stands for.
 
     The list is empty if every value is short enough to be its own name.
