@@ -247,7 +247,7 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
         beside.append(Table("Decisions and feedback by arm", *cells))
     return Page(
         title=name,
-        answer=[_answer_blocks(counts, texts)],
+        answer=[_answer_block(counts, texts)],
         figures=_decision_count_charts(counts) if counts.times else [],
         beside=beside,
         sections=[
@@ -258,7 +258,7 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
     )
 
 
-def _answer_blocks(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
+def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and how sure it is."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
