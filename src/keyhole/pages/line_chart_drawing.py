@@ -146,7 +146,7 @@ def make_lines(
 
 def _make_line(curve: Curve, plot: PlotArea, style: LineStyle) -> DrawnLine:
     across, up = plot.point_fractions(curve)
-    indices = svg_paths.thin_line(across, up, _point_count(plot))
+    indices = svg_paths.line_point_indices(across, up, _point_count(plot))
     points = across[indices], up[indices]
     path = svg_paths.line_path(*points, plot.height_units, steps=curve.steps)
     return DrawnLine(curve, style, path, svg_paths.dots_path(*points, plot.height_units))
@@ -280,7 +280,7 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
     curves = []
     for curve in chart.curves:
         # Curves with the same x keep the same points.
-        points = svg_paths.spread_points(plot.point_fractions(curve)[0], _point_count(plot))
+        points = svg_paths.spread_indices(plot.point_fractions(curve)[0], _point_count(plot))
         x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
         if x not in positions:
             positions.append(x)
