@@ -13,8 +13,8 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
 from keyhole.tune.parameter_grids import label_arms
 from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.summary import (
     RECOMMENDED,
     describe_objective,

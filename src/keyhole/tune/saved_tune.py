@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.study.log_export import Replay
-    from keyhole.tune.space_tune import AnyTune
+    from keyhole.tune.saved_space_tune import AnyTune
 
 SPEC: Final = "tune.json"
 RUNS: Final = "runs.jsonl"

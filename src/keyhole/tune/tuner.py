@@ -34,8 +34,8 @@ from keyhole.tune.decision_sources import (
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.machine_load import LoadMonitor, assign_cores, available_cores
 from keyhole.tune.recommendation import ConfigurationEstimate
+from keyhole.tune.saved_space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.space_decider import SpaceExhaustedError
-from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
