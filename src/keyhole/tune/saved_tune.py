@@ -21,11 +21,11 @@ from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
 from keyhole.tune.parameter_effects import ParameterEffect
-from keyhole.tune.parameter_grids import estimate_effects
 from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
+from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validate import escape_controls, short_repr
 
 if TYPE_CHECKING:
