@@ -8,7 +8,7 @@ since the chance that it ever reaches 1 / delta, if the mean does lie there, is 
 import math
 from typing import Final
 
-from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
+from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 
 # Newton's method converges quadratically: after a step this small, the result is exact to rounding.
 _CLOSE: Final = 1e-8

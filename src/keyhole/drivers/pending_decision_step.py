@@ -38,7 +38,7 @@ SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
