@@ -12,7 +12,7 @@ import numpy as np
 
 from keyhole.draws.samplers import beta, exponential, gamma, normal
 from keyhole.draws.streams import stream, uniform
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 from keyhole.thresholding import LSA
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.draws.betting_evidence import GRID, add_to_histogram, log_evidence_against
-from keyhole.draws.mean_bounds import log_complement
+from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.validate import Range, check_integer, check_number, check_unit_interval
 
 __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
@@ -51,8 +51,8 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
     # A number is in the interval if the Kullback-Leibler divergence between the mean of the values
     # and this number, times the count, is below `level`.
     level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
-    high = -math.expm1(log_complement(count, mean, entropy, level))
-    low = math.exp(log_complement(count, 1.0 - mean, entropy, level))
+    high = -math.expm1(log_1_minus_ucb(count, mean, entropy, level))
+    low = math.exp(log_1_minus_ucb(count, 1.0 - mean, entropy, level))
     return low, high
 
 

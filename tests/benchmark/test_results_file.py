@@ -100,10 +100,10 @@ def test_a_situation_is_summed_up_over_its_problems():
     a, b = (next(x for x in summary.ranked if x.policy == name) for name in "AB")
     # A ten-thousandth of 300 is added to both means.
     assert a.ratios == pytest.approx((1, 40.03 / 10.03))
-    assert a.ratio == pytest.approx((40.03 / 10.03) ** 0.5)
-    assert b.ratio == pytest.approx((20.03 / 10.03) ** 0.5)
+    assert a.mean_ratio == pytest.approx((40.03 / 10.03) ** 0.5)
+    assert b.mean_ratio == pytest.approx((20.03 / 10.03) ** 0.5)
     assert b.worst_ratio == pytest.approx(60.03 / 10.03)
-    assert (a.ranks, b.ranks, a.first_places, b.rank) == ((1, 2), (2, 1), 1, 1.5)
+    assert (a.ranks, b.ranks, a.first_places, b.mean_rank) == ((1, 2), (2, 1), 1, 1.5)
     assert a.linear_share == 5 / 200
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from keyhole.draws.streams import uniform
-from keyhole.kernels import compile_cache, kernel_declaration
+from keyhole.kernels import compile_cache, kernel_decorators
 
 MINE = """
 from keyhole.thresholding import IndexPolicy
@@ -38,7 +38,7 @@ name = "mine.py:Mine"
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
-    internals = kernel_declaration.import_internals()
+    internals = kernel_decorators.import_internals()
 
     def compile_entry_point(function, signature, options):
         return internals.compile_entry_point(uniform, "float64(uint64[::1])", options)

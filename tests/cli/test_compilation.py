@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from keyhole.draws.streams import uniform
-from keyhole.kernels import compile_cache, kernel_declaration
+from keyhole.kernels import compile_cache, kernel_decorators
 from tests.cli.conftest import TEXT
 from tests.processes import python
 
@@ -30,7 +30,7 @@ def folder(monkeypatch, tmp_path):
 def compiles_all(request, monkeypatch):
     """Have the compiler compile next to nothing in place of what it is given, or all of it."""
     if not request.param:
-        internals = kernel_declaration.import_internals()
+        internals = kernel_decorators.import_internals()
 
         def compile_entry_point(function, signature, options):
             return internals.compile_entry_point(uniform, "float64(uint64[::1])", options)

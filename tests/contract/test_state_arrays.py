@@ -7,7 +7,7 @@ from keyhole.contract.kernel_signatures import RecordLayout
 from keyhole.contract.state_arrays import Field, Layout, allocate
 from keyhole.draws.argmin_tree import argmin, argmin_size
 from keyhole.kernels.fingerprint import python_function
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 
 pytestmark = pytest.mark.interpreted
 

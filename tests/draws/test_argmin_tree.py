@@ -20,7 +20,7 @@ from keyhole.draws.argmin_tree import (
     find_among_sixteen,
     smallest_of_sixteen,
 )
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 15, 16, 17, 32, 255, 256, 257, 4096, 4097])

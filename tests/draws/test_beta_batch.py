@@ -8,7 +8,7 @@ import pytest
 
 from keyhole.draws.samplers import _draw_none_of_four, beta, beta_by_steps, betas
 from keyhole.draws.streams import stream
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 from keyhole.policy import float_array, int_array
 from keyhole.stochastic import Policy
 

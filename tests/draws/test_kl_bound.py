@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.draws.mean_bounds import log_complement
+from keyhole.draws.mean_bounds import log_1_minus_ucb
 from tests.reference.stochastic import divergence
 
 
@@ -18,7 +18,7 @@ def entropy(mean):
     level=st.floats(0.5, 30),
 )
 def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
-    x = log_complement(float(pulls), mean, entropy(mean), level)
+    x = log_1_minus_ucb(float(pulls), mean, entropy(mean), level)
     assert x <= math.log1p(-mean) + 1e-12
     # An error of 1e-13 in q, and rounding in the divergence itself.
     slope = abs(mean * (1 - math.exp(x)) ** -1 * math.exp(x) - (1 - mean)) / math.exp(x)
@@ -27,11 +27,11 @@ def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
 
 
 def test_a_bound_beyond_the_last_number_below_1_is_still_ordered():
-    bounds = [log_complement(1.0, mean, entropy(mean), 3.0) for mean in (0.99, 0.999, 0.9999)]
+    bounds = [log_1_minus_ucb(1.0, mean, entropy(mean), 3.0) for mean in (0.99, 0.999, 0.9999)]
     assert all(-math.expm1(x) == 1.0 for x in bounds)
     assert bounds[0] > bounds[1] > bounds[2]
 
 
 def test_certain_arms_have_their_bound_in_closed_form():
-    assert log_complement(4.0, 0.0, 0.0, 2.0) == -0.5
-    assert log_complement(4.0, 1.0, 0.0, 2.0) == -math.inf
+    assert log_1_minus_ucb(4.0, 0.0, 0.0, 2.0) == -0.5
+    assert log_1_minus_ucb(4.0, 1.0, 0.0, 2.0) == -math.inf

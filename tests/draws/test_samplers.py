@@ -8,7 +8,7 @@ from scipy import stats
 
 from keyhole.draws import samplers
 from keyhole.draws.streams import ENVIRONMENT, POLICY, next_uint64, stream, uniform
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 
 N = 100_000
 MANY = pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from numba import cfunc, njit
 
 import keyhole.draws.streams
 from keyhole.kernels.fingerprint import compiled_copy, fingerprint
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 
 
 def function(source, **scope):

@@ -7,8 +7,8 @@ import sys
 import numba
 import pytest
 
-from keyhole.kernels import kernel_declaration
-from keyhole.kernels.kernel_declaration import changed_compiler_settings
+from keyhole.kernels import kernel_decorators
+from keyhole.kernels.kernel_decorators import changed_compiler_settings
 
 PLAY = """
 from keyhole import simulate
@@ -91,6 +91,6 @@ def test_settings_of_numba_count_wherever_they_are_set(monkeypatch, name, text):
 
 
 def test_defaults_of_numba_are_not_settings():
-    defaults = kernel_declaration._DEFAULT_SETTINGS
+    defaults = kernel_decorators._DEFAULT_SETTINGS
     known = {name: repr(getattr(numba.config, name)) for name in defaults}
-    assert known == kernel_declaration._DEFAULT_SETTINGS
+    assert known == kernel_decorators._DEFAULT_SETTINGS

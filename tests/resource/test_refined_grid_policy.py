@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, Problem, StoOO, ZoomingRCUCB
 from tests.lengths import short_or_long
 from tests.reference import resource as reference

@@ -15,8 +15,8 @@ from keyhole.semibandit.knapsack import (
     choose_items,
     list_fitting_items,
     make_scratch,
-    rank_items,
     solve_knapsack,
+    sort_at_better_price,
 )
 from tests.reference.semibandit import knapsack as best_by_enumeration
 
@@ -53,7 +53,7 @@ def solve_depth_first(values, weights, capacity):
     if total <= space:
         chosen[s.order[:count]] = 1
     else:
-        price, paying = rank_items(s, values, weights, count, space)
+        price, paying = sort_at_better_price(s, values, weights, count, space)
         search.search_depth_first(s, values, weights, count, space, price, paying, chosen)
     return chosen.astype(bool)
 

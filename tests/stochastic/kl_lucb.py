@@ -2,14 +2,14 @@
 
 import math
 
-from keyhole.draws.mean_bounds import log_complement
+from keyhole.draws.mean_bounds import log_1_minus_ucb
 
 
 def upper(pulls, total, level):
     """Return the largest mean that is plausible."""
     mean = total / pulls
     entropy = sum(-q * math.log(q) for q in (mean, 1 - mean) if q > 0)
-    return -math.expm1(log_complement(pulls, mean, entropy, level))
+    return -math.expm1(log_1_minus_ucb(pulls, mean, entropy, level))
 
 
 def play(means, delta, rng):

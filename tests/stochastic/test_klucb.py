@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.draws.mean_bounds import log_complement
+from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.stochastic import KLUCB
 from keyhole.stochastic.policies.klucb import find_only_arm_above, separate_largest_bounds
 
@@ -37,7 +37,7 @@ def test_the_only_arm_above_a_number_has_the_largest_bound(arms, level, x):
     pulls, mean = np.array(arms, float).T
     entropies = np.array([entropy(m) if 0 < m < 1 else 0.0 for m in mean])
     state = SimpleNamespace(pulls=pulls, mean=mean, entropy=entropies)
-    bounds = [log_complement(*arm, level) for arm in zip(pulls, mean, entropies, strict=True)]
+    bounds = [log_1_minus_ucb(*arm, level) for arm in zip(pulls, mean, entropies, strict=True)]
     for _ in range(4):
         if (found := find_only_arm_above(state, x, level)) >= 0:
             first = bounds.index(min(bounds))

@@ -3,7 +3,7 @@ import math
 import numpy as np
 
 from keyhole.kernels.fingerprint import compiled_copy
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 from keyhole.thresholding.policies.lsa import log_count
 
 looked_up = compiled_copy(log_count)

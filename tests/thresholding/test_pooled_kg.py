@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.draws.beta_distribution import log_beta_cdf_left
+from keyhole.draws.beta_cdf import log_beta_cdf_left
 from keyhole.thresholding import LSA, PooledKG, Problem
 from tests.thresholding.cases import drive
 

@@ -129,7 +129,7 @@ def make_contests(
         entrants = []
         for entrant in select_entrants(problem.setting, names):
             try:
-                entry = _playable_entry(entrant, problem, instance, horizon)
+                entry = _entry_for_problem(entrant, problem, instance, horizon)
                 entrants.append(replace(entrant, entry=entry))
             except UnplayableError as error:
                 reasons.setdefault(entrant.entry["name"], str(error))
@@ -167,7 +167,7 @@ class UnplayableError(ValueError):
     """The error of a policy that cannot play a problem; its text is the reason."""
 
 
-def _playable_entry(
+def _entry_for_problem(
     entrant: Entrant, problem: BenchmarkProblem, instance: Any, horizon: int
 ) -> dict[str, Any]:
     """Return the spec entry of a policy, with the parameters that the problem tells it.

@@ -47,7 +47,7 @@ class Standing:
     nanoseconds: float
 
     @property
-    def ratio(self) -> float:
+    def mean_ratio(self) -> float:
         """The geometric mean of the ratios."""
         return float(np.exp(np.mean(np.log(self.ratios))))
 
@@ -57,7 +57,7 @@ class Standing:
         return max(self.worst_ratios)
 
     @property
-    def rank(self) -> float:
+    def mean_rank(self) -> float:
         """The mean of the ranks."""
         return float(np.mean(self.ranks))
 
@@ -112,7 +112,7 @@ class SituationSummary:
         """The ranked policy with the next ratio after `best`; its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
-            if standing != best and standing.ratio >= best.ratio:
+            if standing != best and standing.mean_ratio >= best.mean_ratio:
                 return standing.policy, ratio_interval(self.problems, standing.policy, best.policy)
         return None
 
@@ -132,7 +132,7 @@ class SituationSummary:
     def as_json(self) -> dict[str, object]:
         """Return the names of the situation, and the numbers of each policy."""
         policies = [
-            asdict(standing) | {"ratio": standing.ratio, "rank": standing.rank}
+            asdict(standing) | {"ratio": standing.mean_ratio, "rank": standing.mean_rank}
             for standing in self.standings
         ]
         names = {"setting": self.setting, "situation": self.situation, "part": self.part}
@@ -224,7 +224,7 @@ def _summarize_situation(problems: Sequence[ProblemRecord]) -> SituationSummary:
     # Ratios over fewer problems cannot be compared, so policies that do not play all come last.
     standings = sorted(
         (_make_standing(policy, results) for policy, results in by_policy.items()),
-        key=lambda standing: (not _is_ranked(standing, problems), standing.ratio),
+        key=lambda standing: (not _is_ranked(standing, problems), standing.mean_ratio),
     )
     first = problems[0]
     return SituationSummary(
@@ -280,11 +280,11 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
         marks += f" (plays {played_count} of {len(summary.problems)})"
     return [
         f"{standing.policy}{marks}",
-        format_ratio(standing.ratio),
+        format_ratio(standing.mean_ratio),
         format_ratio(max(standing.ratios)),
         format_ratio(standing.worst_ratio),
         # Yardsticks know what is unknown in practice, and so have no rank among the others.
-        "" if standing.is_yardstick else f"{standing.rank:.1f}",
+        "" if standing.is_yardstick else f"{standing.mean_rank:.1f}",
         "" if standing.is_yardstick else f"{standing.first_places} of {played_count}",
         format_share(standing.linear_share),
         f"{standing.nanoseconds:,.0f}",

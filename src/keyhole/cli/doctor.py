@@ -15,7 +15,7 @@ from keyhole.cli.output import one_line_text, print_result
 from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_folder_usable
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.kernels.kernel_declaration import changed_compiler_settings
+from keyhole.kernels.kernel_decorators import changed_compiler_settings
 from keyhole.runner import Runner
 from keyhole.text_formatting import count_text
 

@@ -29,8 +29,8 @@ from keyhole.kernels.fingerprint import (
 )
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.interpreter.error_explanation import UnnoticedError
-from keyhole.kernels.kernel_declaration import is_bounds_checked
-from keyhole.kernels.kernel_declaration import kernel as compiled
+from keyhole.kernels.kernel_decorators import is_bounds_checked
+from keyhole.kernels.kernel_decorators import kernel as compiled
 
 # The kernels of the classes that were used last; the keys begin with the digest of the class. They
 # are cached since typing them takes seconds, and a learner, an engine and a study of one policy use

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel, python_function
-from keyhole.kernels.kernel_declaration import intrinsic, set_python_equivalent
+from keyhole.kernels.kernel_decorators import intrinsic, set_python_equivalent
 from keyhole.validate import suggestion
 
 # Instructions of Python's bytecode.

@@ -55,16 +55,16 @@ class InferredModes:
 
     def __init__(self, modes: Modes, find_reasons: Callable[[], list[_Reason]]) -> None:
         self.modes = modes  # where there is no reason to wait
-        self._reasons_to_wait = find_reasons
+        self._find_reasons = find_reasons
 
     @cached_property
-    def reasons(self) -> list[_Reason]:
+    def reasons_to_wait(self) -> list[_Reason]:
         """The reasons to wait, the weightiest first; empty if the policy need not wait."""
-        return self._reasons_to_wait()
+        return self._find_reasons()
 
     def __get__(self, policy: object, owner: type | None = None) -> Modes:
         """Return the pending modes."""
-        return WAIT if self.modes == WAIT or self.reasons else self.modes
+        return WAIT if self.modes == WAIT or self.reasons_to_wait else self.modes
 
 
 def possible_modes(cls: type[Policy]) -> Modes:
@@ -109,7 +109,7 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
 
 
 @lru_cache(maxsize=256)
-def reason_against_other_decisions(cls: type[Policy]) -> str:
+def reason_against_off_policy_decisions(cls: type[Policy]) -> str:
     """Return why a caller must not take other decisions than the policy's; "" if the caller may.
 
     The caller may if the policy can learn from decisions of others, and its `select` writes no
@@ -122,7 +122,7 @@ def reason_against_other_decisions(cls: type[Policy]) -> str:
 
 def _inferred_reasons(cls: type[Policy]) -> list[_Reason]:
     declaration = inspect.getattr_static(cls, "pending")
-    return declaration.reasons if isinstance(declaration, InferredModes) else []
+    return declaration.reasons_to_wait if isinstance(declaration, InferredModes) else []
 
 
 def check_declared_modes(cls: type[Policy]) -> None:

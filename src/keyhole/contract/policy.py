@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from keyhole import validate
 from keyhole.contract import kernel_signatures, pending_mode_inference
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
-from keyhole.contract.learner_method import make_learner_method
+from keyhole.contract.learner_arguments import make_learner_method
 from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array

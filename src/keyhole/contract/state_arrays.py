@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
 from keyhole.kernels.fingerprint import Kernel, python_function
-from keyhole.kernels.kernel_declaration import (
+from keyhole.kernels.kernel_decorators import (
     is_bounds_checked,
     kernel,
     load_intrinsic,

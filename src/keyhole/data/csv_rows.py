@@ -434,7 +434,7 @@ def check_whole_numbers(name: str, values: Any) -> NDArray[Any]:
     return numbers
 
 
-def check_columns(
+def check_arm_columns(
     name: str,
     lists: Sequence[Any],
     arms: Sequence[str],

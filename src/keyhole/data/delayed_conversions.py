@@ -66,10 +66,10 @@ class Conversions:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        delays = csv_rows.check_columns("delays", self.delays, self.arms, _check_delays)
+        delays = csv_rows.check_arm_columns("delays", self.delays, self.arms, _check_delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = csv_rows.check_columns("followed", self.followed, self.arms, _check_delays)
+            ends = csv_rows.check_arm_columns("followed", self.followed, self.arms, _check_delays)
             if [len(column) for column in ends] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
             object.__setattr__(self, "followed", ends)
@@ -87,7 +87,7 @@ class Conversions:
 
         Only impressions that were followed for longer than `within` rounds count, as in `problem`.
         """
-        limit, delays = self._delays_within(within)
+        limit, delays = self._window_and_delays(within)
         finite_delays = np.concatenate(delays)
         finite_delays = finite_delays[finite_delays <= limit]
         if len(finite_delays) == 0:
@@ -113,14 +113,14 @@ class Conversions:
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is observed, or also their decisions.
         """
-        limit, delays_seen = self._delays_within(within)
+        limit, delays_seen = self._window_and_delays(within)
         rewards = [(delays <= limit).astype(np.float64) for delays in delays_seen]
         # An impression without a conversion has no delay, but a replay needs one: its reward of 0
         # arrives when the time is up.
         waits = [np.minimum(delays, limit) for delays in delays_seen]
         return Problem.replay(rewards, waits, feedback=feedback)
 
-    def _delays_within(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
+    def _window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
         """Return the window in rounds, and the delays of impressions followed for longer."""
         if within is None:
             columns = [delays[np.isfinite(delays)] for delays in self.delays]

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.data.csv_rows import check_columns, parse_number, read_rows
+from keyhole.data.csv_rows import check_arm_columns, parse_number, read_rows
 from keyhole.resource import Problem, Replay
 from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
 from keyhole.text_formatting import count_text
@@ -60,7 +60,7 @@ class MeasuredRuns:
             "limits": unlimited if self.limits is None else self.limits,
         }
         for name, lists in columns.items():
-            object.__setattr__(self, name, check_columns(name, lists, self.arms))
+            object.__setattr__(self, name, check_arm_columns(name, lists, self.arms))
         for arm in range(len(self.arms)):
             self._check_runs(arm)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole import validate
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.data.csv_rows import check_column, check_columns
+from keyhole.data.csv_rows import check_arm_columns, check_column
 from keyhole.resource.cost_functions import check_increasing
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
@@ -56,7 +56,7 @@ class Times:
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
         object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
-        minutes = check_columns("minutes", self.minutes, self.arms, _check_times)
+        minutes = check_arm_columns("minutes", self.minutes, self.arms, _check_times)
         object.__setattr__(self, "minutes", minutes)
 
     def __repr__(self) -> str:

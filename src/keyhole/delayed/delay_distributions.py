@@ -79,7 +79,7 @@ class Constant(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("rounds", check_integer, _WHOLE)
+        self._set_checked_value("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
         # `draw_uniform_integer` draws from a range that has one integer only.
         self._set(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
@@ -106,8 +106,8 @@ class Uniform(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check_parameter("low", check_integer, _WHOLE)
-        self._check_parameter("high", check_integer, Range(ge=self.low, le=_LONGEST))
+        self._set_checked_value("low", check_integer, _WHOLE)
+        self._set_checked_value("high", check_integer, Range(ge=self.low, le=_LONGEST))
         count = self.high - self.low + 1
         mean = (self.low + self.high) / 2
         variance = (count * count - 1) / 12
@@ -135,7 +135,7 @@ class Geometric(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("expected", check_number, Range(ge=0, le=1e12))
+        self._set_checked_value("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
         # The integer part of an exponential variate of mean `scale` is geometric, with P(delay >=
         # 1) = exp(-1 / scale). This must be mean / (1 + mean), the probability of a failure. With a
@@ -164,7 +164,7 @@ class Exponential(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("scale", check_number, Range(gt=0, le=1e12))
+        self._set_checked_value("scale", check_number, Range(gt=0, le=1e12))
         # The rounded variate is geometric.
         mean = 1.0 / math.expm1(1.0 / self.scale)
         self._set(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
@@ -190,7 +190,7 @@ class Poisson(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("expected", check_number, Range(ge=0, le=1e9))
+        self._set_checked_value("expected", check_number, Range(ge=0, le=1e9))
         mean = self.expected
         self._set(numbers=np.array([mean]), mean=mean, variance=mean)
 
@@ -217,7 +217,7 @@ class HalfNormal(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("scale", check_number, Range(gt=0, le=1e6))
+        self._set_checked_value("scale", check_number, Range(gt=0, le=1e6))
         require_extra("scipy", "HalfNormal")
         from scipy.special import erfc
 
@@ -257,9 +257,9 @@ class TwoPoint(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check_parameter("early", check_integer, _WHOLE)
-        self._check_parameter("late", check_integer, Range(ge=self.early, le=_LONGEST))
-        self._check_parameter("probability", check_number, _UNIT)
+        self._set_checked_value("early", check_integer, _WHOLE)
+        self._set_checked_value("late", check_integer, Range(ge=self.early, le=_LONGEST))
+        self._set_checked_value("probability", check_number, _UNIT)
         chance = self.probability
         gap = self.late - self.early
         mean = self.early + chance * gap

@@ -58,7 +58,7 @@ class Constant(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("length", check_number, _ALLOWED_LENGTHS)
+        self._set_checked_value("length", check_number, _ALLOWED_LENGTHS)
         x = self.length
         # Here and below, the first number is the position of the sampler in `_KERNELS`. By this
         # number the kernel of `dispatch_kernel` selects the sampler, which gets the other numbers.
@@ -80,7 +80,7 @@ class Exponential(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
+        self._set_checked_value("mean", check_number, _ALLOWED_LENGTHS)
         self._set(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
 
 
@@ -107,8 +107,8 @@ class Pareto(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check_parameter("shape", check_number, Range(gt=1, le=100))
-        self._check_parameter("mean", check_number, _ALLOWED_LENGTHS)
+        self._set_checked_value("shape", check_number, Range(gt=1, le=100))
+        self._set_checked_value("mean", check_number, _ALLOWED_LENGTHS)
         a = self.shape
         smallest = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf

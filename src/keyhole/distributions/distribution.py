@@ -79,7 +79,7 @@ class NumberDistribution(Distribution):
         if whole and not self.whole:
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
-    def _check_parameter(self, name: str, check: Callable[..., float], allowed: Range) -> None:
+    def _set_checked_value(self, name: str, check: Callable[..., float], allowed: Range) -> None:
         """Check a parameter, and replace its value by what `check` returns."""
         self._set(**{name: check(name, getattr(self, name), allowed)})
 

@@ -73,7 +73,7 @@ class Bernoulli(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check_parameter("mean", check_number, UNIT)
+        self._set_checked_value("mean", check_number, UNIT)
         variance = self.mean * (1.0 - self.mean)
         self._set(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
 
@@ -99,8 +99,8 @@ class Beta(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check_parameter("a", check_number, Range(gt=0))
-        self._check_parameter("b", check_number, Range(gt=0))
+        self._set_checked_value("a", check_number, Range(gt=0))
+        self._set_checked_value("b", check_number, Range(gt=0))
         concentration = self.a + self.b
         mean = self.a / concentration
         # The factors are in this order, since a product of two large shapes would overflow.
@@ -135,8 +135,8 @@ class TruncatedNormal(NumberDistribution):
         require_extra("scipy", "TruncatedNormal")
         from scipy.optimize import brentq  # imported only here, as this takes a third of a second
 
-        self._check_parameter("mean", check_number, OPEN_UNIT)
-        self._check_parameter("scale", check_number, SCALE)
+        self._set_checked_value("mean", check_number, OPEN_UNIT)
+        self._set_checked_value("scale", check_number, SCALE)
         # The mean rises with the centre, so the centre is a root between `low` and `high`. By
         # symmetry, the means at these two are `smallest_mean` and 1 - `smallest_mean`.
         low, high = -_MOST_SCALES_OUTSIDE * self.scale, 1.0 + _MOST_SCALES_OUTSIDE * self.scale

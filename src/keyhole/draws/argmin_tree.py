@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.kernel_declaration import kernel, load_intrinsic
+from keyhole.kernels.kernel_decorators import kernel, load_intrinsic
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
 # are the sixteen cells from 16 (i + 1) on. The leaves are the last cells, padded with infinity to

@@ -8,7 +8,7 @@ since the chance that it ever reaches 1 / delta, if the mean does lie there, is 
 import math
 from typing import Final
 
-from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
+from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 
 # Newton's method converges quadratically: after a step this small, the result is exact to rounding.
 _CLOSE: Final = 1e-8
@@ -16,7 +16,7 @@ _CLOSE: Final = 1e-8
 _STEPS: Final = 50
 
 
-def log_complement(pulls: float, mean: float, entropy: float, level: float) -> float:
+def log_1_minus_ucb(pulls: float, mean: float, entropy: float, level: float) -> float:
     """Return ln(1 - q) for the largest q with pulls * kl(mean, q) <= level.
 
     In x = ln(1 - q) the divergence is convex and decreasing, so Newton's method does not overshoot

@@ -29,7 +29,7 @@ from keyhole.draws.streams import (
 )
 from keyhole.draws.streams import stream as stream  # for the examples
 from keyhole.kernels.interpreted_mode import Kernel
-from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, set_python_equivalent
+from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, set_python_equivalent
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088

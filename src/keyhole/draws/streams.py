@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.kernel_declaration import kernel, set_python_equivalent
+from keyhole.kernels.kernel_decorators import kernel, set_python_equivalent
 
 Stream = NDArray[np.uint64]
 """Two words: the counter of the last draw, and the key at which the stream begins."""

@@ -2,8 +2,8 @@
 
 When a decision is taken, its feedback and duration are drawn, and written into a row of the memory.
 When its worker is done, the policy is told the feedback: late, and in another order than that of
-the decisions (see `keyhole.drivers.pending_step`). At a checkpoint, a copy of the state learns all
-pending feedback, in the order of arrival, and the policy recommends from that copy.
+the decisions (see `keyhole.drivers.pending_decision_step`). At a checkpoint, a copy of the state
+learns all pending feedback, in the order of arrival, and the policy recommends from that copy.
 """
 
 from typing import Any, Final
@@ -33,10 +33,10 @@ from keyhole.drivers.engine import (
     stop_metrics_kernel,
     stop_test_kernel,
 )
-from keyhole.drivers.pending_step import compile_imputation, imputation_kernels
+from keyhole.drivers.pending_decision_step import compile_imputation, imputation_kernels
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, numba_signature
+from keyhole.kernels.kernel_decorators import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 # Rounds between two checks of the stop flag, as in the engine.

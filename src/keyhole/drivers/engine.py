@@ -25,7 +25,7 @@ from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, numba_signature
+from keyhole.kernels.kernel_decorators import kernel, numba_signature
 from keyhole.metric import STOP_METRICS
 
 Sizes = Mapping[str, int]
@@ -282,7 +282,7 @@ def _compile_measure(
     policy: CompiledClass, environment: CompiledClass, read_lane: Kernel
 ) -> Kernel:
     """Return the compiled function that computes the metrics at a checkpoint."""
-    count_rounds = _rounds_until_stop if policy.can_stop else _rounds_without_stop
+    count_rounds = _rounds_used if policy.can_stop else _rounds_used_without_stop
     write_stop_metrics = stop_metrics_kernel(policy)
     stop_metric_count = len(STOP_METRICS) if policy.can_stop else 0
     recommend = policy.records.report.make_caller(policy.kernels()["recommend"], "p, s, t, rng")
@@ -321,12 +321,12 @@ def _never_stops(s: Any) -> bool:
 
 
 @kernel
-def _rounds_until_stop(s: Any, t: int) -> int:
+def _rounds_used(s: Any, t: int) -> int:
     return s.stopped[0] if s.stopped[0] != 0 else t
 
 
 @kernel
-def _rounds_without_stop(s: Any, t: int) -> int:
+def _rounds_used_without_stop(s: Any, t: int) -> int:
     return t
 
 
@@ -353,7 +353,7 @@ def _write_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # type
 
 
 @kernel
-def _write_no_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # type: ignore[no-untyped-def]
+def _skip_stop_metrics(s, wrong, rounds, out, c, first_metric, column):  # type: ignore[no-untyped-def]
     pass
 
 
@@ -369,4 +369,4 @@ def stop_metrics_kernel(policy: CompiledClass) -> Kernel:
     `out`, and the position in `out`: checkpoint, first metric and column. For a policy that cannot
     stop, the function does nothing.
     """
-    return _write_stop_metrics if policy.can_stop else _write_no_stop_metrics
+    return _write_stop_metrics if policy.can_stop else _skip_stop_metrics

@@ -25,7 +25,7 @@ from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import stop_test_kernel
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import kernel, load_intrinsic, numba_signature
+from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, numba_signature
 
 Words = NDArray[np.uint64]
 

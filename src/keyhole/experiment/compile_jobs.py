@@ -16,7 +16,7 @@ from keyhole.drivers.learner_step import compiled_step
 from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.compile_cache import find_code_file
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.simulation_plan import Plan
 
 CompileJob = tuple[str, Callable[[], object]]
@@ -43,7 +43,7 @@ def spec_jobs(spec: Spec) -> list[CompileJob]:
     jobs: dict[str, CompileJob] = {}
     for plan in (point.spec.plan for point in spec.points):
         for label in plan.policies:
-            for job in plan_jobs(plan, label, learners=True):
+            for job in list_plan_jobs(plan, label, learners=True):
                 jobs.setdefault(job[0], job)
     return list(jobs.values())
 
@@ -60,7 +60,7 @@ def find_cache_file(job: CompileJob) -> Path | None:
     return None
 
 
-def plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
+def list_plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
     """Return the jobs that simulate one policy of a plan; with `learners`, also those of learners.
 
     A plan with simulated workers has no jobs of learners.

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.experiment.compile_jobs import find_cache_file, plan_jobs
+from keyhole.experiment.compile_jobs import find_cache_file, list_plan_jobs
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
 from keyhole.files import read_toml
@@ -137,10 +137,10 @@ def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
         for _, checkpoints in plan.list_runs(policy):
             run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
             kinds.setdefault(tuple(key), []).append(run)
-    return [sorted(runs, key=_size_on_log_scale) for runs in kinds.values()]
+    return [sorted(runs, key=_log_run_size) for runs in kinds.values()]
 
 
-def _size_on_log_scale(run: SimulationJob) -> float:
+def _log_run_size(run: SimulationJob) -> float:
     """Return the logarithm of rounds times arms, on which the speed within a kind may depend."""
     problem = run.plan.problem
     arms = problem.fact("arms") if "arms" in problem.setting.facts else 1
@@ -165,12 +165,12 @@ def _estimate_seconds(
     """
     paces_by_size: dict[float, list[float]] = {}
     for run in samples:
-        paces_by_size.setdefault(_size_on_log_scale(run), []).append(seconds_per_round(run))
+        paces_by_size.setdefault(_log_run_size(run), []).append(seconds_per_round(run))
     sizes = sorted(paces_by_size)
     paces = [sum(paces_by_size[size]) / len(paces_by_size[size]) for size in sizes]
     rounds = np.array([run.total_rounds for run in runs], float)
     # Beyond the sampled sizes `interp` repeats the pace of the nearest size.
-    return float(rounds @ np.interp([*map(_size_on_log_scale, runs)], sizes, paces))
+    return float(rounds @ np.interp([*map(_log_run_size, runs)], sizes, paces))
 
 
 # The file has the nanoseconds that a round takes, by setting and policy.
@@ -195,7 +195,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
             rounds = cache.rounds_to_simulate(spec.name, label)
             nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
-            code_file = find_cache_file(plan_jobs(spec.plan, label)[0])
+            code_file = find_cache_file(list_plan_jobs(spec.plan, label)[0])
             if code_file and code_file not in files_to_write and not code_file.exists():
                 files_to_write.add(code_file)
                 seconds += _SECONDS_TO_COMPILE

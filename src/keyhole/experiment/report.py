@@ -74,7 +74,7 @@ def paired_tables(curves: Curves, metric: str) -> list[Table]:
     return [Table(f"{curves.metric(metric).title}: {note}.", head, rows)] if rows else []
 
 
-def _metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
+def _write_metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
     """Return the chart of a metric, and write it to figure files: `path` with suffixes."""
     axes: dict[str, Any] = run.spec.get("figure", {})
     text = caption(run.curves, metric, axes.get("y"))
@@ -159,7 +159,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
     for metric in run.curves.metrics:
         name = f"figure-{metric}" if charts else "figure"
         heading = capitalize(run.curves.metric(metric).title)
-        chart = _metric_chart(run, metric, run.folder / name)
+        chart = _write_metric_chart(run, metric, run.folder / name)
         tables = metric_tables(run, metric)
         if charts:
             sections.append(Section(name, f"{heading}: chart and tables", [chart, *tables]))

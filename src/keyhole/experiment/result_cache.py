@@ -133,7 +133,7 @@ class ResultCache:
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
         # A policy that cannot stop was simulated without the metrics of policies that can.
         policy = shared_plan.policies[_LABEL]
-        constant_values = plan.constant_stop_metrics(policy, plan.checkpoints)
+        constant_values = plan.stop_metrics_without_stop(policy, plan.checkpoints)
         selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
             if i in constant_values:

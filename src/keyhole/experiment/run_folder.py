@@ -131,7 +131,7 @@ class RunFolder:
         """Return head and rows of a table of the best policy at each point of a sweep."""
         from keyhole.experiment.sweep_summary import point_names
 
-        with _explain_alteration(self.folder):
+        with _replace_alteration_errors(self.folder):
             return leaders_cells(list(point_names(self.spec["sweep"])), _read_last_means(self))
 
 
@@ -258,7 +258,7 @@ def _load_points(
         return (PointResult({}, lambda: curves),)
     points = []
     first_group = 0
-    with _explain_alteration(folder):
+    with _replace_alteration_errors(folder):
         entries = zip(
             iterate_points(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True
         )
@@ -281,7 +281,7 @@ def _read_curves(
     Titles and units of metrics come from the setting as it is now; a metric that the setting no
     longer has is shown by its name.
     """
-    with _explain_alteration(folder):
+    with _replace_alteration_errors(folder):
         table = read_table()
         metrics = table.column_names[3:]
         names = table.column("policy")
@@ -300,7 +300,7 @@ def _read_curves(
 
 
 @contextmanager
-def _explain_alteration(folder: Path) -> Iterator[None]:
+def _replace_alteration_errors(folder: Path) -> Iterator[None]:
     """Replace errors that altered files of a run cause with a ValueError that names the folder."""
     try:
         yield

@@ -82,7 +82,7 @@ def run(
     digest = run_digest(spec)
     files.refuse_file(folder)
     with _create_folder(folder), files.folder_lock(folder):
-        provenance = _read_provenance_of(folder, spec, digest)
+        provenance = _read_matching_provenance(folder, spec, digest)
         # For a finished run, only texts that reports show, such as the title, are written again.
         if provenance is not None and provenance.get("finished") is not None:
             _write_spec_and_provenance(folder, spec, digest, command, provenance)
@@ -134,7 +134,7 @@ def run_digest(spec: Spec) -> str:
     return json_digest([table, *(digest_parts(point.spec.plan) for point in spec.points)])
 
 
-def _read_provenance_of(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
+def _read_matching_provenance(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run in a folder, if any; refuse one of another spec or code."""
     if not files.has_content(folder):
         return None
@@ -182,7 +182,7 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     if names := [name for name in changes if name not in _REPORT_ENTRIES]:
         return f"of another spec (not the same {', '.join(names)})"
     versions = provenance["versions"]
-    packages = [p for p in _list_packages(_CODE_PACKAGES, spec) if versions.get(p) != version(p)]
+    packages = [p for p in _packages_of_spec(_CODE_PACKAGES, spec) if versions.get(p) != version(p)]
     if packages:
         return f"of other versions of {', '.join(packages)}"
     if provenance.get("arithmetic", math_library_digest()) != math_library_digest():
@@ -190,7 +190,7 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     return "of other data, or of another version of the code"
 
 
-def _list_packages(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
+def _packages_of_spec(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
     """Return these packages, and those that provide the settings of a spec, each once."""
     settings = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
     return dict.fromkeys(
@@ -209,7 +209,7 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
         "command": command,
-        **describe_software(_list_packages(_RECORDED_PACKAGES, spec)),
+        **describe_software(_packages_of_spec(_RECORDED_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
         "started": _current_time(),
         "finished": None,

@@ -25,7 +25,7 @@ def sweep_page(run: RunFolder, summary: SweepSummary, title: str) -> Page:
     metrics = list(summary.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     sections = [
-        _metric_section(run, summary, m, file) for m, file in zip(metrics, files, strict=True)
+        _write_metric_section(run, summary, m, file) for m, file in zip(metrics, files, strict=True)
     ]
     leaders = sweep_summary.find_leaders_by_problem(summary)
     figures: list[PageBlock] = []
@@ -48,7 +48,7 @@ def sweep_page(run: RunFolder, summary: SweepSummary, title: str) -> Page:
         ],
         figures=figures[:1],
         beside=figures[1:],
-        sections=[*sections, *_short_names_section(summary)],
+        sections=[*sections, *_short_names_sections(summary)],
     )
 
 
@@ -60,7 +60,7 @@ def _points_sentence(summary: SweepSummary) -> str:
     return f"{points} of {replications} replications each; {', '.join(summary.sweep)} varied."
 
 
-def _short_names_section(summary: SweepSummary) -> list[Section]:
+def _short_names_sections(summary: SweepSummary) -> list[Section]:
     """Return a list of the section that says which value a short name such as `means 1` stands for.
 
     The list is empty if every value is short enough to be its own name.
@@ -73,7 +73,7 @@ def _short_names_section(summary: SweepSummary) -> list[Section]:
     return [Section("key", "Short names", [table])] if rows else []
 
 
-def _metric_section(run: RunFolder, summary: SweepSummary, metric: str, file: str) -> Section:
+def _write_metric_section(run: RunFolder, summary: SweepSummary, metric: str, file: str) -> Section:
     """Return the charts and tables of a metric; write figures, whose names begin with `file`."""
     declaration = summary.metrics[metric]
     axes: dict[str, Any] = run.spec.get("figure", {})

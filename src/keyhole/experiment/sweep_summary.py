@@ -309,7 +309,7 @@ def summarize_sweep(summary: SweepSummary) -> str:
     """Return a sentence that says at how many points of a sweep each policy is best."""
     leaders = find_leaders_by_problem(summary)
     if len(summary.labels) == 1:
-        return _summarize_one_policy(summary, leaders)
+        return _summarize_one_policy_sweep(summary, leaders)
     outcomes = Counter(map(_describe_outcome, leaders)).most_common()
     if len(leaders) == 1:
         return f"{outcomes[0][0]}."
@@ -321,7 +321,7 @@ def summarize_sweep(summary: SweepSummary) -> str:
     return f"{'; '.join(clauses)}."
 
 
-def _summarize_one_policy(summary: SweepSummary, leaders: Sequence[Leaders]) -> str:
+def _summarize_one_policy_sweep(summary: SweepSummary, leaders: Sequence[Leaders]) -> str:
     """Return a sentence on the best point of a sweep with one policy."""
     metric = next(iter(summary.metrics.values()))
     means = {format_point_title(leader.names, summary.sweep): leader.mean for leader in leaders}

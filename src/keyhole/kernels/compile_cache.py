@@ -23,7 +23,7 @@ from keyhole.kernels import cache_files, tiered_execution
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
-from keyhole.kernels.kernel_declaration import (
+from keyhole.kernels.kernel_decorators import (
     changed_compiler_settings,
     import_internals,
     import_machine_code_loader,

@@ -20,9 +20,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels import kernel_declaration
+from keyhole.kernels import kernel_decorators
 from keyhole.kernels.interpreted_mode import Kernel as Kernel
-from keyhole.kernels.kernel_declaration import is_bounds_checked, is_kernel
+from keyhole.kernels.kernel_decorators import is_bounds_checked, is_kernel
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
 from keyhole.validate import suggestion
 
@@ -297,7 +297,7 @@ class _FingerprintWalk:
     def add_value(self, use: str, value: object, chains: Iterable[Chain]) -> None:
         if is_function(value):
             self.add_function(python_function(value))
-        elif kernel_declaration.is_intrinsic(value):
+        elif kernel_decorators.is_intrinsic(value):
             self.add_function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
             self.add_module(use, value, chains)
@@ -313,7 +313,7 @@ class _FingerprintWalk:
             value is None
             or type(value) in _PLAIN_TYPES
             or isinstance(value, np.generic)
-            or kernel_declaration.is_numba_type(value)
+            or kernel_decorators.is_numba_type(value)
         ):
             self.add_items(type(value).__qualname__, value)
             self.parts[use] = value
@@ -413,7 +413,7 @@ def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
 def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
     copy = bare_copy(plain, plain.__code__, {})
     vars(copy).update(vars(plain))
-    copy_kernel: Kernel = kernel_declaration.kernel(copy)
+    copy_kernel: Kernel = kernel_decorators.kernel(copy)
     # The copy is entered before its globals are relinked, so that a recursion ends.
     copies[plain] = copy_kernel
     link_copy(plain, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))

@@ -188,10 +188,10 @@ def fit_scale(
     end += extension
     if not is_log:
         start = max(start, floor)
-    return Scale(*_fix_ends(invert(start), invert(end), low, high), name)
+    return Scale(*_ascending_ends(invert(start), invert(end), low, high), name)
 
 
-def _fix_ends(
+def _ascending_ends(
     fitted_low: float, fitted_high: float, low: float | None, high: float | None
 ) -> tuple[float, float]:
     """Return the ends of an axis in ascending order; those that are given are kept."""

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from keyhole.pages import chart_paths
-from keyhole.pages.chart_paths import UNITS, Indices
+from keyhole.pages import svg_paths
 from keyhole.pages.chart_scales import LABEL, PlotArea, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
+from keyhole.pages.svg_paths import UNITS, Indices
 from keyhole.validate import escape_controls
 
 _EPSILON: Final = 1e-9
@@ -146,10 +146,10 @@ def make_lines(
 
 def _make_line(curve: Curve, plot: PlotArea, style: LineStyle) -> DrawnLine:
     across, up = plot.point_fractions(curve)
-    indices = chart_paths.thin_line(across, up, _point_count(plot))
+    indices = svg_paths.line_point_indices(across, up, _point_count(plot))
     points = across[indices], up[indices]
-    path = chart_paths.line_path(*points, plot.height_units, steps=curve.steps)
-    return DrawnLine(curve, style, path, chart_paths.dots_path(*points, plot.height_units))
+    path = svg_paths.line_path(*points, plot.height_units, steps=curve.steps)
+    return DrawnLine(curve, style, path, svg_paths.dots_path(*points, plot.height_units))
 
 
 def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str]) -> list[DrawnLine]:
@@ -207,9 +207,9 @@ def _add_band(line: DrawnLine, plot: PlotArea) -> DrawnLine:
         return line
     across, _ = plot.point_fractions(line.curve)
     low, high = map(plot.y.to_fractions, plot.interval_ends(line.curve))
-    points = chart_paths.thin_band(across, low, high, _point_count(plot))
-    band = chart_paths.band_path(*points, plot.height_units, steps=line.curve.steps)
-    whiskers = chart_paths.whiskers_path(*points, plot.height_units)
+    points = svg_paths.thin_band(across, low, high, _point_count(plot))
+    band = svg_paths.band_path(*points, plot.height_units, steps=line.curve.steps)
+    whiskers = svg_paths.whiskers_path(*points, plot.height_units)
     return replace(line, band=band, whiskers=whiskers)
 
 
@@ -280,7 +280,7 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
     curves = []
     for curve in chart.curves:
         # Curves with the same x keep the same points.
-        points = chart_paths.spread_points(plot.point_fractions(curve)[0], _point_count(plot))
+        points = svg_paths.spread_indices(plot.point_fractions(curve)[0], _point_count(plot))
         x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
         if x not in positions:
             positions.append(x)

@@ -379,7 +379,7 @@ class Entry(TableModel):
         instance = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)
         where = f"problems.{problem}"
-        policies = entry_files.subtable(f"{where}.policies", by_label, instance.policies)
+        policies = entry_files.select_keys(f"{where}.policies", by_label, instance.policies)
         for label, parameters in instance.parameters.items():
             check_choice(f"{where}.parameters", label, policies)
             policies[label] = policies[label] | parameters

@@ -48,14 +48,14 @@ def read_tables(path: Path) -> TomlTable:
     policies += table.pop("policies", [])
     use = table.pop("use", {})
     try:
-        table["problems"] = subtable("use.problems", problems, use.get("problems"))
-        labelled = subtable("use.policies", policies_by_label(policies), use.get("policies"))
+        table["problems"] = select_keys("use.problems", problems, use.get("problems"))
+        labelled = select_keys("use.policies", policies_by_label(policies), use.get("policies"))
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
     return table | {"policies": list(labelled.values())}
 
 
-def subtable(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
+def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
     """Return the part of a table that has the given keys; the whole table if `keys` is None.
 
     An unknown key is refused; `name` is the name of the list of keys in the message.

@@ -25,7 +25,7 @@ from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import (
     BATCH_MARKER,
-    write_reproduction,
+    write_page_and_figures,
     write_reproduction_page,
 )
 from keyhole.papers.verdicts import Verdict, format_counts, split_by_origin
@@ -246,7 +246,7 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
         related = {name for outcome in outcomes for name in outcome.related_entries}
         names = sorted(related - {outcome.entry.name for outcome in outcomes})
         beside = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
-    return write_reproduction(folder, outcomes, verdicts_by_id(beside.values()))
+    return write_page_and_figures(folder, outcomes, verdicts_by_id(beside.values()))
 
 
 def _judge_entry(entry: Entry, scale: str, run_folders: Mapping[str, RunFolder]) -> JudgedEntry:
@@ -417,7 +417,7 @@ def reproduce_all(
         name = outcome.entry.name
         outcomes[name] = outcome
         all_verdicts = verdicts_by_id(outcomes.values())
-        write_reproduction(folders[name], [outcome], all_verdicts)
+        write_page_and_figures(folders[name], [outcome], all_verdicts)
         # Pages of entries that judge one of this entry's statements show its verdict.
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)

@@ -12,7 +12,7 @@ from keyhole.contract.state_arrays import allocate
 from keyhole.draws.streams import ENVIRONMENT, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import numba_signature
+from keyhole.kernels.kernel_decorators import numba_signature
 from keyhole.play.learner import Learner
 from keyhole.validate import DEFAULT_SEED
 

@@ -29,7 +29,7 @@ from keyhole.kernels.interpreted_mode import (
     is_interpreted,
 )
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
-from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.log_learning import int_column, learn_from_log

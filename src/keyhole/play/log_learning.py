@@ -13,7 +13,7 @@ from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.reward_units import UNIT, UNIT_RANGE, Scale, errors_with_scale_hint
 from keyhole.drivers.learner_step import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
-from keyhole.kernels.kernel_declaration import bounds_checked, is_bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked, is_bounds_checked
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 if TYPE_CHECKING:

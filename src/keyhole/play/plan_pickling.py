@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 from keyhole.contract.kernel_signatures import is_restoring
 from keyhole.kernels.compiler_fork_locks import import_numba
 from keyhole.kernels.fingerprint import python_function
-from keyhole.kernels.kernel_declaration import DeferredKernel, is_kernel
+from keyhole.kernels.kernel_decorators import DeferredKernel, is_kernel
 from keyhole.play.simulation_plan import Plan
 
 

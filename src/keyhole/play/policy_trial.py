@@ -15,7 +15,7 @@ from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.kernels.compiler_fork_locks import interpreted_call_lock
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter import error_explanation
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
 from keyhole.play.simulation_plan import Plan

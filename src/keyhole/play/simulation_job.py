@@ -57,7 +57,7 @@ def digest_parts(plan: Plan) -> list[object]:
     return [
         workers,
         plan.checkpoints,
-        digest_texts(plan.problem.truth()),
+        rows_for_digest(plan.problem.truth()),
         [
             [label, *_policy_digest_parts(plan, policy), code_digests[type(policy)]]
             for label, policy in plan.policies.items()
@@ -82,15 +82,15 @@ def json_digest(content: object) -> str:
 
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [digest_texts(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
+    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
     key_parts: list[object] = [
         type(policy).__name__,
-        digest_texts(policy.parameters()),
-        digest_texts(policy.numbers()),
+        rows_for_digest(policy.parameters()),
+        rows_for_digest(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        key_parts.append(digest_texts({"wrong": plan.wrong_verdicts(policy)}))
+        key_parts.append(rows_for_digest({"wrong": plan.wrong_verdicts(policy)}))
     return key_parts
 
 
@@ -100,12 +100,12 @@ def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[obje
         workers.number,
         workers.pending_mode(policy),
         fingerprint(duration.draw),
-        digest_texts({"numbers": duration.numbers}),
+        rows_for_digest({"numbers": duration.numbers}),
         getattr(duration, "aged", False),  # this attribute is not a part of the kernel
     ]
 
 
-def digest_texts(values: Mapping[str, object]) -> list[list[str]]:
+def rows_for_digest(values: Mapping[str, object]) -> list[list[str]]:
     """Return named values as texts for a digest; arrays by the SHA-256 of their content."""
     rows = []
     for name, value in sorted(values.items()):

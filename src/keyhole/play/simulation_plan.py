@@ -357,7 +357,7 @@ class Plan:
             )
         return np.ascontiguousarray(wrong, np.float64).ravel()
 
-    def constant_stop_metrics(
+    def stop_metrics_without_stop(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
         """Return the values of the stop metrics for a policy that cannot stop, by position.

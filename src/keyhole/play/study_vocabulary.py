@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.kernel_checks import kernel_argument_names
-from keyhole.contract.pending_mode_inference import reason_against_other_decisions
+from keyhole.contract.pending_mode_inference import reason_against_off_policy_decisions
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
@@ -334,7 +334,7 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
             f"exclude must be empty in the setting {setting.name!r}: {type(vocabulary).__name__} "
             "must name the fields that hold arms, as `arm_fields`"
         )
-    if reason := reason_against_other_decisions(type(policy)):  # type: ignore[arg-type]
+    if reason := reason_against_off_policy_decisions(type(policy)):  # type: ignore[arg-type]
         raise TypeError(f"exclude must be empty: {policy} relies on its own decisions: {reason}")
 
 

@@ -26,7 +26,7 @@ from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
@@ -78,7 +78,7 @@ class EngineSimulator:
         sizes = policy_sizes, environment_sizes
         self.policy = policy
         self._interpreted = plan.interpreted
-        self._constant_metrics = plan.constant_stop_metrics(policy, checkpoints)
+        self._metrics_without_stop = plan.stop_metrics_without_stop(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first. A user's kernel that does not
@@ -130,7 +130,7 @@ class EngineSimulator:
         # `out` is a slice of an array that other threads write to, and is not contiguous. But the
         # compiled loop takes only contiguous arrays, so it fills `values`, which is then copied.
         with explain_memory_errors(f"the state of {self.policy}"):
-            positions = [i for i in range(out.shape[1]) if i not in self._constant_metrics]
+            positions = [i for i in range(out.shape[1]) if i not in self._metrics_without_stop]
             values = np.empty((out.shape[0], len(positions), out.shape[2]))
             memory = self.allocate_memory()
         start, stop = replications.start, replications.stop
@@ -151,7 +151,7 @@ class EngineSimulator:
             where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
             raise ValueError(self.policy.refusal(where))
         out[:, positions] = values
-        for i, constants in self._constant_metrics.items():
+        for i, constants in self._metrics_without_stop.items():
             out[:, i] = constants[:, None]
 
 

@@ -70,11 +70,11 @@ def portfolio(
         deviation = low + (high - low) * uniform(rng)
         if kind == "lone" and arm == count // 2:
             log_median, deviation = _LONE
-        distributions.append(_log_normal_quantiles(log_median, deviation))
+        distributions.append(_discretize_log_normal(log_median, deviation))
     return Problem(distributions, limits, Power(slope=1.0), Power(slope=1.0))
 
 
-def _log_normal_quantiles(log_median: float, deviation: float) -> Replay:
+def _discretize_log_normal(log_median: float, deviation: float) -> Replay:
     """Return an empirical distribution of quantiles of exp(log_median + deviation * normal)."""
     from scipy.special import ndtri
 

@@ -92,21 +92,21 @@ class Curves:
         """Return the means at the last checkpoint, as text in columns."""
         from keyhole.pages.notebook_html import text_table
 
-        table = self._last_means(self._shown_metrics())
+        table = self._last_means_table(self._shown_metrics())
         return f"{table.caption}\n{text_table(table.head, table.rows)}"
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: a plot, and the means at the last checkpoint."""
         from keyhole.pages.notebook_html import chart_html, notebook_html
 
-        tables = [self._last_means(self._shown_metrics())]
+        tables = [self._last_means_table(self._shown_metrics())]
         if len(self.checkpoints) < _FEWEST_DRAWN_CHECKPOINTS:
             return notebook_html(tables)
         from keyhole.results.curve_chart import curve_chart
 
         return notebook_html(tables, chart_html(curve_chart(self, self.metrics[0])))
 
-    def _last_means(self, shown_metrics: Sequence[str]) -> Table:
+    def _last_means_table(self, shown_metrics: Sequence[str]) -> Table:
         """Return the table of the means at the last checkpoint."""
         rows = [
             [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown_metrics)]
@@ -252,7 +252,7 @@ class Curves:
         require_extra("scipy", "Curves.to_latex()")
         shown_metrics = [check_choice("metric", m, self.metrics) for m in metrics or []]
         shown_metrics = shown_metrics or self._shown_metrics()
-        table = self._last_means(shown_metrics)
+        table = self._last_means_table(shown_metrics)
         bold = {
             (self.labels.index(label), 1 + column)
             for column, metric in enumerate(shown_metrics)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
+from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 from keyhole.extras import has_extra, require_extra
 from keyhole.pages.page import Table
 

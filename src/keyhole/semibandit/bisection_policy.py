@@ -121,7 +121,7 @@ class BisectionPolicy(Policy, abstract=True):
     def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
         """Allocate the trials in the first phase, the best knapsack in the second."""
         if s.unsettled[0] > 0:
-            allocate_trials(p, s, rng)
+            fund_trials_first(p, s, rng)
         else:
             fund_best_knapsack(p, s, t, rng, fill)
         write_allocation(p, s, allocation)
@@ -193,7 +193,7 @@ def bisection_steps(gamma: float) -> float:
     return math.log2(math.ceil(1.0 + 1.0 / gamma))
 
 
-def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
+def fund_trials_first(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
     # Arms on trial come first, and arms with an estimate use what remains of the resource.
     remaining = p.resource + SLACK

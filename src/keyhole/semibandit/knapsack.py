@@ -282,10 +282,10 @@ def choose_items(
     """Choose the set of the largest value among those that fit; write 1 or 0 into `chosen`.
 
     Among sets of equal value the lightest is chosen. Sets that are equal in weight too are compared
-    by the last item, in the order of `rank_items`, that only one of them has; the set without it is
-    chosen. If the lists exceed their memory, the first set of the largest value that the slower
-    search meets is chosen. Items without value are not chosen. A set fits if its weight is at most
-    `capacity` (at least 0) plus `SLACK`. Values and weights are at least 0.
+    by the last item, in the order of `sort_at_better_price`, that only one of them has; the set
+    without it is chosen. If the lists exceed their memory, the first set of the largest value that
+    the slower search meets is chosen. Items without value are not chosen. A set fits if its weight
+    is at most `capacity` (at least 0) plus `SLACK`. Values and weights are at least 0.
     """
     space = capacity + SLACK
     count, total = list_fitting_items(s.order, values, weights, items, space)
@@ -295,7 +295,7 @@ def choose_items(
         for k in range(count):
             chosen[s.order[k]] = 1
         return
-    price, paying = rank_items(s, values, weights, count, space)
+    price, paying = sort_at_better_price(s, values, weights, count, space)
     name = solve_by_set_lists(s, values, weights, count, space, price, paying)
     # Too many sets for the lists: a slower search, in the same memory, finds the same value.
     if name == FULL:
@@ -320,7 +320,7 @@ def list_fitting_items(
     return count, total
 
 
-def rank_items(
+def sort_at_better_price(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float
 ) -> tuple[float, int]:
     """Sort the items by gain per weight, at the better of two prices: 0, or the break item's value.

@@ -13,7 +13,7 @@ from math import inf
 from typing import Final
 
 from keyhole.durations import to_seconds
-from keyhole.serve.problems import InvalidKeyError, MissingKeyError, MissingRightError
+from keyhole.serve.problem_documents import InvalidKeyError, MissingKeyError, MissingRightError
 from keyhole.serve.settings import Settings, is_loopback
 from keyhole.study import StoreError
 from keyhole.study.storage import open_store

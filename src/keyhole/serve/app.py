@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
-from keyhole.serve import problems, web_pages
+from keyhole.serve import problem_documents, web_pages
 from keyhole.serve.api_keys import KeyCache
 from keyhole.serve.metrics import Metrics
 from keyhole.serve.open_studies import OpenStudies, OpenStudy
@@ -40,7 +40,7 @@ _SECURITY_HEADERS: Final = [
 _HEADERS_BY_STATUS: Final = {
     401: {"WWW-Authenticate": "Bearer"},
     413: {"Connection": "close"},
-    503: {"Retry-After": str(problems.RETRY_SECONDS)},
+    503: {"Retry-After": str(problem_documents.RETRY_SECONDS)},
 }
 
 
@@ -156,14 +156,14 @@ class Service(Router):
                 path |= {name: unquote(text) for name, text in match.groupdict().items()}
                 method = scope["method"].replace("HEAD", "GET")
                 if method not in route_by_method:
-                    raise problems.WrongMethodError(", ".join(route_by_method))
+                    raise problem_documents.WrongMethodError(", ".join(route_by_method))
                 return route_by_method[method]
-        raise problems.UnknownRouteError("see /v1/openapi.json")
+        raise problem_documents.UnknownRouteError("see /v1/openapi.json")
 
 
 def _make_refusal(error: Exception, request: Request, request_id: str) -> Response:
     """Return the answer to a request that failed."""
-    document = problems.make_document(error, request_id)
+    document = problem_documents.make_document(error, request_id)
     if document.status >= 500:
         _LOG.error(document.title, exc_info=error, extra={"entries": [{"id": request_id}]})
     if request.route and request.route.is_page:
@@ -191,7 +191,7 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
             body += chunk
         is_complete = not message.get("more_body", False)
     if size > max_size:
-        raise problems.LargeBodyError(f"it must have at most {max_size:,} bytes")
+        raise problem_documents.LargeBodyError(f"it must have at most {max_size:,} bytes")
     return body
 
 

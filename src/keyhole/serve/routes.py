@@ -15,7 +15,7 @@ from keyhole.serve import bodies, web_pages
 from keyhole.serve.api_keys import NOBODY, ApiKey
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.open_studies import OpenStudy
-from keyhole.serve.problems import MissingRightError, make_document
+from keyhole.serve.problem_documents import MissingRightError, make_document
 from keyhole.study import AsyncStudy, Decision, Study, errors
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS

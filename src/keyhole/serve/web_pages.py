@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.problems import MissingRightError, ProblemDocument
+from keyhole.serve.problem_documents import MissingRightError, ProblemDocument
 from keyhole.study import StoreError, list_studies
 
 if TYPE_CHECKING:

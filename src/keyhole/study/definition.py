@@ -12,7 +12,7 @@ from typing import Any, Final, Self, cast
 import numpy as np
 
 from keyhole import validate
-from keyhole.contract.learner_method import resolve_facts
+from keyhole.contract.learner_arguments import resolve_facts
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale

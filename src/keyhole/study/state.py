@@ -10,8 +10,8 @@ from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.policy import Policy, is_done, settled_arms
 from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arm_entries
-from keyhole.drivers import pending_step
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.drivers import pending_decision_step
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values
 from keyhole.study import events
 from keyhole.study.definition import Definition
@@ -102,10 +102,10 @@ class PolicyState:
             # Array indexes come from the log, which anybody with access to the database can write.
             # Without a check, an altered row would let compiled code write anywhere in memory.
             with bounds_checked():
-                self._step = pending_step.compiled_pending_step(compiled, policy.setting)
+                self._step = pending_decision_step.compiled_step(compiled, policy.setting)
         else:
             self._step = sibling._step
-        self._run_kernel(pending_step.INIT, 0)
+        self._run_kernel(pending_decision_step.INIT, 0)
 
     def _run_kernel(self, action: int, t: int, rows: FloatArray = _NO_CELLS, count: int = 0) -> int:
         arrays = self._memory, self._imputed_copy, self._plan, rows, self.stream
@@ -128,9 +128,9 @@ class PolicyState:
         """
         self._context_bytes[:] = context
         cells = rows.reshape(-1) if len(rows) else _NO_CELLS
-        action = pending_step.DECIDE_ON_COPY
+        action = pending_decision_step.DECIDE_ON_COPY
         if imputes_all and self._imputes:
-            action = pending_step.DECIDE
+            action = pending_decision_step.DECIDE
         if not self._run_kernel(action, t, cells, len(rows)):
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
@@ -140,7 +140,7 @@ class PolicyState:
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
         memory = self._memory.data.cast("B")
         memory[begin:middle], memory[middle:end] = context, decision
-        return bool(self._run_kernel(pending_step.CHECK, 0))
+        return bool(self._run_kernel(pending_decision_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
         """Learn decisions in order, given as rows with their feedback and as event numbers.
@@ -162,7 +162,8 @@ class PolicyState:
             raise LearningError(self.definition.policy, event, error) from error
 
     def _learn(self, rows: list[bytes]) -> None:
-        self._run_kernel(pending_step.TELL, 0, np.frombuffer(bytearray(b"".join(rows))), len(rows))
+        cells = np.frombuffer(bytearray().join(rows))
+        self._run_kernel(pending_decision_step.TELL, 0, cells, len(rows))
 
     def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
         """Return the number of the event at which the policy fails.
@@ -179,7 +180,7 @@ class PolicyState:
 
     def recommend(self) -> dict[str, NDArray[Any]]:
         """Return the policy's recommendation, as arrays."""
-        self._run_kernel(pending_step.RECOMMEND, 0)
+        self._run_kernel(pending_decision_step.RECOMMEND, 0)
         return {name: view.copy() for name, view in self._recommendation.items()}
 
     def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
@@ -189,8 +190,7 @@ class PolicyState:
         the beginning.
         """
         new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
-        fields = self._compiled.state.fields
-        copy_arm_entries(fields, self.state, new_state.state, sources, targets)
+        copy_arm_entries(self._compiled.state.fields, self.state, new_state.state, sources, targets)
         return self._complete_new_state(new_state)
 
     def with_facts(self, facts: Values) -> "PolicyState":
@@ -216,7 +216,7 @@ class PolicyState:
 
     def learn_round(self, t: int, feedback: RoundFeedback) -> None:
         """Learn the feedback of round `t`; sequences may be shorter than their arrays."""
-        ends = self._plan[2:6] - self._plan[2] + pending_step.ROW_HEADER
+        ends = self._plan[2:6] - self._plan[2] + pending_decision_step.ROW_HEADER
         row = np.zeros(ends[-1])
         row[0] = t
         channels = self._compiled.records
@@ -228,7 +228,7 @@ class PolicyState:
         for (channel, values), begin, end in zip(groups, ends[:-1], ends[1:], strict=True):
             for name, view in channel.layout.views(row[begin:end], self.sizes).items():
                 view[tuple(map(slice, np.shape(values[name])))] = values[name]
-        self._run_kernel(pending_step.TELL, 0, row, 1)
+        self._run_kernel(pending_decision_step.TELL, 0, row, 1)
 
     def arrays_to_save(self) -> bytes:
         """Return random stream and arrays as bytes, for a snapshot."""

@@ -223,7 +223,7 @@ class Study:
         OptimisticThompson(a=2, b=1)
         """
         with FORK_LOCK.shared():
-            from keyhole.study.study_description import parse_study_table
+            from keyhole.study.study_spec import parse_study_table
 
             arguments = parse_study_table(table, Path(folder), own_policies)
         return cls.create(storage, **arguments, exist_ok=exist_ok, clock=clock)

@@ -11,7 +11,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem, metrics_for
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.metric import STOP_METRICS
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner

@@ -11,8 +11,8 @@ from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate
 from keyhole.drivers.learner_step import Words
-from keyhole.drivers.pending_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_pending_step
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.drivers.pending_decision_step import DECIDE, INIT, ROW_HEADER, TELL, compiled_step
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.testing.check_context import CheckContext, decision_as_numbers
 
@@ -33,11 +33,11 @@ class PolicyWithPending:
         for name, view in inputs.items():
             view[...] = input_values[name]
         with bounds_checked():
-            self._step = compiled_pending_step(compiled, policy.setting)
+            self._step = compiled_step(compiled, policy.setting)
         self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
         self._imputes = mode == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
-        # A policy that ignores pending decisions decides on the state itself (see `pending_step`).
+        # A policy that ignores pending decisions decides on the state itself.
         self.copy = self.cells.copy() if self._imputes else self.cells
         # The plan has the starts of inputs, state, context, decision, feedback, report. A row for
         # `DECIDE` holds context and decision, a row for `TELL` the feedback behind them too.

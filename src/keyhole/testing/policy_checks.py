@@ -18,7 +18,7 @@ import tomli_w
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem
 from keyhole.contract.state_arrays import declared_fields, declared_state
-from keyhole.kernels.kernel_declaration import bounds_checked
+from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.learner import Learner
 from keyhole.testing import pending_checks
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_as_numbers

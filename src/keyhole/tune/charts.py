@@ -11,10 +11,10 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
-from keyhole.tune.parameter_grids import label_arms
+from keyhole.tune.held_out_validation import has_outcome_for
 from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.summary import (
     RECOMMENDED,
     describe_objective,
@@ -23,8 +23,8 @@ from keyhole.tune.summary import (
     summarize,
 )
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.validation import has_outcome_for
 from keyhole.tune.value_estimates import Interval, ValueEstimates
+from keyhole.tune.varied_parameters import label_arms
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
 _MOST_ARMS: Final = 40

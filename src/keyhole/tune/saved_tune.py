@@ -21,11 +21,11 @@ from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
 from keyhole.tune.parameter_effects import ParameterEffect
-from keyhole.tune.parameter_grids import estimate_effects
 from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
+from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validate import escape_controls, short_repr
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.study.log_export import Replay
-    from keyhole.tune.space_tune import AnyTune
+    from keyhole.tune.saved_space_tune import AnyTune
 
 SPEC: Final = "tune.json"
 RUNS: Final = "runs.jsonl"

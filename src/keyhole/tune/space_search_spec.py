@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, Self
 
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Arm
-from keyhole.tune.config_space import read_config_space
+from keyhole.tune.configspace_json import read_config_space
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import check_choice, check_line, short_repr

@@ -13,7 +13,6 @@ from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
 from keyhole.pages.page import Table
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED, Arm
-from keyhole.tune.parameter_grids import label_arms
 from keyhole.tune.recommendation import (
     NO_SUCCESS,
     TOLERANCE,
@@ -24,10 +23,11 @@ from keyhole.tune.recommendation import (
     format_share,
     format_untried,
 )
+from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.saved_tune import SavedTune
-from keyhole.tune.space_tune import AnyTune, SavedSpaceTune
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import Interval
+from keyhole.tune.varied_parameters import label_arms
 from keyhole.tune.warnings import OtherLoad
 
 RECOMMENDED: Final = "recommended"

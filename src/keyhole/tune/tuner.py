@@ -31,15 +31,15 @@ from keyhole.tune.decision_sources import (
     StudyDecisionSource,
     plan_chosen_run,
 )
+from keyhole.tune.held_out_validation import VALIDATION, ValidationPlan, refuse_used_instances
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.machine_load import LoadMonitor, assign_cores, available_cores
 from keyhole.tune.recommendation import ConfigurationEstimate
+from keyhole.tune.saved_space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.space_decider import SpaceExhaustedError
-from keyhole.tune.space_tune import SavedSpaceTune, load_tune, make_decider
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
-from keyhole.tune.validation import VALIDATION, ValidationPlan, refuse_used_instances
 from keyhole.tune.warm_start import check_warm_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 from numba import njit
 
-from keyhole.kernels import kernel_declaration
+from keyhole.kernels import kernel_decorators
 from keyhole.kernels.numba_internals.machine_code import MachineCode, load_machine_code
 
-parts = kernel_declaration.import_internals()
-OPTIONS = kernel_declaration.njit_options() | {"nogil": True}
+parts = kernel_decorators.import_internals()
+OPTIONS = kernel_decorators.njit_options() | {"nogil": True}
 SIGNATURE = "int64(float64[::1], int64)"
 
 
-@kernel_declaration.kernel
+@kernel_decorators.kernel
 def twice(x):
     return 2 * x
 
@@ -36,7 +36,7 @@ def test_an_entry_survives_serialisation():
 
 
 def test_constants_of_callers_make_no_copies():
-    @kernel_declaration.kernel
+    @kernel_decorators.kernel
     def scaled(x, by, upwards):
         return x * by if upwards else x / by
 
@@ -53,7 +53,7 @@ def test_constants_of_callers_make_no_copies():
 
 
 def test_a_function_that_needs_a_constant_gets_it():
-    @kernel_declaration.kernel
+    @kernel_decorators.kernel
     def entry_of(pair, place):
         return pair[place]
 
@@ -106,7 +106,7 @@ def test_mutually_recursive_functions_are_refused():
     scope = {}
     exec("def even(x): return True if x == 0 else odd(x - 1)", scope)
     exec("def odd(x): return False if x == 0 else even(x - 1)", scope)
-    scope |= {name: kernel_declaration.kernel(scope[name]) for name in ("even", "odd")}
+    scope |= {name: kernel_decorators.kernel(scope[name]) for name in ("even", "odd")}
     exec("def start(values, count): return int(even(count))", scope)
     with pytest.raises(TypeError, match="call one another in a circle"):
         parts.compile_entry_point(scope["start"], SIGNATURE, OPTIONS)
@@ -114,5 +114,5 @@ def test_mutually_recursive_functions_are_refused():
 
 def test_bounds_checks_disabled_by_the_environment_are_refused(monkeypatch):
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
-    with pytest.raises(ValueError, match="NUMBA_BOUNDSCHECK"), kernel_declaration.bounds_checked():
+    with pytest.raises(ValueError, match="NUMBA_BOUNDSCHECK"), kernel_decorators.bounds_checked():
         pass

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from keyhole.kernels import kernel_declaration
+from keyhole.kernels import kernel_decorators
 from keyhole.kernels.numba_internals.machine_code import load_machine_code
 
-parts = kernel_declaration.import_internals()
+parts = kernel_decorators.import_internals()
 SIGNATURE = "int64(float64[:, ::1], float64[::1])"
 KNOWN = [2.0, 0.5, -1.0, 3.0, -0.5]
 
@@ -35,7 +35,7 @@ def test_powers_do_not_depend_on_constants():
     table[:6, 0] = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0]
     entry = load_machine_code(
         parts.compile_entry_point(
-            powers, SIGNATURE, kernel_declaration.njit_options() | {"nogil": True}
+            powers, SIGNATURE, kernel_decorators.njit_options() | {"nogil": True}
         )
     )
     assert entry(table, np.array(KNOWN)) == len(table)

@@ -21,7 +21,7 @@ from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
 from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, rewrite_operators
-from keyhole.kernels.kernel_declaration import find_python_equivalent, returns_views
+from keyhole.kernels.kernel_decorators import find_python_equivalent, returns_views
 
 _OURS: Final = "keyhole."
 _NUMPY: Final = (

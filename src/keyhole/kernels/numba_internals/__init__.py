@@ -1,7 +1,7 @@
 """All use of Numba's internals, which may change with any release.
 
 No other file imports `numba.core`, `llvmlite` or anything else that Numba's manual does not name.
-`pyproject.toml` allows the releases that the tests have seen. `keyhole.kernels.kernel_declaration`
+`pyproject.toml` allows the releases that the tests have seen. `keyhole.kernels.kernel_decorators`
 imports `compiler` and `intrinsics`. The loader (`machine_code`) imports nothing of Numba but two
 of its C extension modules.
 """

@@ -36,7 +36,7 @@ _Share = Annotated[End, _end_validator(Range(ge=0, le=1))]
 _Factor = Annotated[End, _end_validator(Range(gt=0))]
 
 
-class _RangeClaim(NamedTuple):
+class _RangeTest(NamedTuple):
     """An estimate and its claimed range, on the scale of the test, with their text and numbers."""
 
     estimate: Estimate
@@ -46,7 +46,7 @@ class _RangeClaim(NamedTuple):
     numbers: Sequence[Number]
 
 
-def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
+def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
     """Judge whether estimates lie in their claimed ranges, one at each round.
 
     The claim holds if the 95 % interval lies in the range at every round. With one round, it does
@@ -58,10 +58,10 @@ def _judge_estimates(head: str, tests: Sequence[_RangeClaim]) -> Finding:
     return Finding(status, head + "; ".join(test.text for test in tests), numbers)
 
 
-def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeClaim:
+def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
     """Return an estimate with its claimed range, on its own scale; add the range to `text`."""
     text += statistics.bracket_range(low, high)
-    return _RangeClaim(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
+    return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
 
 def _judge_by_round(
@@ -87,7 +87,7 @@ def judge_mean(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the mean of the metric of a `policy` on a `problem`."""
-    ranges = statistics.ranges_at(rounds, low, high)
+    ranges = statistics.rounds_with_ranges(rounds, low, high)
     estimate_at = partial(results[problem].estimate, policy, metric)
     title = results[problem].curves.metric(metric).title
     return _judge_by_round("mean", ranges, estimate_at, head=title)
@@ -112,7 +112,7 @@ def judge_proportion(
     result = results[problem]
     tests = []
     at_least, at_most = statistics.make_open_ends_infinite(metric_low, metric_high)
-    for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
+    for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = result.values(policy, metric, t)
         time = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
@@ -137,7 +137,7 @@ def judge_growth(
     mean at `early` contains 0; with `ratio_to`, if that of any of the four means reaches down to 0.
     """
     result = results[problem]
-    ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
+    ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
     times = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
         quotient = statistics.ratio_of(*(result.values(policy, metric, t) for t in (late, early)))
@@ -164,7 +164,7 @@ def judge_growth(
         f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
         f"late ratio / early ratio {factor}{statistics.bracket_range(floor, ceiling)}"
     )
-    test = _RangeClaim(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
+    test = _RangeTest(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
     return _judge_estimates(f"{name} ", [test])
 
 
@@ -185,7 +185,7 @@ def judge_gain(
     of the range are multiples of the gain of the bound from `early` to `late`.
     """
     result = results[problem]
-    ((_, floor, ceiling),) = statistics.ranges_at(None, low, high)
+    ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
     before, after = (result.values(policy, metric, t) for t in (early, late))
     # Paired: each replication has its own gain.
     estimate = mean_estimate(after - before)
@@ -204,7 +204,7 @@ def judge_gain(
         bound_numbers = [statistics.exact_number("that of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claim_text}"
-    return _judge_estimates("", [_RangeClaim(estimate, floor, ceiling, text, numbers)])
+    return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
@@ -274,7 +274,7 @@ def judge_ratio(
     The interval comes from the delta method. The claim is undecided if the 95 % interval of the
     denominator contains 0.
     """
-    ranges = statistics.ranges_at(rounds, low, high)
+    ranges = statistics.rounds_with_ranges(rounds, low, high)
     return _judge_comparison(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
 
 
@@ -289,7 +289,7 @@ def judge_difference(
     rounds: Rounds | None = None, low: End = None, high: End = None,
 ) -> Finding:  # fmt: skip
     """Judge the difference of two cells' means: `cell` less `over`."""
-    ranges = statistics.ranges_at(rounds, low, high)
+    ranges = statistics.rounds_with_ranges(rounds, low, high)
     return _judge_comparison(
         results, metric, (cell, over), ranges, "less", lambda a, b: mean_estimate(a - b)
     )
@@ -333,7 +333,7 @@ def judge_deviation_ratio(
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
     tests = []
-    for t, floor, ceiling in statistics.ranges_at(rounds, low, high):
+    for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = [operand.values(results, metric, t) for operand in (cell, over)]
         time = statistics.format_round(t)
         log = statistics.log_deviation_ratio(*values)
@@ -341,7 +341,7 @@ def judge_deviation_ratio(
             return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
         quotient = statistics.number_from_log(f"{name} {time}", log, floor, ceiling)
         text = f"{time}: {quotient}{statistics.bracket_range(floor, ceiling)}"
-        tests.append(_RangeClaim(log, *statistics.log_range(floor, ceiling), text, [quotient]))
+        tests.append(_RangeTest(log, *statistics.log_range(floor, ceiling), text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 
 

@@ -387,7 +387,7 @@ def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: 
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
     if low is None and high is None:
         raise ValueError(f"{low_name} or {high_name} must be given")
-    for _, floor, ceiling in ranges_at([None] * count, low, high):
+    for _, floor, ceiling in rounds_with_ranges([None] * count, low, high):
         if ceiling < floor:
             raise ValueError(f"{high_name} must be at least {low_name}, {floor:g}, got {ceiling:g}")
 
@@ -397,7 +397,7 @@ def repeat_single_value(value: object, count: int) -> list[Any]:
     return value if isinstance(value, list) else [value] * count
 
 
-def ranges_at(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
+def rounds_with_ranges(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
     """Return each round, by default only the last, with its range."""
     rounds = rounds or [None]
     ends = [repeat_single_value(end, len(rounds)) for end in (low, high)]

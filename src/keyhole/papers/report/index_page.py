@@ -122,10 +122,10 @@ class _IndexContent:
             (subject,) = self.citations.values()
         return Page(
             title=f"What {subject} claim, and what was found",
-            answer=self._answer_block(),
+            answer=self._answer_blocks(),
             figures=figures,
             sections=[
-                *self._unmet_section(),
+                *self._unmet_sections(),
                 Section("figures", "Figures", [gallery], is_open=True),
                 Section(
                     "checks",
@@ -137,7 +137,7 @@ class _IndexContent:
             ],
         )
 
-    def _answer_block(self) -> list[PageBlock]:
+    def _answer_blocks(self) -> list[PageBlock]:
         """Return the sentence that counts the claims that hold, and the small line below it."""
         sentence = count_sentence(
             self.on_papers_setups, "The papers'", "claim", " on their set-ups"
@@ -161,7 +161,7 @@ class _IndexContent:
             bars[FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
-    def _unmet_section(self) -> list[Section]:
+    def _unmet_sections(self) -> list[Section]:
         """Return the section of the papers' claims that do not hold, in a list, or no section."""
         blocks: list[PageBlock] = [
             # `in_brief` shows the headline of a claim, and its number without a name.

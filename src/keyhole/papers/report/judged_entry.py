@@ -51,7 +51,7 @@ class JudgedEntry:
         return [verdict for verdict in self.verdicts if verdict.origin != "ours"]
 
     @property
-    def own_verdicts(self) -> list[Verdict]:
+    def own_check_verdicts(self) -> list[Verdict]:
         """The verdicts on Keyhole's own checks."""
         return [verdict for verdict in self.verdicts if verdict.origin == "ours"]
 
@@ -161,7 +161,7 @@ def line_below_answer(
         "entry_line",
         outcome=outcome,
         about=about,
-        checks=format_counts(outcome.own_verdicts) if papers_verdicts else "",
+        checks=format_counts(outcome.own_check_verdicts) if papers_verdicts else "",
         elsewhere=sum(deciding_verdict(v, all_verdicts).id != v.id for v in papers_verdicts),
         index_link=index_link,
     )
@@ -176,8 +176,8 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
     deciding = [deciding_verdict(verdict, all_verdicts) for verdict in outcome.papers_verdicts]
     if not deciding:
         text = "Figures alone: nothing is claimed."
-        if outcome.own_verdicts:
-            checks = count_sentence(outcome.own_verdicts, "Keyhole's own", "check")
+        if outcome.own_check_verdicts:
+            checks = count_sentence(outcome.own_check_verdicts, "Keyhole's own", "check")
             text = f"No paper claims this. {checks}"
         return Answer(text)
     on_papers_setup, replicas = split_by_setup(deciding)
@@ -198,8 +198,8 @@ def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -
     """Return the answer of an entry with its first word, and how many of Keyhole's checks hold."""
     answer = entry_answer(outcome, all_verdicts)
     sentences = [answer.mark, answer.text]
-    if outcome.papers_verdicts and outcome.own_verdicts:
-        sentences.append(count_sentence(outcome.own_verdicts, "Keyhole's own", "check"))
+    if outcome.papers_verdicts and outcome.own_check_verdicts:
+        sentences.append(count_sentence(outcome.own_check_verdicts, "Keyhole's own", "check"))
     return " ".join(filter(None, sentences))
 
 

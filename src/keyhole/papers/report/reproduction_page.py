@@ -22,7 +22,7 @@ _MOST_PANELS: Final = 9
 """Charts of more problems are folded, so that the first part of the page stays short."""
 
 
-def write_reproduction(
+def write_page_and_figures(
     folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
     """Write ``report.html`` and the files of the figures of a reproduction.
@@ -51,7 +51,7 @@ def write_reproduction_page(
         sections.append(Section("rules", "How verdicts were reached", [rules]))
     for view in views:
         ending = f": {view.name}" if others else ""
-        for section in view.sections():
+        for section in view.folded_sections():
             sections.append(replace(section, title=section.title + ending))
     page = Page(
         title=first.outcome.entry.heading,
@@ -108,7 +108,7 @@ class _EntryView:
             f"The paper says; judged on {judged_entry.describe_setups(replicas)}": replicas,
         }
         if not self.outcome.papers_verdicts:
-            groups = {"Keyhole checks": self.outcome.own_verdicts}
+            groups = {"Keyhole checks": self.outcome.own_check_verdicts}
         blocks: list[PageBlock] = []
         row_budget = MOST_ROWS
         for heading, verdicts in groups.items():
@@ -126,13 +126,13 @@ class _EntryView:
         ]
         return Section(self.name, self.outcome.entry.heading, blocks)
 
-    def sections(self) -> list[Section]:
+    def folded_sections(self) -> list[Section]:
         """Return the folded sections."""
         outcome = self.outcome
         sections = []
-        if outcome.papers_verdicts and outcome.own_verdicts:
-            rows = claim_rows(outcome, outcome.own_verdicts, self.verdicts, self.on_page)
-            note = Text(f"They are not the paper's: {format_counts(outcome.own_verdicts)}.")
+        if outcome.papers_verdicts and outcome.own_check_verdicts:
+            rows = claim_rows(outcome, outcome.own_check_verdicts, self.verdicts, self.on_page)
+            note = Text(f"They are not the paper's: {format_counts(outcome.own_check_verdicts)}.")
             checks = claim_rows_block("", rows, len(rows))
             sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
         if outcome.entry.published:

@@ -79,7 +79,7 @@ class OUP(Policy):
         s.upper[:] = 1.0
         s.needed[:] = 1.0
         top_utility = largest_utility(p.limits, 0, p.cost, p.penalty)
-        if is_limit_short(top_utility, 1.0, 1.0):
+        if is_limit_too_short(top_utility, 1.0, 1.0):
             s.position[:] = limit_index(p.limits, 2.0 * p.limits[0])
             s.doublings[:] = 1
 
@@ -112,7 +112,7 @@ class OUP(Policy):
         stopped_share = 1.0 - s.ended[arm] / s.runs[arm]
         s.upper[arm] = min(s.upper[arm], mean + (1.0 - top_utility) * radius)
         s.lower[arm] = max(s.lower[arm], mean - radius - top_utility * stopped_share)
-        if is_limit_short(top_utility, radius, stopped_share):
+        if is_limit_too_short(top_utility, radius, stopped_share):
             s.position[arm] = limit_index(p.limits, 2.0 * limit)
             s.doublings[arm] += 1
             s.needed[arm] = s.runs[arm] + 1.0
@@ -147,7 +147,7 @@ def largest_utility(
     return scale_gain(1.0 - value_at(cost, limits[position]), value_at(penalty, limits[last]))
 
 
-def is_limit_short(top_utility: float, radius: float, stopped_share: float) -> bool:
+def is_limit_too_short(top_utility: float, radius: float, stopped_share: float) -> bool:
     """Return whether an arm's bounds are wide because of its limit rather than its few runs."""
     return 2.0 * (1.0 - top_utility) * radius <= top_utility * (stopped_share + radius)
 

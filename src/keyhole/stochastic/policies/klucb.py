@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from keyhole.confidence_sequences import binary_entropy
-from keyhole.draws.mean_bounds import log_complement
+from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
@@ -105,13 +105,13 @@ class KLUCB(Policy):
         # The last arm mostly has the largest bound again. With this arm as the first, the bounds of
         # few others have to be computed. There may be fewer arms now, if some were retired.
         best = min(int(s.last[0]), p.arms - 1)
-        x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
+        x = log_1_minus_ucb(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)
         log_q = math.log(q)
         for arm in range(p.arms):
             if arm != best and has_larger_bound(s, arm, best, x, q, log_q, level):
                 best = arm
-                x = log_complement(s.pulls[best], s.mean[best], s.entropy[best], level)
+                x = log_1_minus_ucb(s.pulls[best], s.mean[best], s.entropy[best], level)
                 q = -math.expm1(x)
                 log_q = math.log(q)
         s.between[0] = x

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from keyhole.confidence_sequences import binary_entropy
-from keyhole.draws.mean_bounds import log_complement
+from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.policy import float_array, int_array, parameter
 from keyhole.threshold.policies.anytime_dkwucb import anytime_log_term
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation, impute_pull
@@ -123,7 +123,7 @@ def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limi
     for j in range(threshold - 1, -1, -1):
         if is_above_bound(s, arm, j, x, q, log_q, limit):
             tried = s.tried[arm, j]
-            x = max(x, log_complement(tried, s.reached[arm, j] / tried, s.entropy[arm, j], limit))
+            x = max(x, log_1_minus_ucb(tried, s.reached[arm, j] / tried, s.entropy[arm, j], limit))
             q = -math.expm1(x)
             log_q = math.log(q) if q > 0.0 else -math.inf
     return x

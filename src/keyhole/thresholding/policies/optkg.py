@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
+from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 from keyhole.policy import (
     FloatArray,
     argmin,

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.draws.beta_distribution import log_beta_cdf_left
+from keyhole.draws.beta_cdf import log_beta_cdf_left
 from keyhole.policy import (
     FloatArray,
     argmin,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betainc, betaln, gammaln
 
-from keyhole.draws.beta_distribution import beta_cdf, log_beta_weight
+from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 
 SHAPES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 1.5, 7.0, 14.9, 15.1, 120.0, 3e3, 1e4)
 

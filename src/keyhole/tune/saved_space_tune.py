@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from keyhole.cached_property import cached_property
+from keyhole.tune.held_out_validation import VALIDATION, compare_configurations
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.recommendation import YARDSTICK, BestConfiguration, ConfigurationEstimate
 from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refuse_tune_without_runs
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import TrialRecord, read_records
-from keyhole.tune.validation import VALIDATION, compare_configurations
 from keyhole.tune.warm_start import number_instances, read_warm_start
 from keyhole.validate import short_repr
 

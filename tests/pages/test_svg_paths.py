@@ -3,13 +3,13 @@ import re
 import numpy as np
 import pytest
 
-from keyhole.pages.chart_paths import (
+from keyhole.pages.svg_paths import (
     band_path,
     dots_path,
     line_path,
-    spread_points,
+    line_point_indices,
+    spread_indices,
     thin_band,
-    thin_line,
     whiskers_path,
 )
 
@@ -76,7 +76,7 @@ def test_what_lies_far_outside_stays_a_number():
 def test_thinning_keeps_ends_extremes_and_order(count):
     rng = np.random.default_rng(count)
     x, y = np.sort(rng.random(count)), rng.normal(size=count)
-    kept = thin_line(x, y, 40)
+    kept = line_point_indices(x, y, 40)
     assert len(kept) <= 42
     assert (np.diff(kept) > 0).all()
     if count <= 40:
@@ -88,7 +88,7 @@ def test_thinning_keeps_ends_extremes_and_order(count):
 def test_thinning_keeps_gaps():
     x, y = np.linspace(0, 1, 1000), np.ones(1000)
     y[500:520] = NAN
-    assert np.isnan(y[thin_line(x, y, 100)]).any()
+    assert np.isnan(y[line_point_indices(x, y, 100)]).any()
 
 
 def test_a_thinned_band_contains_the_whole_band():
@@ -103,9 +103,9 @@ def test_a_thinned_band_contains_the_whole_band():
 
 
 def test_shown_points_are_spread_evenly_over_the_axis():
-    assert spread_points(np.linspace(0, 1, 101), 11).tolist() == [*range(0, 100, 10), 100]
+    assert spread_indices(np.linspace(0, 1, 101), 11).tolist() == [*range(0, 100, 10), 100]
     early = np.concatenate([np.linspace(0, 0.01, 900), np.linspace(0.02, 1, 100)])
-    kept = spread_points(early, 20)
+    kept = spread_indices(early, 20)
     assert len(kept) == 20
     assert (kept >= 900).sum() >= 17
-    assert spread_points(array(NAN, NAN, NAN), 2).tolist() == [0, 2]
+    assert spread_indices(array(NAN, NAN, NAN), 2).tolist() == [0, 2]

@@ -1,4 +1,4 @@
-"""The method `Policy.learner`, whose arguments depend on the setting's known quantities."""
+"""The method `Policy.learner` and its arguments, which depend on the setting's known quantities."""
 
 from __future__ import annotations
 

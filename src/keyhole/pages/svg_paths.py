@@ -15,7 +15,7 @@ UNITS: Final = 1800
 _REACH: Final = 4.0  # lines that leave the drawing end at this many times its width or height
 
 
-def thin_line(x: Floats, y: Floats, point_count: int) -> Indices:
+def line_point_indices(x: Floats, y: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points that keep the look of a line.
 
     The width is divided into equal columns. Each column keeps its highest point, its lowest point
@@ -51,7 +51,7 @@ def thin_band(
     )
 
 
-def spread_points(x: Floats, point_count: int) -> Indices:
+def spread_indices(x: Floats, point_count: int) -> Indices:
     """Return the indices of at most about `point_count` points, evenly spread, with both ends."""
     if len(x) <= point_count:
         return np.arange(len(x))

@@ -1,4 +1,4 @@
-"""Parameter grids of a list of commands: short labels of their arms, and effects of parameters."""
+"""Parameters in which the arms of a command differ: labels of the arms, and effects of values."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence

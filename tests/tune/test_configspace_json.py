@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from keyhole.tune.config_space import read_config_space
+from keyhole.tune.configspace_json import read_config_space
 from keyhole.tune.parameter_space import ParameterSpace
 
 # As ConfigSpace 1.2.2 writes it.

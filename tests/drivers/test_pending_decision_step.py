@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.contract.compiled_class import compiled_policy
 from keyhole.contract.state_arrays import allocate
-from keyhole.drivers.pending_step import (
+from keyhole.drivers.pending_decision_step import (
     CHECK,
     DECIDE,
     DECIDE_ON_COPY,
@@ -13,7 +13,7 @@ from keyhole.drivers.pending_step import (
     RECOMMEND,
     ROW_HEADER,
     TELL,
-    compiled_pending_step,
+    compiled_step,
 )
 from keyhole.policy import float_array
 from keyhole.stochastic import UCB1, Policy, ThompsonSampling
@@ -32,7 +32,7 @@ class PolicyWithPending:
             view[...] = known[name]
         self.report = parts[-1]
         self.copy = self.cells.copy()
-        self.step = compiled_pending_step(compiled, policy.setting)
+        self.step = compiled_step(compiled, policy.setting)
         self.words = np.array([seed, 0, 0, 0], np.uint64)
         self.run(np.zeros(1), 0, 0, INIT)
 

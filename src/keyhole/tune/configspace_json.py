@@ -1,4 +1,4 @@
-"""Parameter spaces of ConfigSpace: its JSON files as the tables of a spec."""
+"""JSON files of the package ConfigSpace, read as the parameter tables of a spec."""
 
 import json
 import operator

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.kernels.kernel_declaration import kernel
+from keyhole.kernels.kernel_decorators import kernel
 
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
 # From this number on, the first five terms of Stirling's series leave an error below 2e-16.

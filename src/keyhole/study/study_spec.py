@@ -1,4 +1,4 @@
-"""The description of a study as a table, such as the table in a TOML file."""
+"""The spec of a study: a table, such as the table in a TOML file, which describes the study."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Declaration of kernels: functions that Numba compiles; Numba is imported when one is needed."""
+"""Decorators of kernels and intrinsics; Numba is imported when one of them is needed."""
 
 import functools
 import os
@@ -264,12 +264,12 @@ def is_kernel(value: object) -> bool:
 def is_intrinsic(value: object) -> bool:
     """Return whether a value is an intrinsic, of Keyhole's or of Numba's."""
     return isinstance(value, DeferredIntrinsic) or (
-        _is_numba_object(value) and isinstance(value, _numba_intrinsic_type())
+        _is_numba_object(value) and isinstance(value, _numba_intrinsic_class())
     )
 
 
 @cache
-def _numba_intrinsic_type() -> type:
+def _numba_intrinsic_class() -> type:
     from numba.extending import intrinsic as numba_intrinsic
 
     return type(numba_intrinsic(lambda typing: None))

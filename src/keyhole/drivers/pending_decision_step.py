@@ -18,7 +18,7 @@ from keyhole.contract.state_arrays import borrow_word
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.kernel_declaration import numba_signature
+from keyhole.kernels.kernel_decorators import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 
@@ -38,7 +38,7 @@ SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_pending_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
