@@ -12,6 +12,7 @@ from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import RUNS, write_scenario
 from keyhole.tune.summary import configurations_table
 from keyhole.tune.tuner import make_dry_run
+from keyhole.tune.warm_start import read_warm_start
 from tests.tune import work
 from tests.tune.conftest import Simulated
 from tests.tune.spaces import SMALL, SMALL_COMMAND, SPACE, decisions
@@ -130,11 +131,48 @@ def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     assert len(tune.runs) == 12
 
 
+def test_a_warm_start_adds_the_default_of_a_new_parameter_where_it_is_active(tmp_path):
+    earlier = run(tmp_path / "earlier", 40)
+    assert {r.parameters["luby"] for r in earlier.runs} == {"on", "off"}
+    new = {
+        "phase": {"ordinals": [0, 1, 2], "default": 2},
+        "first": {"range": [1, 9], "integer": True, "default": 3, "when": {"luby": "off"}},
+    }
+    command = SPACE["arm"][0]["command"] + " {phase} -f {first}"
+    entries = {
+        "parameters": {**SPACE["parameters"], **new},
+        "arm": [{"name": "sim", "command": command}],
+    }
+    run(tmp_path / "warm", 3, entries=entries, warm_start=tmp_path / "earlier")
+    warm_runs = read_warm_start(tmp_path / "warm", load_tune(tmp_path / "warm").spec)
+    for warm_run, earlier_run in zip(warm_runs, earlier.runs, strict=True):
+        added = {"phase": 2} | ({"first": 3} if earlier_run.parameters["luby"] == "off" else {})
+        assert warm_run.parameters == earlier_run.parameters | added
+
+
+def test_a_warm_start_says_how_many_runs_do_not_fit(tmp_path):
+    earlier = run(tmp_path / "earlier", 40)
+    narrow = {**SPACE["parameters"], "luby": {"categories": ["on", "new"], "default": "on"}}
+    narrow["inc"] = {**narrow["inc"], "when": {"luby": "new"}}
+    count = sum(r.parameters["luby"] == "on" for r in earlier.runs)
+    assert 0 < count < 40
+    with pytest.warns(UserWarning, match=f"^{count} of 40 earlier runs fit this space$"):
+        run(tmp_path / "warm", 3, entries={"parameters": narrow}, warm_start=tmp_path / "earlier")
+
+
+_NARROW = {"parameters": {**SPACE["parameters"], "mean": {"range": [3, 4], "default": 3}}}
+
+
 @pytest.mark.parametrize(
     ("entries", "options", "words"),
     [
         ({}, {"weight": 2}, r"weight must lie in \(0, 1\], got 2"),
-        ({"parameters": SMALL, "arm": SMALL_COMMAND}, {}, "warm_start must have runs of config"),
+        (_NARROW, {}, "warm_start must have runs of configurations of this space, got none in 6"),
+        (
+            {"parameters": SMALL, "arm": SMALL_COMMAND},
+            {},
+            "start: parameters.luby is not known",
+        ),
         (LIST | {"parameters": None}, {}, "warm_start needs a spec with parameters"),
     ],
 )

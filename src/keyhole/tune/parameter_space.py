@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -230,6 +230,13 @@ class ParameterSpace:
         )
         unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
         return list(unique.values())
+
+    def add_defaults(
+        self, values: Mapping[str, Parameter], names: Collection[str]
+    ) -> dict[str, Parameter]:
+        """Return a configuration with the defaults of the active parameters among `names`."""
+        active = self._drop_inactive({**self.all_defaults, **values})
+        return {**values, **{name: active[name] for name in active if name in names}}
 
     def check(self, values: Mapping[str, Parameter]) -> None:
         """Refuse values that are no configuration of this space."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.files import read_saved_file, write_atomically
+from keyhole.spec_values.error_messages import check_entries
+from keyhole.text_formatting import count_text
 from keyhole.tune.saved_tune import SavedRuns
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord, encode_record, read_records
@@ -52,18 +55,28 @@ def check_warm_start(folder: Path, spec: Spec, weight: float) -> None:
 def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
     """Write the runs of an earlier tune whose configurations belong to the space of this tune.
 
-    The runs are copied, so that later changes of the earlier tune do not change this tune.
+    A parameter that the earlier tune lacks has its default in them. The runs are copied, so that
+    later changes of the earlier tune do not change this tune.
     """
-    if spec.search is None:
+    if spec.search is None or earlier.spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")
     weight = check_number("weight", weight, Range(gt=0, le=1))
+    space = spec.search.space
+    earlier_names = earlier.spec.search.space.names
+    check_entries("warm_start: parameters", earlier_names, space.names)
     warm_runs = []
     for run in earlier.runs:
         with suppress(TypeError, ValueError):
-            spec.search.space.check(run.parameters or {})
-            warm_runs.append(replace(run, arm=spec.names[0], weight=weight))
+            values = space.add_defaults(run.parameters or {}, set(space.names) - {*earlier_names})
+            space.check(values)
+            warm_runs.append(replace(run, arm=spec.names[0], parameters=values, weight=weight))
+    run_count = len(earlier.runs)
     if not warm_runs:
         raise ValueError(
-            f"warm_start must have runs of configurations of this space, got {earlier.folder}"
+            "warm_start must have runs of configurations of this space, "
+            f"got none in {count_text(run_count, 'run')} of {earlier.folder}"
         )
+    if len(warm_runs) < run_count:
+        text = f"{len(warm_runs):,} of {count_text(run_count, 'earlier run')} fit this space"
+        warnings.warn(text, stacklevel=3)
     write_atomically(folder / _FILE, b"".join(map(encode_record, warm_runs)))
