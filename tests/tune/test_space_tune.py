@@ -121,8 +121,13 @@ def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     entries = {"instances": ["a", "b", "x", "y"]}
     run(tmp_path / "warm", 6, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
     shutil.rmtree(tmp_path / "earlier")  # its runs were copied
-    with pytest.raises(ValueError, match=r"has begun with a weight of 0\.5: warm_start and"):
-        run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier")
+    for folder, weight in ((tmp_path / "earlier", 1.0), (tmp_path / "none", 0.5)):
+        options = {"warm_start": folder, "weight": weight}
+        with pytest.raises(ValueError, match=r"begun with the warm start '.* and weight 0\.5: "):
+            run(tmp_path / "warm", 12, entries=entries, **options)
+    run(tmp_path / "cold", 2)
+    with pytest.raises(ValueError, match="has begun with no warm start: warm_start and weight"):
+        run(tmp_path / "cold", 12, warm_start=tmp_path / "warm")
     with pytest.raises(ValueError, match=r"weight must be left out without warm_start, got 0\.5"):
         run(tmp_path / "warm", 12, entries=entries, weight=0.5)
     tune = run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
@@ -144,7 +149,7 @@ def test_a_warm_start_adds_the_default_of_a_new_parameter_where_it_is_active(tmp
         "arm": [{"name": "sim", "command": command}],
     }
     run(tmp_path / "warm", 3, entries=entries, warm_start=tmp_path / "earlier")
-    warm_runs = read_warm_start(tmp_path / "warm", load_tune(tmp_path / "warm").spec)
+    warm_runs = read_warm_start(tmp_path / "warm").runs
     for warm_run, earlier_run in zip(warm_runs, earlier.runs, strict=True):
         added = {"phase": 2} | ({"first": 3} if earlier_run.parameters["luby"] == "off" else {})
         assert warm_run.parameters == earlier_run.parameters | added
@@ -182,6 +187,7 @@ def test_a_bad_warm_start_is_refused(tmp_path, entries, options, words):
     tuner = Tuner(Spec.from_table(table), tmp_path / "out", executors=Simulated)
     with pytest.raises(ValueError, match=words):
         tuner.run(runs=3, warm_start=tmp_path / "earlier", **options)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_damaged_log_is_named(tmp_path):
@@ -194,12 +200,15 @@ def test_a_damaged_log_is_named(tmp_path):
         (tmp_path / RUNS).write_text(text.replace(old, new))
         with pytest.raises(ValueError, match=rf"{RUNS}: run 1 {words}"):
             load_tune(tmp_path).best()
-    (tmp_path / "warm_start.jsonl").write_text('{"weight": 1}\n')
-    with pytest.raises(ValueError, match=r"warm_start\.jsonl, line 1, is not a record of a run: "):
-        load_tune(tmp_path).best()
-    (tmp_path / "warm_start.jsonl").write_text('{"weight": 1')
-    with pytest.raises(ValueError, match=r"warm_start\.jsonl is damaged: its last line is incompl"):
-        load_tune(tmp_path).best()
+    for content, words in (
+        ('{"weight": 1}', "folder must be given"),
+        ('{"weight": 1', "Expecting ',' delimiter"),
+        ('{"folder": "a", "weight": 2, "earlier_count": 1, "runs": []}', "weight must"),
+        ('{"folder": "a", "weight": 1, "earlier_count": 1, "runs": [{}]}', "runs"),
+    ):
+        (tmp_path / "warm_start.json").write_text(content)
+        with pytest.raises(ValueError, match=rf"warm_start\.json is damaged: .*{words}"):
+            load_tune(tmp_path).best()
 
 
 def test_tunes_are_exported_and_shown(tmp_path):

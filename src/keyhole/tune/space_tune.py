@@ -52,14 +52,14 @@ def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> Sp
         is_deterministic=search.is_deterministic,
     )
     positions = {instance.name: number for number, instance in enumerate(spec.instances)}
-    if warm_runs := read_warm_start(folder, spec):
-        numbers = number_instances(positions, warm_runs)
+    if start := read_warm_start(folder):
+        numbers = number_instances(positions, start.runs)
         trials = [
             (run.as_trial(numbers), run.outcome, run.seconds)
-            for run in warm_runs
+            for run in start.runs
             if run.outcome != "expired"
         ]
-        decider.warm(trials, warm_runs[0].weight)
+        decider.warm(trials, start.weight)
     for record in records:
         trial = record.as_trial(positions)
         if min(trial.configuration, trial.instance) < 0:

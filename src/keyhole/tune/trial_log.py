@@ -56,8 +56,6 @@ class TrialRecord:
         CPU seconds that the cores of the run spent on other processes.
     configuration, parameters : int and dict, optional
         Number and active parameters of its configuration, in a tune of a parameter space.
-    weight : float
-        How much the run counts; below 1 only for runs of a warm start.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -82,7 +80,6 @@ class TrialRecord:
     others: _Seconds
     configuration: int | None = None
     parameters: dict[str, Parameter] | None = None
-    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     @property
     def is_counted(self) -> bool:
