@@ -52,6 +52,15 @@ def test_a_validation_goes_on_where_it_was(folder):
     assert validate(folder, HELD)[1] == []
 
 
+def test_an_instance_with_two_names_counts_once(folder):
+    path = str(load_tune(folder).spec.folder / "x")
+    validate(folder, ["x", "y", "z"])
+    rows, commands = validate(folder, [path, "./y"])
+    assert (rows["recommended"].runs, commands) == (3, [])
+    rows, _ = validate(folder, ["w", f"{path}/../w", "v"])
+    assert rows["recommended"].runs == 5
+
+
 def test_a_run_that_is_lost_is_made_again(folder):
     def lose_the_first(number, result):
         return replace(result, outcome="lost") if number == 1 else result
