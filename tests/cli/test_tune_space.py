@@ -57,6 +57,17 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
     assert (code, "mine: 3 runs" in text) == (0, True), error
 
 
+def test_a_validation_on_one_instance_has_values_without_infinite_intervals(keyhole, spec):
+    keyhole("tune", spec, "--runs", 12, "--out", "out", "--quiet")
+    code, text, error = keyhole("tune", "validate", "out", "--instances", "held/a.txt", "--json")
+    assert code == 0, error
+    difference = json.loads(text)["validation"]["recommended"]["gain_over_default"]
+    assert (difference["low"], difference["high"]) == (None, None)
+    text = keyhole("tune", "show", "out")[1]
+    assert "kept aside " in text
+    assert "inf" not in text
+
+
 def test_bad_input_of_a_validation_is_one_line(keyhole, spec):
     keyhole("tune", spec, "--runs", 2, "--out", "out", "--quiet")
     for words, expected in (
