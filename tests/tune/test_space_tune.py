@@ -100,6 +100,10 @@ def test_failed_configurations_do_not_end_a_tune_and_no_success_is_said_first(tm
 
     with pytest.raises(RuntimeError, match="runs failed, of 20 configurations; the last, of"):
         run(tmp_path / "all", 100, fail)
+    count = len(load_tune(tmp_path / "all").runs)
+    with pytest.raises(RuntimeError, match=f"^all {count + 1} runs failed, of 2"):
+        run(tmp_path / "all", 100, fail)
+    assert len(load_tune(tmp_path / "all").runs) == count + 1
     tune = run(tmp_path / "few", 15, fail)
     assert {run.outcome for run in tune.runs} == {"failed"}
     page = write_report(tune).read_text()

@@ -97,13 +97,13 @@ class TuningLoop:
 
     def __post_init__(self) -> None:
         """Begin to count seconds and runs."""
-        self._warnings = EarlyWarnings(self.spec)
         self._lock = Lock()
         self._stop = Event()
         self._executors: list[Executor] = []
         self._error: BaseException | None = None
         # The time of an earlier call after its last record is not counted.
         log = self.decisions.log
+        self._warnings = EarlyWarnings(self.spec, log.by_id.values())
         self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
         self._start = time.monotonic()
         self._runs_left = self.max_runs - len(log.by_id)
