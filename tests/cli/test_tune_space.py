@@ -68,6 +68,19 @@ def test_a_validation_on_one_instance_has_values_without_infinite_intervals(keyh
     assert "inf" not in text
 
 
+def test_a_tune_of_a_list_is_neither_validated_nor_a_warm_start(keyhole, spec, tmp_path):
+    (tmp_path / "list.toml").write_text('limits = [1]\n[[arm]]\nname = "a"\ncommand = "true"\n')
+    keyhole("tune", "list.toml", "--runs", 2, "--out", "list", "--quiet")
+    words = "list must be a tune with [parameters] in its spec, got one of a list of commands; "
+    for command in (
+        ("validate", "list", "--instances", "held/*.txt"),
+        (spec, "--runs", 2, "--out", "out", "--warm-start", "list"),
+    ):
+        code, text, error = keyhole("tune", *command)
+        assert (code, text, error.count("\n")) == (2, "", 1)
+        assert words in error
+
+
 def test_bad_input_of_a_validation_is_one_line(keyhole, spec):
     keyhole("tune", spec, "--runs", 2, "--out", "out", "--quiet")
     for words, expected in (

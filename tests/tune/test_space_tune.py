@@ -224,7 +224,7 @@ def test_tunes_are_exported_and_shown(tmp_path):
     assert {"parameters.mean", "parameters.inc", "outcome"} <= set(columns)
     write_scenario(tune, tmp_path / "scenario")
     assert "configuration 0" in load_aslib(tmp_path / "scenario").solvers
-    with pytest.raises(ValueError, match="must be opened with"):
+    with pytest.raises(ValueError, match=r"tune of a list of commands, got one with \[par"):
         SavedTune.load(tmp_path / "out")
 
 

@@ -78,5 +78,5 @@ def test_instances_of_the_tune_are_refused(folder):
 
 def test_a_list_of_commands_is_not_validated(tmp_path, spec):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
-    with pytest.raises(ValueError, match="must be opened with"):
+    with pytest.raises(ValueError, match=r"with \[parameters\] in its spec, got one of a list"):
         Tuner(spec, tmp_path, executors=Simulated).validate(HELD)
