@@ -56,8 +56,9 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
     assert keyhole("tune", "export", "out", "--aslib", "scenario")[0] == 0
     code, text, error = keyhole("tune", spec, "--runs", 3, "--out", "next", "--warm-start", "out")
     assert (code, "mine: 3 runs" in text) == (0, True), error
-    for text in (text, keyhole("tune", "show", "next")[1], Path("next/report.html").read_text()):
-        assert "begun with 12 of 12 runs of out, weight 1" in text
+    page = Path("next/report.html").read_text()
+    for place in (text, keyhole("tune", "show", "next")[1], page):
+        assert "begun with 12 of 12 runs of out, weight 1" in place
     assert "begun with" not in keyhole("tune", "show", "out")[1]
 
 

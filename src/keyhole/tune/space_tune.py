@@ -13,7 +13,7 @@ from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import TrialRecord, read_records
 from keyhole.tune.validation import VALIDATION, compare_configurations
-from keyhole.tune.warm_start import number_instances, read_warm_start
+from keyhole.tune.warm_start import read_warm_start
 from keyhole.validate import short_repr
 
 
@@ -53,7 +53,9 @@ def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> Sp
     )
     positions = {instance.name: number for number, instance in enumerate(spec.instances)}
     if start := read_warm_start(folder):
-        numbers = number_instances(positions, start.runs)
+        # Instances that only the earlier tune has are numbered after those of this tune.
+        names = dict.fromkeys([*positions, *(run.instance for run in start.runs)])
+        numbers = {name: number for number, name in enumerate(names)}
         trials = [
             (run.as_trial(numbers), run.outcome, run.seconds)
             for run in start.runs

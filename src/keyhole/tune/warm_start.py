@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,18 +63,6 @@ def has_begun(folder: Path) -> bool:
     return any(path.exists() and path.stat().st_size > 0 for path in paths)
 
 
-def number_instances(
-    positions: Mapping[str, int], warm_runs: Iterable[TrialRecord]
-) -> dict[str, int]:
-    """Return the number of each instance of a tune or of its warm start, by name.
-
-    The numbers of the tune's instances are their `positions`. Instances that only the warm start
-    has are numbered after those of the tune.
-    """
-    names = dict.fromkeys([*positions, *(run.instance for run in warm_runs)])
-    return {name: number for number, name in enumerate(names)}
-
-
 def check_warm_start(folder: Path, earlier: Path, weight: float) -> None:
     """Refuse a warm start of a tune that has begun without one, or with another one.
 
@@ -88,7 +75,7 @@ def check_warm_start(folder: Path, earlier: Path, weight: float) -> None:
             start_text = f"the warm start {short_repr(saved.folder)} and weight {saved.weight:g}"
         raise ValueError(
             f"{folder} has begun with {start_text}: warm_start and weight must be left out, or be "
-            f"the same as then; got {short_repr(str(earlier))} and weight {weight:g}"
+            f"the same as then; got {short_repr(str(earlier))} and weight {weight}"
         )
 
 
