@@ -127,7 +127,7 @@ def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     shutil.rmtree(tmp_path / "earlier")  # its runs were copied
     for folder, weight in ((tmp_path / "earlier", 1.0), (tmp_path / "none", 0.5)):
         options = {"warm_start": folder, "weight": weight}
-        with pytest.raises(ValueError, match=r"begun with the warm start '.* and weight 0\.5: "):
+        with pytest.raises(ValueError, match=r"has begun with \('.*/earlier', 0\.5\): warm_s"):
             run(tmp_path / "warm", 12, entries=entries, **options)
     run(tmp_path / "cold", 2)
     with pytest.raises(ValueError, match="has begun with no warm start: warm_start and weight"):

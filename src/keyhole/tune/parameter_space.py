@@ -233,7 +233,7 @@ class ParameterSpace:
         unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
         return list(unique.values())
 
-    def add_defaults(self, values: Mapping[str, Parameter], names: set[str]) -> dict[str, Parameter]:
+    def complete(self, values: Mapping[str, Parameter], names: set[str]) -> dict[str, Parameter]:
         """Return a configuration with the defaults of the active parameters among `names`."""
         active = self._drop_inactive({**self.all_defaults, **values})
         return {**values, **{name: active[name] for name in active if name in names}}

@@ -40,7 +40,7 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.validation import VALIDATION, ValidationPlan, refuse_used_instances
-from keyhole.tune.warm_start import check_warm_start, has_begun, make_warm_start, write_warm_start
+from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
@@ -376,17 +376,15 @@ class Tuner:
         self._check_workers(workers, on)
         start = None
         # Before the folder is made: a warm start that is refused leaves none.
-        if warm_start is not None and not has_begun(self.out):
+        if warm_start is not None and not read_same_start(self.out, Path(warm_start), weight):
             start = make_warm_start(self.spec, SavedSpaceTune.load(warm_start), weight)
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.open_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
         ):
-            if start is not None and not has_begun(self.out):
+            if start is not None and not log.all:
                 write_warm_start(self.out, start)
-            elif warm_start is not None:
-                check_warm_start(self.out, Path(warm_start), weight)
             with self._open_decision_source(log) as decisions:
                 self._run_loop(decisions, progress, workers, on, runs, budget)
         return cast("saved_tune.SavedTune", load_tune(self.out))

@@ -15,7 +15,7 @@ from keyhole.text_formatting import count_text
 from keyhole.tune.saved_tune import RUNS, SavedRuns
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.validate import Range, check_number, short_repr
+from keyhole.validate import Range, check_number
 
 _FILE: Final = "warm_start.json"
 
@@ -57,26 +57,22 @@ def read_warm_start(folder: Path) -> WarmStart | None:
         raise ValueError(f"{path} is damaged: {reason}") from None
 
 
-def has_begun(folder: Path) -> bool:
-    """Return whether the tune of a folder has a run or a warm start."""
-    paths = (folder / RUNS, folder / _FILE)
-    return any(path.exists() and path.stat().st_size > 0 for path in paths)
-
-
-def check_warm_start(folder: Path, earlier: Path, weight: float) -> None:
-    """Refuse a warm start of a tune that has begun without one, or with another one.
+def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | None:
+    """Return the warm start of a tune if it has begun; refuse one that has begun otherwise.
 
     Only the name of the earlier folder is compared: its runs may have changed, or be gone.
     """
-    saved = read_warm_start(folder)
-    if saved is None or (saved.folder, saved.weight) != (str(earlier), weight):
-        start_text = "no warm start"
-        if saved is not None:
-            start_text = f"the warm start {short_repr(saved.folder)} and weight {saved.weight:g}"
+    start = read_warm_start(folder)
+    log = folder / RUNS
+    has_begun = start is not None or (log.exists() and log.stat().st_size > 0)
+    saved_options = start and (start.folder, start.weight)
+    options = (str(earlier), weight)
+    if has_begun and saved_options != options:
         raise ValueError(
-            f"{folder} has begun with {start_text}: warm_start and weight must be left out, or be "
-            f"the same as then; got {short_repr(str(earlier))} and weight {weight}"
+            f"{folder} has begun with {saved_options or 'no warm start'}: warm_start and weight "
+            f"must be left out, or be the same as then, got {options}"
         )
+    return start
 
 
 def make_warm_start(spec: Spec, earlier: SavedRuns, weight: float) -> WarmStart:
@@ -93,7 +89,7 @@ def make_warm_start(spec: Spec, earlier: SavedRuns, weight: float) -> WarmStart:
     warm_runs = []
     for run in earlier.runs:
         with suppress(TypeError, ValueError):
-            values = space.add_defaults(run.parameters or {}, set(space.names) - {*earlier_names})
+            values = space.complete(run.parameters or {}, set(space.names) - {*earlier_names})
             space.check(values)
             warm_runs.append(replace(run, parameters=values))
     run_count = len(earlier.runs)
