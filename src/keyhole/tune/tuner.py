@@ -355,7 +355,8 @@ class Tuner:
             cell of a notebook; or a function that is called with the record of every run.
         warm_start : str or Path, optional
             The folder of an earlier tune. Its runs of configurations of this space are copied, and
-            known before the first run; a later call may leave the folder out.
+            known before the first run. A parameter that the earlier tune lacks has its default in
+            them. A later call may leave the folder out, or must name it as the first did.
         weight : float, default 1
             How much a run of the earlier tune counts, if one of this tune counts 1; at most 1.
 
