@@ -241,7 +241,7 @@ class SavedRuns:
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a data frame; its parameters are `parameters.NAME` (keyhole[pandas])."""
+        """Return the runs as a data frame with columns `parameters.NAME` (keyhole[pandas])."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
