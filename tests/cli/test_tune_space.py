@@ -1,6 +1,7 @@
 """`keyhole tune` of a parameter space."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,34 @@ def test_all_commands_on_a_space(keyhole, spec, tmp_path):
     assert keyhole("tune", "export", "out", "--aslib", "scenario")[0] == 0
     code, text, error = keyhole("tune", spec, "--runs", 3, "--out", "next", "--warm-start", "out")
     assert (code, "mine: 3 runs" in text) == (0, True), error
+    page = Path("next/report.html").read_text()
+    for place in (text, keyhole("tune", "show", "next")[1], page):
+        assert "begun with 12 of 12 runs of out, weight 1" in place
+    assert "begun with" not in keyhole("tune", "show", "out")[1]
+
+
+def test_a_validation_on_one_instance_has_values_without_infinite_intervals(keyhole, spec):
+    keyhole("tune", spec, "--runs", 12, "--out", "out", "--quiet")
+    code, text, error = keyhole("tune", "validate", "out", "--instances", "held/a.txt", "--json")
+    assert code == 0, error
+    difference = json.loads(text)["validation"]["recommended"]["gain_over_default"]
+    assert (difference["low"], difference["high"]) == (None, None)
+    text = keyhole("tune", "show", "out")[1]
+    assert "kept aside " in text
+    assert "inf" not in text
+
+
+def test_a_tune_of_a_list_is_neither_validated_nor_a_warm_start(keyhole, spec, tmp_path):
+    (tmp_path / "list.toml").write_text('limits = [1]\n[[arm]]\nname = "a"\ncommand = "true"\n')
+    keyhole("tune", "list.toml", "--runs", 2, "--out", "list", "--quiet")
+    words = "list must be a tune with [parameters] in its spec, got one of a list of commands; "
+    for command in (
+        ("validate", "list", "--instances", "held/*.txt"),
+        (spec, "--runs", 2, "--out", "out", "--warm-start", "list"),
+    ):
+        code, text, error = keyhole("tune", *command)
+        assert (code, text, error.count("\n")) == (2, "", 1)
+        assert words in error
 
 
 def test_bad_input_of_a_validation_is_one_line(keyhole, spec):

@@ -52,6 +52,15 @@ def test_a_validation_goes_on_where_it_was(folder):
     assert validate(folder, HELD)[1] == []
 
 
+def test_an_instance_with_two_names_counts_once(folder):
+    path = str(load_tune(folder).spec.folder / "x")
+    validate(folder, ["x", "y", "z"])
+    rows, commands = validate(folder, [path, "./y"])
+    assert (rows["recommended"].runs, commands) == (3, [])
+    rows, _ = validate(folder, ["w", f"{path}/../w", "v"])
+    assert rows["recommended"].runs == 5
+
+
 def test_a_run_that_is_lost_is_made_again(folder):
     def lose_the_first(number, result):
         return replace(result, outcome="lost") if number == 1 else result
@@ -69,5 +78,5 @@ def test_instances_of_the_tune_are_refused(folder):
 
 def test_a_list_of_commands_is_not_validated(tmp_path, spec):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
-    with pytest.raises(ValueError, match="must be opened with"):
+    with pytest.raises(ValueError, match=r"with \[parameters\] in its spec, got one of a list"):
         Tuner(spec, tmp_path, executors=Simulated).validate(HELD)

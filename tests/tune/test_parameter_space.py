@@ -98,6 +98,11 @@ def test_a_range_is_sampled_evenly_and_a_log_range_by_its_logarithm():
     assert space.levels[3:5] == [("log", "0.01 to 0.215443"), ("log", "0.215443 to 4.64159")]
 
 
+def test_a_default_is_written_as_its_value_in_the_list():
+    space = ParameterSpace({"a": {"ordinals": [1, 2, 3], "default": 2.0}})
+    assert str(space.default) == "{'a': 2}"
+
+
 def test_a_parameter_of_an_inactive_one_is_inactive():
     space = ParameterSpace({
         "c": {**NUMBER, "when": {"b": ["on", "off"]}},

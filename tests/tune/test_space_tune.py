@@ -12,6 +12,7 @@ from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import RUNS, write_scenario
 from keyhole.tune.summary import configurations_table
 from keyhole.tune.tuner import make_dry_run
+from keyhole.tune.warm_start import read_warm_start
 from tests.tune import work
 from tests.tune.conftest import Simulated
 from tests.tune.spaces import SMALL, SMALL_COMMAND, SPACE, decisions
@@ -99,6 +100,10 @@ def test_failed_configurations_do_not_end_a_tune_and_no_success_is_said_first(tm
 
     with pytest.raises(RuntimeError, match="runs failed, of 20 configurations; the last, of"):
         run(tmp_path / "all", 100, fail)
+    count = len(load_tune(tmp_path / "all").runs)
+    with pytest.raises(RuntimeError, match=f"^all {count + 1} runs failed, of 2"):
+        run(tmp_path / "all", 100, fail)
+    assert len(load_tune(tmp_path / "all").runs) == count + 1
     tune = run(tmp_path / "few", 15, fail)
     assert {run.outcome for run in tune.runs} == {"failed"}
     page = write_report(tune).read_text()
@@ -120,8 +125,13 @@ def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     entries = {"instances": ["a", "b", "x", "y"]}
     run(tmp_path / "warm", 6, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
     shutil.rmtree(tmp_path / "earlier")  # its runs were copied
-    with pytest.raises(ValueError, match=r"has begun with a weight of 0\.5: warm_start and"):
-        run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier")
+    for folder, weight in ((tmp_path / "earlier", 1.0), (tmp_path / "none", 0.5)):
+        options = {"warm_start": folder, "weight": weight}
+        with pytest.raises(ValueError, match=r"has begun with \('.*/earlier', 0\.5\): warm_s"):
+            run(tmp_path / "warm", 12, entries=entries, **options)
+    run(tmp_path / "cold", 2)
+    with pytest.raises(ValueError, match="has begun with no warm start: warm_start and weight"):
+        run(tmp_path / "cold", 12, warm_start=tmp_path / "warm")
     with pytest.raises(ValueError, match=r"weight must be left out without warm_start, got 0\.5"):
         run(tmp_path / "warm", 12, entries=entries, weight=0.5)
     tune = run(tmp_path / "warm", 12, entries=entries, warm_start=tmp_path / "earlier", weight=0.5)
@@ -130,11 +140,48 @@ def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     assert len(tune.runs) == 12
 
 
+def test_a_warm_start_adds_the_default_of_a_new_parameter_where_it_is_active(tmp_path):
+    earlier = run(tmp_path / "earlier", 40)
+    assert {r.parameters["luby"] for r in earlier.runs} == {"on", "off"}
+    new = {
+        "phase": {"ordinals": [0, 1, 2], "default": 2},
+        "first": {"range": [1, 9], "integer": True, "default": 3, "when": {"luby": "off"}},
+    }
+    command = SPACE["arm"][0]["command"] + " {phase} -f {first}"
+    entries = {
+        "parameters": {**SPACE["parameters"], **new},
+        "arm": [{"name": "sim", "command": command}],
+    }
+    run(tmp_path / "warm", 3, entries=entries, warm_start=tmp_path / "earlier")
+    warm_runs = read_warm_start(tmp_path / "warm").runs
+    for warm_run, earlier_run in zip(warm_runs, earlier.runs, strict=True):
+        added = {"phase": 2} | ({"first": 3} if earlier_run.parameters["luby"] == "off" else {})
+        assert warm_run.parameters == earlier_run.parameters | added
+
+
+def test_a_warm_start_says_how_many_runs_do_not_fit(tmp_path):
+    earlier = run(tmp_path / "earlier", 40)
+    narrow = {**SPACE["parameters"], "luby": {"categories": ["on", "new"], "default": "on"}}
+    narrow["inc"] = {**narrow["inc"], "when": {"luby": "new"}}
+    count = sum(r.parameters["luby"] == "on" for r in earlier.runs)
+    assert 0 < count < 40
+    with pytest.warns(UserWarning, match=f"^{count} of 40 earlier runs fit this space$"):
+        run(tmp_path / "warm", 3, entries={"parameters": narrow}, warm_start=tmp_path / "earlier")
+
+
+_NARROW = {"parameters": {**SPACE["parameters"], "mean": {"range": [3, 4], "default": 3}}}
+
+
 @pytest.mark.parametrize(
     ("entries", "options", "words"),
     [
         ({}, {"weight": 2}, r"weight must lie in \(0, 1\], got 2"),
-        ({"parameters": SMALL, "arm": SMALL_COMMAND}, {}, "warm_start must have runs of config"),
+        (_NARROW, {}, "warm_start must have runs of configurations of this space, got none in 6"),
+        (
+            {"parameters": SMALL, "arm": SMALL_COMMAND},
+            {},
+            "start: parameters.luby is not known",
+        ),
         (LIST | {"parameters": None}, {}, "warm_start needs a spec with parameters"),
     ],
 )
@@ -144,6 +191,7 @@ def test_a_bad_warm_start_is_refused(tmp_path, entries, options, words):
     tuner = Tuner(Spec.from_table(table), tmp_path / "out", executors=Simulated)
     with pytest.raises(ValueError, match=words):
         tuner.run(runs=3, warm_start=tmp_path / "earlier", **options)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_damaged_log_is_named(tmp_path):
@@ -156,12 +204,15 @@ def test_a_damaged_log_is_named(tmp_path):
         (tmp_path / RUNS).write_text(text.replace(old, new))
         with pytest.raises(ValueError, match=rf"{RUNS}: run 1 {words}"):
             load_tune(tmp_path).best()
-    (tmp_path / "warm_start.jsonl").write_text('{"weight": 1}\n')
-    with pytest.raises(ValueError, match=r"warm_start\.jsonl, line 1, is not a record of a run: "):
-        load_tune(tmp_path).best()
-    (tmp_path / "warm_start.jsonl").write_text('{"weight": 1')
-    with pytest.raises(ValueError, match=r"warm_start\.jsonl is damaged: its last line is incompl"):
-        load_tune(tmp_path).best()
+    for content, words in (
+        ('{"weight": 1}', "folder must be given"),
+        ('{"weight": 1', "Expecting ',' delimiter"),
+        ('{"folder": "a", "weight": 2, "earlier_count": 1, "runs": []}', "weight must"),
+        ('{"folder": "a", "weight": 1, "earlier_count": 1, "runs": [{}]}', "runs"),
+    ):
+        (tmp_path / "warm_start.json").write_text(content)
+        with pytest.raises(ValueError, match=rf"warm_start\.json is damaged: .*{words}"):
+            load_tune(tmp_path).best()
 
 
 def test_tunes_are_exported_and_shown(tmp_path):
@@ -173,7 +224,7 @@ def test_tunes_are_exported_and_shown(tmp_path):
     assert {"parameters.mean", "parameters.inc", "outcome"} <= set(columns)
     write_scenario(tune, tmp_path / "scenario")
     assert "configuration 0" in load_aslib(tmp_path / "scenario").solvers
-    with pytest.raises(ValueError, match="must be opened with"):
+    with pytest.raises(ValueError, match=r"tune of a list of commands, got one with \[par"):
         SavedTune.load(tmp_path / "out")
 
 

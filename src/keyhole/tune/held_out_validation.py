@@ -57,13 +57,14 @@ class ValidationPlan:
         by_limit = sorted(self.estimates, key=lambda estimate: estimate.limit)
         longest = {estimate.configuration: estimate for estimate in by_limit}
         # Instance by instance, so that pairs are complete early.
+        by_path = {resolve_name(self.spec, item.name): item for item in self.instances}
+        runs = [(resolve_name(self.spec, run.instance), run) for run in self.log.by_id.values()]
         missing_runs = [
             (estimate, instance)
-            for instance in self.instances
+            for path, instance in by_path.items()
             for estimate in longest.values()
             if not any(
-                record.instance == instance.name and has_outcome_for(record, estimate)
-                for record in self.log.by_id.values()
+                run_path == path and has_outcome_for(run, estimate) for run_path, run in runs
             )
         ]
         first_number = max((record.round for record in self.log.all), default=0) + 1
@@ -85,11 +86,16 @@ class ValidationPlan:
                 self._waiting.appendleft(trial)
 
 
+def resolve_name(spec: Spec, name: str) -> str:
+    """Return the name of an instance as a path, which is the same however a file is named."""
+    return os.path.realpath(spec.folder / name)
+
+
 def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
     """Refuse instances on which the tune itself was run."""
-    used_paths = {os.path.realpath(spec.folder / instance.name) for instance in spec.instances}
+    used_paths = {resolve_name(spec, instance.name) for instance in spec.instances}
     for instance in instances:
-        if os.path.realpath(spec.folder / instance.name) in used_paths:
+        if resolve_name(spec, instance.name) in used_paths:
             raise ValueError(
                 "instances must not be instances of the tune, on which its choice looks better "
                 f"than it is, got {short_repr(instance.name)}"
@@ -115,7 +121,7 @@ def compare_configurations(
     for record in records:
         for name, estimate in estimates.items():
             if has_outcome_for(record, estimate):
-                runs[name][record.instance] = record
+                runs[name][resolve_name(spec, record.instance)] = record
     instances = set.intersection(*(set(by_instance) for by_instance in runs.values()))
     if not instances:
         return {}

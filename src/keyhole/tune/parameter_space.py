@@ -74,7 +74,9 @@ class ParameterDefinition:
         values = _parse_list(f"{path}.{domain}", table[domain])
         when = _parse_choices(f"{path}.when", table["when"]) if "when" in table else {}
         if domain != "range":
-            return cls(table["default"], values, 0.0, 0.0, False, False, when)
+            # 2.0 equals 2, but is another word of a command.
+            default = next((v for v in values if v == table["default"]), table["default"])
+            return cls(default, values, 0.0, 0.0, False, False, when)
         is_integer = check_flag(f"{path}.integer", table.get("integer", False))
         is_log = check_flag(f"{path}.log", table.get("log", False))
         check = check_integer if is_integer else check_number
@@ -230,6 +232,11 @@ class ParameterSpace:
         )
         unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
         return list(unique.values())
+
+    def complete(self, values: Mapping[str, Parameter], names: set[str]) -> dict[str, Parameter]:
+        """Return a configuration with the defaults of the active parameters among `names`."""
+        active = self._drop_inactive({**self.all_defaults, **values})
+        return {**values, **{name: active[name] for name in active if name in names}}
 
     def check(self, values: Mapping[str, Parameter]) -> None:
         """Refuse values that are no configuration of this space."""

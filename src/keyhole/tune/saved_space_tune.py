@@ -13,7 +13,7 @@ from keyhole.tune.saved_tune import RUNS, SavedRuns, SavedTune, read_spec, refus
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import TrialRecord, read_records
-from keyhole.tune.warm_start import number_instances, read_warm_start
+from keyhole.tune.warm_start import read_warm_start
 from keyhole.validate import short_repr
 
 
@@ -52,14 +52,16 @@ def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> Sp
         is_deterministic=search.is_deterministic,
     )
     positions = {instance.name: number for number, instance in enumerate(spec.instances)}
-    if warm_runs := read_warm_start(folder, spec):
-        numbers = number_instances(positions, warm_runs)
+    if start := read_warm_start(folder):
+        # Instances that only the earlier tune has are numbered after those of this tune.
+        names = dict.fromkeys([*positions, *(run.instance for run in start.runs)])
+        numbers = {name: number for number, name in enumerate(names)}
         trials = [
             (run.as_trial(numbers), run.outcome, run.seconds)
-            for run in warm_runs
+            for run in start.runs
             if run.outcome != "expired"
         ]
-        decider.warm(trials, warm_runs[0].weight)
+        decider.warm(trials, start.weight)
     for record in records:
         trial = record.as_trial(positions)
         if min(trial.configuration, trial.instance) < 0:

@@ -201,6 +201,8 @@ def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
 
 
 _REGRET_QUANTILE: Final = 0.95
+_SPEC_KINDS: Final = ("of a list of commands", "with [parameters] in its spec")
+"""Tunes without and with a parameter space."""
 
 
 class SavedRuns:
@@ -232,11 +234,14 @@ class SavedRuns:
         folder = Path(folder)
         spec = read_spec(folder)
         if (spec.search is not None) != cls.has_space:
-            raise ValueError(f"{folder} must be opened with keyhole.tune.load_tune")
+            raise ValueError(
+                f"{folder} must be a tune {_SPEC_KINDS[cls.has_space]}, got one "
+                f"{_SPEC_KINDS[not cls.has_space]}; in Python, keyhole.tune.load_tune opens both"
+            )
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a data frame, with a column for each parameter (keyhole[pandas])."""
+        """Return the runs as a data frame with columns `parameters.NAME` (keyhole[pandas])."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 

@@ -28,7 +28,9 @@ from keyhole.tune.saved_tune import SavedTune
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.varied_parameters import label_arms
+from keyhole.tune.warm_start import read_warm_start
 from keyhole.tune.warnings import OtherLoad
+from keyhole.validate import escape_controls
 
 RECOMMENDED: Final = "recommended"
 _SAFE_WORD: Final = re.compile(
@@ -193,7 +195,7 @@ def format_validation(tune: AnyTune) -> str:
 
 
 def format_progress(tune: AnyTune) -> str:
-    """Return name, number of runs, time, and number of runs by outcome."""
+    """Return name, number of runs, time, number of runs by outcome, and the warm start."""
     runs = count_text(len(tune.runs), "run")
     text = f"{tune.spec.name}: {runs} in {timedelta(seconds=round(tune.elapsed))}"
     if cpu := sum(run.cpu for run in [*tune.runs, *tune.expired]):
@@ -203,6 +205,9 @@ def format_progress(tune: AnyTune) -> str:
         text += "; " + ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if n)
     if tune.expired:
         text += f"; {len(tune.expired):,} did not count and were repeated"
+    if start := read_warm_start(tune.folder):
+        runs = f"{len(start.runs):,} of {count_text(start.earlier_count, 'run')}"
+        text += f"; begun with {runs} of {escape_controls(start.folder)}, weight {start.weight:g}"
     return text
 
 

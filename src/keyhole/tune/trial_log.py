@@ -56,8 +56,6 @@ class TrialRecord:
         CPU seconds that the cores of the run spent on other processes.
     configuration, parameters : int and dict, optional
         Number and active parameters of its configuration, in a tune of a parameter space.
-    weight : float
-        How much the run counts; below 1 only for runs of a warm start.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -82,7 +80,6 @@ class TrialRecord:
     others: _Seconds
     configuration: int | None = None
     parameters: dict[str, Parameter] | None = None
-    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     @property
     def is_counted(self) -> bool:
@@ -140,8 +137,10 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
+        # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
+        data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with add_path_to_errors(self.path):
-            self._file.write(encode_record(record))
+            self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         self.all.append(record)
@@ -151,13 +150,6 @@ class TrialLog:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def encode_record(record: TrialRecord) -> bytes:
-    """Return the line of a record in a log."""
-    # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
-    data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
-    return json.dumps(data, allow_nan=False).encode() + b"\n"
 
 
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:

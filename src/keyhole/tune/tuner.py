@@ -40,7 +40,7 @@ from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import TrialLog, TrialRecord
-from keyhole.tune.warm_start import check_warm_start, write_warm_start
+from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
@@ -97,13 +97,13 @@ class TuningLoop:
 
     def __post_init__(self) -> None:
         """Begin to count seconds and runs."""
-        self._warnings = EarlyWarnings(self.spec)
         self._lock = Lock()
         self._stop = Event()
         self._executors: list[Executor] = []
         self._error: BaseException | None = None
         # The time of an earlier call after its last record is not counted.
         log = self.decisions.log
+        self._warnings = EarlyWarnings(self.spec, log.by_id.values())
         self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
         self._start = time.monotonic()
         self._runs_left = self.max_runs - len(log.by_id)
@@ -355,7 +355,8 @@ class Tuner:
             cell of a notebook; or a function that is called with the record of every run.
         warm_start : str or Path, optional
             The folder of an earlier tune. Its runs of configurations of this space are copied, and
-            known before the first run; a later call may leave the folder out.
+            known before the first run. A parameter that the earlier tune lacks has its default in
+            them. A later call may leave the folder out, or must name it as the first did.
         weight : float, default 1
             How much a run of the earlier tune counts, if one of this tune counts 1; at most 1.
 
@@ -374,15 +375,17 @@ class Tuner:
         if warm_start is None and weight != 1.0:
             raise ValueError(f"weight must be left out without warm_start, got {weight}")
         self._check_workers(workers, on)
+        start = None
+        # Before the folder is made: a warm start that is refused leaves none.
+        if warm_start is not None and not read_same_start(self.out, Path(warm_start), weight):
+            start = make_warm_start(self.spec, SavedSpaceTune.load(warm_start), weight)
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.lock_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
         ):
-            if warm_start is not None and log.all:
-                check_warm_start(self.out, self.spec, weight)
-            elif warm_start is not None:
-                write_warm_start(self.out, self.spec, SavedSpaceTune.load(warm_start), weight)
+            if start is not None and not log.all:
+                write_warm_start(self.out, start)
             with self._open_decision_source(log) as decisions:
                 self._run_loop(decisions, progress, workers, on, runs, budget)
         return cast("saved_tune.SavedTune", load_tune(self.out))

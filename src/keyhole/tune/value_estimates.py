@@ -61,8 +61,10 @@ class Interval:
         return f"Interval({self})"
 
     def __str__(self) -> str:
-        """Return mean and interval in significant digits."""
+        """Return mean and interval in significant digits; the mean alone if nothing bounds it."""
         reach = (self.high - self.low) / 2
+        if math.isinf(reach):
+            return format_estimate(self.value)
         value, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
         return f"{value} [{low}, {high}]"
 

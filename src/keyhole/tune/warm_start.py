@@ -1,69 +1,110 @@
 """Warm start of a tune of a parameter space: runs of an earlier tune, with which it begins."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
+import json
+import warnings
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from keyhole.files import read_saved_file, write_atomically
-from keyhole.tune.saved_tune import SavedRuns
+from keyhole.spec_values.error_messages import check_entries, error_message
+from keyhole.text_formatting import count_text
+from keyhole.tune.saved_tune import RUNS, SavedRuns
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialRecord, encode_record, read_records
+from keyhole.tune.trial_log import TrialRecord
 from keyhole.validate import Range, check_number
 
-_FILE: Final = "warm_start.jsonl"
+_FILE: Final = "warm_start.json"
 
 
-def read_warm_start(folder: Path, spec: Spec) -> list[TrialRecord]:
-    """Return the runs of the warm start of a tune; none if it has no warm start."""
+@dataclass(frozen=True)
+class WarmStart:
+    """Runs of an earlier tune, with which a tune of a parameter space begins.
+
+    Attributes
+    ----------
+    folder : str
+        The folder of the earlier tune, as it was given.
+    weight : float
+        How much one of these runs counts, if a run of this tune counts 1; at most 1.
+    earlier_count : int
+        How many runs the earlier tune had.
+    runs : list of TrialRecord
+        Those of them whose configurations belong to the space of this tune.
+    """
+
+    folder: str
+    weight: Annotated[float, Field(gt=0, le=1)]
+    earlier_count: int
+    runs: list[TrialRecord]
+
+
+_FORMAT: Final = TypeAdapter(WarmStart)
+
+
+def read_warm_start(folder: Path) -> WarmStart | None:
+    """Return the warm start of a tune; None if it has none."""
     path = folder / _FILE
-    # An incomplete last line is not that of a killed process, since the file is written at once.
-    if path.exists() and not read_saved_file(path).endswith(b"\n"):
-        raise ValueError(f"{path} is damaged: its last line is incomplete")
-    return list(read_records(path, spec.names))
+    if not path.exists():
+        return None
+    try:
+        return _FORMAT.validate_python(json.loads(read_saved_file(path)))
+    except (ValueError, RecursionError) as error:
+        reason = error_message(error) if isinstance(error, ValidationError) else error
+        raise ValueError(f"{path} is damaged: {reason}") from None
 
 
-def number_instances(
-    positions: Mapping[str, int], warm_runs: Iterable[TrialRecord]
-) -> dict[str, int]:
-    """Return the number of each instance of a tune or of its warm start, by name.
+def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | None:
+    """Return the warm start of a tune if it has begun; refuse one that has begun otherwise.
 
-    The numbers of the tune's instances are their `positions`. Instances that only the warm start
-    has are numbered after those of the tune.
+    Only the name of the earlier folder is compared: its runs may have changed, or be gone.
     """
-    names = dict.fromkeys([*positions, *(run.instance for run in warm_runs)])
-    return {name: number for number, name in enumerate(names)}
-
-
-def check_warm_start(folder: Path, spec: Spec, weight: float) -> None:
-    """Refuse a warm start of a tune that has begun without one, or with another weight."""
-    warm_runs = read_warm_start(folder, spec)
-    if not warm_runs or warm_runs[0].weight != weight:
-        start_text = f"a weight of {warm_runs[0].weight:g}" if warm_runs else "no warm start"
+    start = read_warm_start(folder)
+    log = folder / RUNS
+    has_begun = start is not None or (log.exists() and log.stat().st_size > 0)
+    saved_options = start and (start.folder, start.weight)
+    options = (str(earlier), weight)
+    if has_begun and saved_options != options:
         raise ValueError(
-            f"{folder} has begun with {start_text}: warm_start and weight must be left out, or be "
-            f"the same as then; got a weight of {weight:g}"
+            f"{folder} has begun with {saved_options or 'no warm start'}: warm_start and weight "
+            f"must be left out, or be the same as then, got {options}"
         )
+    return start
 
 
-def write_warm_start(folder: Path, spec: Spec, earlier: SavedRuns, weight: float) -> None:
-    """Write the runs of an earlier tune whose configurations belong to the space of this tune.
+def make_warm_start(spec: Spec, earlier: SavedRuns, weight: float) -> WarmStart:
+    """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
-    The runs are copied, so that later changes of the earlier tune do not change this tune.
+    A parameter that the earlier tune lacks has its default in them.
     """
-    if spec.search is None:
+    if spec.search is None or earlier.spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")
     weight = check_number("weight", weight, Range(gt=0, le=1))
+    space = spec.search.space
+    earlier_names = earlier.spec.search.space.names
+    check_entries("warm_start: parameters", earlier_names, space.names)
     warm_runs = []
     for run in earlier.runs:
         with suppress(TypeError, ValueError):
-            spec.search.space.check(run.parameters or {})
-            warm_runs.append(replace(run, arm=spec.names[0], weight=weight))
+            values = space.complete(run.parameters or {}, set(space.names) - {*earlier_names})
+            space.check(values)
+            warm_runs.append(replace(run, parameters=values))
+    run_count = len(earlier.runs)
     if not warm_runs:
         raise ValueError(
-            f"warm_start must have runs of configurations of this space, got {earlier.folder}"
+            "warm_start must have runs of configurations of this space, "
+            f"got none in {count_text(run_count, 'run')} of {earlier.folder}"
         )
-    write_atomically(folder / _FILE, b"".join(map(encode_record, warm_runs)))
+    if len(warm_runs) < run_count:
+        text = f"{len(warm_runs):,} of {count_text(run_count, 'earlier run')} fit this space"
+        warnings.warn(text, stacklevel=3)
+    return WarmStart(str(earlier.folder), weight, run_count, warm_runs)
+
+
+def write_warm_start(folder: Path, start: WarmStart) -> None:
+    """Write a warm start, so that later changes of the earlier tune do not change this tune."""
+    data = _FORMAT.dump_python(start, warnings=False)
+    write_atomically(folder / _FILE, json.dumps(data, allow_nan=False).encode())

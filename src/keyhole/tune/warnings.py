@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from keyhole.text_formatting import count_text
@@ -64,18 +64,21 @@ class OtherLoad:
 
 
 class EarlyWarnings:
-    """Warnings that a call of `Tuner.run` gives as soon as its runs show a problem.
+    """Warnings that a call of `Tuner.run` gives as soon as runs show a problem.
 
     Parameters
     ----------
     spec : Spec
         The spec of the tune.
+    runs : collection of TrialRecord
+        The runs of earlier calls.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, runs: Collection[TrialRecord]) -> None:
         self._spec = spec
-        self._counts: Counter[str] = Counter()
-        self._tried: set[tuple[str, int | None]] = set()  # arms, or configurations of a space
+        self._counts = Counter[str](run.outcome for run in runs)
+        # Arms, or configurations of a space.
+        self._tried = {(run.arm, run.configuration) for run in runs}
         self._other_load = OtherLoad(spec)
         self._warned: set[str] = set()
         self._mismatches = 0
