@@ -33,7 +33,7 @@ def calls(monkeypatch):
     for home, name in (
         (PolicyState, "with_arms"),
         (DecisionRowCodec, "with_positions"),
-        (DecisionRowCodec, "values"),
+        (DecisionRowCodec, "unpack_row"),
         (TimeoutRule, "has_expired"),
     ):
         watch(home, name)
@@ -128,7 +128,7 @@ def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
         study.tell(pending[0], 1)
         calls.clear()
         study.ask()
-        assert calls["with_positions"] + calls["values"] <= 3
+        assert calls["with_positions"] + calls["unpack_row"] <= 3
         check_rebuilt_states_agree(study)
 
 
