@@ -94,8 +94,8 @@ class Service(Router):
         response.raw_headers.append((b"x-request-id", request_id.encode()))
         route_name = request.route.name if request.route else ""
         seconds = time.perf_counter() - started_at
-        self.metrics.answers.labels(route_name, response.status_code).inc()
-        self.metrics.seconds.labels(route_name).observe(seconds)
+        self.metrics.answers(route_name, response.status_code).inc()
+        self.metrics.seconds(route_name).observe(seconds)
         if not self._answers:
             asyncio.get_running_loop().call_soon(self._log_answers)
         self._answers.append(

@@ -1,6 +1,7 @@
 """Metrics of a process of the service, for Prometheus."""
 
 from contextlib import suppress
+from functools import cache
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -18,10 +19,13 @@ class Metrics(CollectorRegistry):
         super().__init__()
         self.asks = Counter("keyhole_asks", "Decisions, also repeated ones", registry=self)
         self.tells = Counter("keyhole_tells", "Feedback, also told again", registry=self)
-        self.answers = Counter("keyhole_requests", "Answers", ["route", "status"], registry=self)
-        self.seconds = Histogram(
+        answers = Counter("keyhole_requests", "Answers", ["route", "status"], registry=self)
+        seconds = Histogram(
             "keyhole_request_seconds", "Time to answer", ["route"], registry=self, buckets=_BOUNDS
         )
+        # Kept, since to find a metric by its labels takes longer than to count.
+        self.answers = cache(answers.labels)
+        self.seconds = cache(seconds.labels)
         open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
         open_studies.set_function(lambda: len(studies.in_memory))
         pending = Gauge("keyhole_pending_decisions", "Pending in open studies", registry=self)
