@@ -126,7 +126,10 @@ class Sqlite(store.Store):
         (data_version,) = db.execute("PRAGMA data_version").fetchone()
         last_seq, _ = self._last_rows.get(study, _NO_LAST_ROW)
         if data_version == self._data_version and last_seq == first_seq:
-            return None
+            # `data_version` alone has missed a commit once, among processes that are killed.
+            tail = db.execute(self._sql["tail_seq"], (study,)).fetchone()
+            if tail and tail[0] == last_seq:
+                return None
         result = self._select_events(db, study, first_seq)
         self._data_version = data_version
         return result
