@@ -34,6 +34,15 @@ def test_metadata_is_in_the_history_and_not_in_the_log(address):
         assert kept(study) == [(first.id, ANN), (second.id, {})]
 
 
+def test_who_erases_metadata_still_learns_what_others_have_asked(address):
+    with labels(address) as study, Study.open(address, "labels") as other:
+        study.ask(metadata=ANN)
+        theirs = [other.ask(), other.ask()]
+        assert study.erase_metadata() == 1
+        study.ask()  # gets a number of its own
+        assert [row.decision for row in study.log()][1:3] == [decision.id for decision in theirs]
+
+
 def test_metadata_is_erased_for_some_decisions_or_all(address):
     with labels(address) as study, labels(address, "other") as other:
         asked = [study.ask(metadata={"who": str(number)}) for number in range(4)]

@@ -72,7 +72,7 @@ class Sqlite(store.Store):
         # If the file is read without locks, its stamp when the connection was opened.
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the file that was first opened
-        self._data_version: int | None = None  # SQLite's, when this store last read or wrote
+        self._data_version: int | None = None  # SQLite's, when this store last read all new rows
         if sibling is not None:
             self._share_studies(sibling)
             self._identity = sibling._identity
@@ -126,12 +126,10 @@ class Sqlite(store.Store):
         (data_version,) = db.execute("PRAGMA data_version").fetchone()
         last_seq, _ = self._last_rows.get(study, _NO_LAST_ROW)
         if data_version == self._data_version and last_seq == first_seq:
-            # `data_version` alone has missed a commit once, among processes that are killed.
-            tail = db.execute(self._sql["tail_seq"], (study,)).fetchone()
-            if tail and tail[0] == last_seq:
-                return None
+            return None
         result = self._select_events(db, study, first_seq)
-        self._data_version = data_version
+        if result.rows:  # `_execute_with_lock` reads none, and may miss some that are new
+            self._data_version = data_version
         return result
 
     def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
