@@ -9,7 +9,7 @@ from prometheus_client import generate_latest
 
 from keyhole.serve.metrics import Metrics
 from keyhole.stochastic import UCB1
-from keyhole.study import Study
+from keyhole.study import StoreError, Study
 from keyhole.study.storage import open_store
 from tests.serve.conftest import Client
 
@@ -68,6 +68,16 @@ def test_metrics_leave_out_a_study_that_is_closed_meanwhile(storage):
         metrics = Metrics(SimpleNamespace(in_memory=[closed, study]))
         lines = generate_latest(metrics).decode().splitlines()
     assert {"keyhole_pending_decisions 1.0", "keyhole_expired_decisions 0.0"} <= set(lines)
+
+
+def test_metrics_are_not_counted_from_a_database_that_does_not_answer():
+    class Away:
+        @property
+        def pending_count(self):
+            raise StoreError("the server does not answer")
+
+    with pytest.raises(StoreError, match="does not answer"):
+        generate_latest(Metrics(SimpleNamespace(in_memory=[Away()])))
 
 
 def test_a_study_that_another_program_deletes_and_creates_is_opened_anew(client, storage):

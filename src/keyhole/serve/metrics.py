@@ -1,12 +1,12 @@
 """Metrics of a process of the service, for Prometheus."""
 
-from contextlib import suppress
 from functools import cache
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from keyhole.serve.open_studies import OpenStudies
+from keyhole.study import StoreError
 
 # The upper bounds of the histogram's buckets, in seconds.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -38,6 +38,10 @@ def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
     """Return the sum of a count of all open studies, without studies that are closed meanwhile."""
     total = 0
     for study in studies.in_memory:
-        with suppress(RuntimeError):  # the study was closed after the list was made
+        try:
             total += getattr(study, count_name)
+        except StoreError:
+            raise
+        except RuntimeError:  # the study was closed after the list was made
+            continue
     return total
