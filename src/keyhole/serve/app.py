@@ -6,8 +6,7 @@ import os
 import random
 import re
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
@@ -21,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from keyhole.serve import problem_documents, web_pages
 from keyhole.serve.api_keys import KeyCache
 from keyhole.serve.metrics import Metrics
-from keyhole.serve.open_studies import OpenStudies, OpenStudy
+from keyhole.serve.open_studies import OpenStudies
 from keyhole.serve.openapi import make_openapi
 from keyhole.serve.routes import ROUTES, Request, Route
 from keyhole.serve.settings import SETTINGS_VARIABLE, Settings
@@ -52,7 +51,7 @@ class Service(Router):
     """
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(lifespan=self._run)
+        super().__init__(lifespan=lambda _app: self.studies)
         self.settings = settings
         self.keys = KeyCache(settings)
         self.studies = OpenStudies(settings)
@@ -64,12 +63,6 @@ class Service(Router):
         for route in ROUTES:
             pattern = re.compile(_PATH_PART.sub(r"(?P<\1>[^/]+)", route.path))
             self._route_tables.setdefault(pattern, {})[route.method] = route
-
-    @asynccontextmanager
-    async def _run(self, _app: object) -> AsyncIterator[None]:
-        """Close all studies when the process ends, after its last answer."""
-        yield
-        await self.studies.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as an ASGI application."""
@@ -139,14 +132,11 @@ class Service(Router):
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request.query = msgspec.convert(query, route.query, strict=False)
         # A study is not opened to delete it, since a damaged study may fail to open.
-        if not route.is_about_study or route.method == "DELETE":
-            return _make_response(route, await route.handler(request))
-
-        async def handle(study: OpenStudy) -> Response:
-            request.entry = study
-            return _make_response(route, await route.handler(request))
-
-        return await self.studies.use(request.path["study"], handle)
+        if route.is_about_study and route.method != "DELETE":
+            result = await self.studies.use(request.path["study"], partial(route.handler, request))
+        else:
+            result = await route.handler(request)
+        return _make_response(route, result)
 
     def _find_route(self, scope: Scope, path: dict[str, str]) -> Route:
         """Return the route of a request; add to `path` the parts of the path that it names."""

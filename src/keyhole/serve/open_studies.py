@@ -5,7 +5,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final
 
 from keyhole.experiment.objects_from_spec import import_user_policies
 from keyhole.serve.bodies import JsonObject
@@ -16,7 +16,6 @@ from keyhole.validate import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
 _BATCH_SIZE: Final = 10_000  # events that are read together
-_Result = TypeVar("_Result")
 
 
 class HistoryReader:
@@ -52,15 +51,15 @@ class HistoryReader:
         return [formatter.words(row) for row in rows]
 
 
-class OpenStudy:
+class OpenStudy(AsyncStudy):
     """A study that is open or is being opened, with the number of requests that use it."""
 
-    study: AsyncStudy
+    opening: "asyncio.Future[None]"
 
-    def __init__(self, opening: "asyncio.Future[AsyncStudy]") -> None:
-        self.opening = opening
+    def __init__(self, open_study: Callable[[], Study]) -> None:
+        super().__init__(open_study)
         self.user_count = 0
-        self.history = HistoryReader()
+        self.history_reader = HistoryReader()
 
 
 class OpenStudies:
@@ -70,7 +69,7 @@ class OpenStudies:
         self._storage = settings.storage
         self._policies = import_user_policies(settings.policies)
         self._max_open = settings.max_open
-        self._entries: OrderedDict[str, OpenStudy] = OrderedDict()
+        self._studies: OrderedDict[str, OpenStudy] = OrderedDict()
         # Each request that uses a study takes one of `max_open` slots. A request that opens a study
         # has a slot itself, so that one of `max_open` open studies is not in use and can be closed.
         self._slots = asyncio.Semaphore(settings.max_open)
@@ -78,64 +77,67 @@ class OpenStudies:
     @property
     def in_memory(self) -> list[Study]:
         """The studies that are open now; any thread may read this list."""
-        entries = list(self._entries.values())
-        return [entry.study.study for entry in entries if hasattr(entry, "study")]
+        return [study.study for study in list(self._studies.values()) if hasattr(study, "study")]
 
-    async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[_Result]]) -> _Result:
+    async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[object]]) -> object:
         """Call a function with a study, which stays open meanwhile; return the result."""
         async with self._slots:
-            entry = self._entries.get(name)
-            if entry is None:
-                entry = OpenStudy(asyncio.ensure_future(self._open(name)))
-                self._entries[name] = entry
-            self._entries.move_to_end(name)
-            entry.user_count += 1
+            study = self._studies.get(name)
+            if study is None:
+                study = OpenStudy.open(self._storage, name, policies=self._policies)
+                study.opening = asyncio.ensure_future(self._open(name, study))
+                self._studies[name] = study
+            self._studies.move_to_end(name)
+            study.user_count += 1
             try:
                 # Shielded: when this request is cancelled, others may wait for the same opening.
-                entry.study = await asyncio.shield(entry.opening)
-                return await handle(entry)
+                await asyncio.shield(study.opening)
+                return await handle(study)
             except (StoreError, UnknownStudyError):
                 # The study may have been replaced or deleted: the next request opens it anew.
-                if self._entries.get(name) is entry:
-                    del self._entries[name]
+                if self._studies.get(name) is study:
+                    del self._studies[name]
                 raise
             finally:
-                entry.user_count -= 1
-                await self._close_if_unused(name, entry)
+                study.user_count -= 1
+                await self._close_if_unused(name, study)
 
     async def forget(self, name: str) -> None:
         """Remove a study; it is closed once no request uses it."""
-        if entry := self._entries.pop(name, None):
-            await self._close_if_unused(name, entry)
+        if study := self._studies.pop(name, None):
+            await self._close_if_unused(name, study)
 
-    async def _open(self, name: str) -> AsyncStudy:
+    async def _open(self, name: str, new_study: OpenStudy) -> None:
         """Open a study; if too many are open, close those that were used longest ago."""
-        for other_name, entry in list(self._entries.items()):
-            if len(self._entries) <= self._max_open:
+        for other_name, study in list(self._studies.items()):
+            if len(self._studies) <= self._max_open:
                 break
-            if not entry.user_count:
+            if not study.user_count:
                 await self.forget(other_name)
         try:
             check_line("name", name)
         except ValueError as error:
             raise UnknownStudyError from error
         try:
-            return await AsyncStudy.open(self._storage, name, policies=self._policies)
+            await new_study
         except UnknownStudyError:
             raise
         except (ValueError, OSError) as error:  # the file is gone, or the policy not known here
             raise StoreError(str(error)) from error
 
-    async def _close_if_unused(self, name: str, entry: OpenStudy) -> None:
-        is_in_use = entry.user_count or self._entries.get(name) is entry
-        if is_in_use or not hasattr(entry, "study"):
+    async def _close_if_unused(self, name: str, study: OpenStudy) -> None:
+        is_in_use = study.user_count or self._studies.get(name) is study
+        if is_in_use or not hasattr(study, "study"):
             return
         try:
-            await entry.study.close()
+            await study.close()
         except Exception as error:  # the events are durable: only a snapshot may be missing
             _LOG.warning("a study was closed without a snapshot", exc_info=error)
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> None:
+        """Open nothing: a study is opened when it is needed."""
+
+    async def __aexit__(self, *_: object) -> None:
         """Close all studies."""
-        for name in list(self._entries):
+        for name in list(self._studies):
             await self.forget(name)

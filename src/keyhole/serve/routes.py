@@ -47,8 +47,6 @@ class Request:
         The key that was sent.
     body, query : object
         The body and the query, as the types that the route names.
-    entry : OpenStudy
-        The study that the path names, if the route is about a study.
     """
 
     service: "Service"
@@ -58,15 +56,9 @@ class Request:
     key: ApiKey = NOBODY
     body: Any = None
     query: Any = None
-    entry: OpenStudy = field(init=False)
-
-    @property
-    def study(self) -> AsyncStudy:
-        """The study of the path."""
-        return self.entry.study
 
 
-Handler = Callable[[Request], Awaitable[object]]
+Handler = Callable[..., Awaitable[object]]
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,8 @@ class Route:
     right : str or None
         The right that a key must have; None if no key is needed.
     handler : callable
-        Returns the result for the answer; its docstring is the summary of the route.
+        Takes the request, and the open study if the route is about one. Returns the result for the
+        answer; its docstring is the summary of the route.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
     status : int
@@ -116,16 +109,16 @@ class Route:
         return "{study}" in self.path
 
 
-async def ask(request: Request) -> object:
+async def ask(request: Request, study: OpenStudy) -> object:
     """Take a decision; the same Idempotency-Key gets the same decision."""
-    decision = await request.study.ask(**_ask_options(request))
+    decision = await study.ask(**_ask_options(request))
     request.service.metrics.asks.inc()
     return decision.as_json()
 
 
-async def ask_many(request: Request) -> object:
+async def ask_many(request: Request, study: OpenStudy) -> object:
     """Take many decisions in one transaction; decision i has the key Idempotency-Key/i."""
-    outcomes = await request.study.ask_many(request.body.count, **_ask_options(request))
+    outcomes = await study.ask_many(request.body.count, **_ask_options(request))
     request.service.metrics.asks.inc(sum(isinstance(item, Decision) for item in outcomes))
     return {"decisions": [_decision_or_problem_as_json(outcome) for outcome in outcomes]}
 
@@ -148,48 +141,48 @@ def _ask_options(request: Request) -> JsonObject:
     return {"key": key, "exclude": body.exclude, "metadata": body.metadata} | body.context
 
 
-async def tell(request: Request) -> None:
+async def tell(request: Request, study: OpenStudy) -> None:
     """Record the feedback of a decision; the same feedback may be told again."""
-    (outcome,) = await request.study.tell_many([(request.path["id"], request.body)])
+    (outcome,) = await study.tell_many([(request.path["id"], request.body)])
     if outcome is not None:
         raise outcome
     request.service.metrics.tells.inc()
 
 
-async def tell_many(request: Request) -> object:
+async def tell_many(request: Request, study: OpenStudy) -> object:
     """Record the feedback of many decisions in one transaction, each by itself."""
     tellings = [(telling.id, telling.feedback) for telling in request.body.tellings]
-    outcomes = await request.study.tell_many(tellings)
+    outcomes = await study.tell_many(tellings)
     request.service.metrics.tells.inc(outcomes.count(None))
     return {"outcomes": [outcome and make_document(outcome) for outcome in outcomes]}
 
 
-async def tell_sum(request: Request) -> None:
+async def tell_sum(request: Request, study: OpenStudy) -> None:
     """Record a sum of rewards; a sum that is told twice counts twice."""
-    await request.study.tell_sum(**request.body)
+    await study.tell_sum(**request.body)
 
 
-async def correct(request: Request) -> None:
+async def correct(request: Request, study: OpenStudy) -> None:
     """Replace feedback that was told by mistake."""
-    await request.study.correct(request.path["id"], **request.body)
+    await study.correct(request.path["id"], **request.body)
 
 
-async def expire(request: Request) -> None:
+async def expire(request: Request, study: OpenStudy) -> None:
     """Expire a pending decision now."""
-    await request.study.expire(request.path["id"])
+    await study.expire(request.path["id"])
 
 
-async def show_decision(request: Request) -> object:
+async def show_decision(request: Request, study: OpenStudy) -> object:
     """Show a decision, and what has become of it."""
-    record = await request.study.decision(request.path["id"])
+    record = await study.decision(request.path["id"])
     return record.as_json()
 
 
-async def show_pending(request: Request) -> object:
+async def show_pending(request: Request, study: OpenStudy) -> object:
     """Show how many decisions are pending, and the oldest."""
-    decisions = await request.study.oldest_pending(request.query.limit)
+    decisions = await study.oldest_pending(request.query.limit)
     pending = [decision.as_json() for decision in decisions]
-    return {"pending_count": await request.study.pending_count, "pending": pending}
+    return {"pending_count": await study.pending_count, "pending": pending}
 
 
 async def list_names(request: Request) -> object:
@@ -210,9 +203,9 @@ async def create_study(request: Request) -> object:
         return await asyncio.to_thread(_describe_study, opened.study)
 
 
-async def show_study(request: Request) -> object:
+async def show_study(_request: Request, study: OpenStudy) -> object:
     """Show a study: its policy, its arms, and its progress."""
-    return await asyncio.to_thread(_describe_study, request.study.study)
+    return await asyncio.to_thread(_describe_study, study.study)
 
 
 def _describe_study(study: Study) -> bodies.StudyBody:
@@ -235,42 +228,42 @@ async def delete_study(request: Request) -> None:
     await request.service.studies.forget(name)
 
 
-async def show_arms(request: Request) -> object:
+async def show_arms(_request: Request, study: OpenStudy) -> object:
     """Show the arms in use."""
-    return {name: await getattr(request.study, name) for name in ("arms", "settled", "remaining")}
+    return {name: await getattr(study, name) for name in ("arms", "settled", "remaining")}
 
 
-async def add_arms(request: Request) -> object:
+async def add_arms(request: Request, study: OpenStudy) -> object:
     """Add arms, all or none."""
-    await request.study.add_arms(request.body.arms)
-    return await show_arms(request)
+    await study.add_arms(request.body.arms)
+    return await show_arms(request, study)
 
 
-async def retire_arm(request: Request) -> object:
+async def retire_arm(request: Request, study: OpenStudy) -> object:
     """Retire an arm, for good."""
-    await request.study.retire(request.body.arm)
-    return await show_arms(request)
+    await study.retire(request.body.arm)
+    return await show_arms(request, study)
 
 
-async def show_recommendation(request: Request) -> object:
+async def show_recommendation(_request: Request, study: OpenStudy) -> object:
     """Show the policy's recommendation so far."""
-    return {"recommendation": await request.study.recommend()}
+    return {"recommendation": await study.recommend()}
 
 
-async def show_means(request: Request) -> object:
+async def show_means(_request: Request, study: OpenStudy) -> object:
     """Show the means of the feedback by arm, with intervals that hold at all times."""
-    means = await request.study.means(most_events=MOST_EVENTS)
+    means = await study.means(most_events=MOST_EVENTS)
     if means is None:
         raise RuntimeError(f"more than {MOST_EVENTS:,} events are yet to be read: ask for history")
-    explanation = await request.study.explain_intervals(most_events=MOST_EVENTS)
+    explanation = await study.explain_intervals(most_events=MOST_EVENTS)
     return {"means": means_as_json(means), "intervals": explanation}
 
 
-async def show_history(request: Request) -> object:
+async def show_history(request: Request, study: OpenStudy) -> object:
     """Show events after a number, one on each line."""
     query: bodies.HistoryQuery = request.query
     events = await asyncio.to_thread(
-        request.entry.history.read, request.study.study, query.after, query.limit
+        study.history_reader.read, study.study, query.after, query.limit
     )
     for event in events:
         event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat()
@@ -306,13 +299,6 @@ _DECISIONS: Final = f"{_STUDY}/decisions"
 _DECISION: Final = f"{_DECISIONS}/{{id}}"
 _PAGE: Final = "/studies/{study}"
 _TEXT: Final = "text/plain"
-_ASK_PROBLEMS: Final = (
-    errors.KeyUsedError,
-    errors.PendingDecisionError,
-    errors.StudyDoneError,
-    RuntimeError,
-    errors.UnknownArmError,
-)
 _TELL_PROBLEMS: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackError)
 
 
@@ -324,7 +310,8 @@ def _make_form_route(path: str, right: str | None, handler: Handler) -> Route:
 # The routes of most requests come first, since a path is compared with them in this order.
 ROUTES: Final = (
     Route("POST", _DECISIONS, "decide", ask, bodies.DecisionBody, bodies.AskBody, status=201,
-          problems=_ASK_PROBLEMS),
+          problems=(errors.KeyUsedError, errors.PendingDecisionError, errors.StudyDoneError,
+                    errors.UnknownArmError, RuntimeError)),
     Route("POST", f"{_DECISION}/feedback", "decide", tell, request=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
     Route("POST", f"{_DECISIONS}/many", "decide", ask_many, bodies.DecisionsBody,

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
 from keyhole.serve.bodies import JsonObject
+from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problem_documents import MissingRightError, ProblemDocument
 from keyhole.study import StoreError, list_studies
 
@@ -144,13 +145,13 @@ async def list_page(request: "Request") -> Response:
     return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
 
-async def study_page(request: "Request") -> Response:
+async def study_page(request: "Request", study: OpenStudy) -> Response:
     """Show a study; answer 204 if the browser already shows its last event."""
     # Browsers ask every few seconds, mostly when there are no new events.
-    seq = await request.study.event_count
+    seq = await study.event_count
     if request.query.seq == seq:
         return Response(status_code=204)
-    page = await request.study.make_page()
+    page = await study.make_page()
     sections = list(page.sections)
     if request.key.has_right("admin"):
         path = _page_path(request.path["study"])
@@ -195,15 +196,15 @@ async def create_by_form(request: "Request") -> Response:
     return RedirectResponse(_page_path(table["name"]), 303)
 
 
-async def add_arms_by_form(request: "Request") -> Response:
+async def add_arms_by_form(request: "Request", study: OpenStudy) -> Response:
     """Add the arms of a form."""
-    await request.study.add_arms(_split_lines(request.body.get("arms", "")))
+    await study.add_arms(_split_lines(request.body.get("arms", "")))
     return RedirectResponse(_page_path(request.path["study"]), 303)
 
 
-async def retire_by_form(request: "Request") -> Response:
+async def retire_by_form(request: "Request", study: OpenStudy) -> Response:
     """Retire the arm of a form."""
-    await request.study.retire(request.body.get("arm", "").strip())
+    await study.retire(request.body.get("arm", "").strip())
     return RedirectResponse(_page_path(request.path["study"]), 303)
 
 
