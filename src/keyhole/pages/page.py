@@ -77,7 +77,9 @@ def _template_environment() -> Environment:
 class PageBlock(Protocol):
     """A piece of a page, such as a table or a chart; its template receives it as `block`."""
 
-    template: ClassVar[str]
+    @property
+    def template(self) -> str:
+        """The path of the template in the package."""
 
 
 @dataclass(frozen=True)

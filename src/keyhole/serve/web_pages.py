@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -28,60 +28,26 @@ _SCRIPT_ELEMENT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Field:
-    """A field of a form, which has one line, or several if `rows` is given."""
-
-    name: str
-    label: str
-    rows: int = 0
-    is_secret: bool = False
-
-
-@dataclass(frozen=True)
-class Form:
-    """Block with a form."""
-
-    action: str
-    button: str
-    fields: tuple[Field, ...] = ()
-    template: ClassVar[str] = "serve/templates/form.html.j2"
-
-
-@dataclass(frozen=True)
-class Navigation:
-    """Block with a link to the list of studies, and the script that keeps a page up to date.
+class Block:
+    """Block of a page from a template of the service.
 
     Attributes
     ----------
-    seq : int
-        The number of the last event that the page shows; -1 for a page without the script.
+    name : str
+        The name of the template.
+    value : object
+        What the template shows: the address of a study's page, for forms that change the study; the
+        number of the last event that a page shows, for the script that keeps it up to date (-1 for
+        a page without the script); pairs of a study's name and the address of its page.
     """
 
-    seq: int
-    template: ClassVar[str] = "serve/templates/navigation.html.j2"
+    name: str
+    value: object = None
 
-
-@dataclass(frozen=True)
-class StudyList:
-    """Block with the names of studies, each with the address of its page."""
-
-    rows: tuple[tuple[str, str], ...]
-    template: ClassVar[str] = "serve/templates/studies.html.j2"
-
-
-_CREATE_FORM: Final = Form(
-    "/studies",
-    "Create",
-    (
-        Field("name", "Name of the study"),
-        Field("setting", "Setting, such as stochastic"),
-        Field("policy", "Policy, such as KLUCB"),
-        Field("arms", "Arms, one a line", rows=4),
-        Field("facts", "What the setting needs, such as threshold=0.5, one a line", rows=2),
-        Field("timeout", "Time after which a decision expires, such as 2h; empty for never"),
-    ),
-)
-_LOGIN_FORM: Final = Form("/login", "Log in", (Field("key", "API key", is_secret=True),))
+    @property
+    def template(self) -> str:
+        """The path of the template."""
+        return f"serve/templates/{self.name}.html.j2"
 
 
 def check_origin(headers: Mapping[str, str]) -> None:
@@ -106,16 +72,17 @@ def _make_response(page: Page, status: int = 200) -> Response:
 @cache
 def _script_hashes() -> str:
     """Return the hashes of the scripts of all pages, taken from a page without users' texts."""
-    html = page_html(Page(title="Keyhole", answer=[Navigation(0)]))
+    html = page_html(Page(title="Keyhole", answer=[Block("navigation", 0)]))
     digests = [sha256(script.encode()).digest() for script in _SCRIPT_ELEMENT.findall(html)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; if a key is needed, with the form to log in."""
-    blocks: list[PageBlock] = [Answer(document.title), Text(document.detail), Navigation(-1)]
+    blocks: list[PageBlock] = [Answer(document.title), Text(document.detail)]
+    blocks.append(Block("navigation", -1))
     if document.status == 401:
-        blocks[1:] = [_LOGIN_FORM]
+        blocks[1:] = [Block("log_in")]
     return _make_response(Page(title="Keyhole", answer=blocks), document.status)
 
 
@@ -136,12 +103,12 @@ async def visible_names(request: "Request") -> list[str]:
 async def list_page(request: "Request") -> Response:
     """Show the studies that the API key may see."""
     rows = tuple((name, _page_path(name)) for name in await visible_names(request))
-    blocks: list[PageBlock] = [StudyList(rows)]
+    blocks: list[PageBlock] = [Block("studies", rows)]
     if f"{COOKIE}=" in request.headers.get("cookie", ""):
-        blocks.append(Form("/logout", "Log out"))
+        blocks.append(Block("log_out"))
     sections = []
     if request.key.has_right("admin"):
-        sections.append(Section("create", "Create a study", [_CREATE_FORM]))
+        sections.append(Section("create", "Create a study", [Block("create_study")]))
     return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
 
@@ -154,13 +121,10 @@ async def study_page(request: "Request", study: OpenStudy) -> Response:
     page = await study.make_page()
     sections = list(page.sections)
     if request.key.has_right("admin"):
-        path = _page_path(request.path["study"])
-        forms = [
-            Form(f"{path}/arms", "Add", (Field("arms", "Arms to add, one a line", rows=3),)),
-            Form(f"{path}/retire", "Retire for good", (Field("arm", "Arm to retire"),)),
-        ]
-        sections.append(Section("arms", "Add or retire arms", forms))
-    return _make_response(replace(page, answer=[Navigation(seq), *page.answer], sections=sections))
+        forms = Block("change_arms", _page_path(request.path["study"]))
+        sections.append(Section("arms", "Add or retire arms", [forms]))
+    blocks = [Block("navigation", seq), *page.answer]
+    return _make_response(replace(page, answer=blocks, sections=sections))
 
 
 async def log_in(request: "Request") -> Response:
