@@ -4,6 +4,7 @@ import pytest
 
 from keyhole.serve.api_keys import add_key, read_keys, revoke_key
 from keyhole.serve.routes import ROUTES
+from keyhole.serve.web_pages import PAGE_ROUTES
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from tests.serve.conftest import Client
@@ -28,7 +29,7 @@ def status_of(client, route, study):
 @pytest.mark.parametrize("right", RANKS)
 def test_every_right_on_every_route(storage, right):
     with make_client(storage, right) as client:
-        for route in ROUTES:
+        for route in (*ROUTES, *PAGE_ROUTES):
             if route.path == "/login":  # which is how a browser gets a key
                 continue
             status = status_of(client, route, "none-such").status_code
@@ -43,7 +44,7 @@ def test_every_right_on_every_route(storage, right):
 @pytest.mark.parametrize("right", ["read", "decide", "admin"])
 def test_a_study_that_a_key_does_not_see_is_as_one_that_is_not_there(storage, right):
     with make_client(storage, right, "shop-*") as client:
-        for route in ROUTES:
+        for route in (*ROUTES, *PAGE_ROUTES):
             if "{study}" in route.path:
                 answers = [status_of(client, route, study) for study in ("buttons", "none-such")]
                 texts = [

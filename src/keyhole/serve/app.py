@@ -60,7 +60,7 @@ class Service(Router):
         self._answers: list[dict[str, object]] = []  # answers not in the log yet
         # The patterns match paths as they were sent: a study's name may have an encoded slash.
         self._route_tables: dict[re.Pattern[str], dict[str, Route]] = {}
-        for route in ROUTES:
+        for route in (*ROUTES, *web_pages.PAGE_ROUTES):
             pattern = re.compile(_PATH_PART.sub(r"(?P<\1>[^/]+)", route.path))
             self._route_tables.setdefault(pattern, {})[route.method] = route
 
@@ -85,7 +85,7 @@ class Service(Router):
         own_names = {name for name, _ in response.raw_headers}
         response.raw_headers += [item for item in _SECURITY_HEADERS if item[0] not in own_names]
         response.raw_headers.append((b"x-request-id", request_id.encode()))
-        route_name = request.route.name if request.route else ""
+        route_name = request.route.handler.__name__ if request.route else ""
         seconds = time.perf_counter() - started_at
         self.metrics.answers(route_name, response.status_code).inc()
         self.metrics.seconds(route_name).observe(seconds)

@@ -17,13 +17,12 @@ _COMPONENTS: Final = "#/components/schemas/{name}"
 
 def make_openapi(version: str) -> JsonObject:
     """Return the document, in OpenAPI 3.1."""
-    routes = [route for route in ROUTES if not route.is_page]
-    types = {t for r in routes for t in (r.response, r.request, r.query) if t is not None}
+    types = {t for r in ROUTES for t in (r.response, r.request, r.query) if t is not None}
     types.add(problems.ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
     paths: defaultdict[str, JsonObject] = defaultdict(dict)
-    for route in routes:
+    for route in ROUTES:
         paths[route.path][route.method.lower()] = _describe_route(route, schema_by_type)
     return {
         "openapi": "3.1.0",
@@ -40,7 +39,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     """Return the operation of a route."""
     response: JsonObject = {"description": "done"}
     operation: JsonObject = {
-        "operationId": route.name,
+        "operationId": route.handler.__name__,
         "summary": route.handler.__doc__,
         "parameters": list(_list_parameters(route)),
         "responses": {str(route.status): response} | _describe_problems(route),

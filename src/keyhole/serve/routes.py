@@ -1,4 +1,4 @@
-"""The table of routes, from which the service answers and its OpenAPI document is written."""
+"""The routes of the API, from which the service answers and its OpenAPI document is written."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,12 +11,12 @@ import msgspec
 from prometheus_client import generate_latest
 from starlette.responses import PlainTextResponse, Response
 
-from keyhole.serve import bodies, web_pages
+from keyhole.serve import bodies
 from keyhole.serve.api_keys import NOBODY, ApiKey
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problem_documents import MissingRightError, make_document
-from keyhole.study import AsyncStudy, Decision, Study, errors
+from keyhole.study import AsyncStudy, Decision, StoreError, Study, errors, list_studies
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS
 from keyhole.validate import check_line, short_repr
@@ -73,7 +73,8 @@ class Route:
         The right that a key must have; None if no key is needed.
     handler : callable
         Takes the request, and the open study if the route is about one. Returns the result for the
-        answer; its docstring is the summary of the route.
+        answer; its name is the name of the route in logs
+        and metrics, and its docstring the summary of the route.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
     status : int
@@ -97,11 +98,6 @@ class Route:
     problems: tuple[type[Exception], ...] = ()
     media_type: str = "application/json"
     is_page: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of the route in logs and metrics."""
-        return self.handler.__name__
 
     @property
     def is_about_study(self) -> bool:
@@ -187,7 +183,16 @@ async def show_pending(request: Request, study: OpenStudy) -> object:
 
 async def list_names(request: Request) -> object:
     """List the studies that the API key may see, oldest first."""
-    return {"studies": await web_pages.visible_names(request)}
+    return {"studies": await visible_names(request)}
+
+
+async def visible_names(request: Request) -> list[str]:
+    """Return the names of the studies that the API key may see, oldest first."""
+    try:
+        names = await asyncio.to_thread(list_studies, request.service.settings.storage)
+    except ValueError as error:  # the file is gone
+        raise StoreError(str(error)) from error
+    return [name for name in names if request.key.can_see(name)]
 
 
 async def create_study(request: Request) -> object:
@@ -297,14 +302,8 @@ _STUDIES: Final = "/v1/studies"
 _STUDY: Final = "/v1/studies/{study}"
 _DECISIONS: Final = f"{_STUDY}/decisions"
 _DECISION: Final = f"{_DECISIONS}/{{id}}"
-_PAGE: Final = "/studies/{study}"
 _TEXT: Final = "text/plain"
 _TELL_PROBLEMS: Final = (errors.UnknownDecisionError, errors.DifferentFeedbackError)
-
-
-def _make_form_route(path: str, right: str | None, handler: Handler) -> Route:
-    """Return the route of a form, which is answered with the address of a page."""
-    return Route("POST", path, right, handler, request=JsonObject, status=303, is_page=True)
 
 
 # The routes of most requests come first, since a path is compared with them in this order.
@@ -342,11 +341,4 @@ ROUTES: Final = (
     Route("GET", "/healthz", None, check_health, str, media_type=_TEXT),
     Route("GET", "/readyz", None, check_readiness, str, media_type=_TEXT),
     Route("GET", "/metrics", "read", show_metrics, str, media_type=_TEXT),
-    Route("GET", "/", "read", web_pages.list_page, is_page=True),
-    Route("GET", _PAGE, "read", web_pages.study_page, query=bodies.PageQuery, is_page=True),
-    _make_form_route("/login", None, web_pages.log_in),
-    _make_form_route("/logout", None, web_pages.log_out),
-    _make_form_route("/studies", "admin", web_pages.create_by_form),
-    _make_form_route(f"{_PAGE}/arms", "admin", web_pages.add_arms_by_form),
-    _make_form_route(f"{_PAGE}/retire", "admin", web_pages.retire_by_form),
 )  # fmt: skip

@@ -1,6 +1,5 @@
 """Pages for a browser: the list of studies, a study, and forms that change it."""
 
-import asyncio
 import base64
 import json
 import re
@@ -8,19 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, urlsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
-from keyhole.serve.bodies import JsonObject
+from keyhole.serve.bodies import JsonObject, PageQuery
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problem_documents import MissingRightError, ProblemDocument
-from keyhole.study import StoreError, list_studies
-
-if TYPE_CHECKING:
-    from keyhole.serve.routes import Request
+from keyhole.serve.routes import Handler, Request, Route, create_study, visible_names
 
 COOKIE: Final = "keyhole_key"
 """The name of the cookie with the key of a browser."""
@@ -91,16 +87,7 @@ def _page_path(name: str) -> str:
     return f"/studies/{quote(name, safe='')}"
 
 
-async def visible_names(request: "Request") -> list[str]:
-    """Return the names of the studies that the API key may see, oldest first."""
-    try:
-        names = await asyncio.to_thread(list_studies, request.service.settings.storage)
-    except ValueError as error:  # the file is gone
-        raise StoreError(str(error)) from error
-    return [name for name in names if request.key.can_see(name)]
-
-
-async def list_page(request: "Request") -> Response:
+async def list_page(request: Request) -> Response:
     """Show the studies that the API key may see."""
     rows = tuple((name, _page_path(name)) for name in await visible_names(request))
     blocks: list[PageBlock] = [Block("studies", rows)]
@@ -112,7 +99,7 @@ async def list_page(request: "Request") -> Response:
     return _make_response(Page(title="Studies", answer=blocks, sections=sections))
 
 
-async def study_page(request: "Request", study: OpenStudy) -> Response:
+async def study_page(request: Request, study: OpenStudy) -> Response:
     """Show a study; answer 204 if the browser already shows its last event."""
     # Browsers ask every few seconds, mostly when there are no new events.
     seq = await study.event_count
@@ -127,7 +114,7 @@ async def study_page(request: "Request", study: OpenStudy) -> Response:
     return _make_response(replace(page, answer=blocks, sections=sections))
 
 
-async def log_in(request: "Request") -> Response:
+async def log_in(request: Request) -> Response:
     """Put a key into a cookie of the browser, which sends it to this service only."""
     key = request.body.get("key", "").strip()
     await request.service.keys.find({"authorization": f"Bearer {key}"})
@@ -138,17 +125,15 @@ async def log_in(request: "Request") -> Response:
     return response
 
 
-async def log_out(_request: "Request") -> Response:
+async def log_out(_request: Request) -> Response:
     """Delete the cookie with the key."""
     response = RedirectResponse("/", 303)
     response.delete_cookie(COOKIE)
     return response
 
 
-async def create_by_form(request: "Request") -> Response:
+async def create_by_form(request: Request) -> Response:
     """Create a study that a form describes."""
-    from keyhole.serve.routes import create_study
-
     fields = request.body
     table: JsonObject = {name: fields.get(name, "") for name in ("name", "setting", "policy")}
     table["arms"] = _split_lines(fields.get("arms", ""))
@@ -160,13 +145,13 @@ async def create_by_form(request: "Request") -> Response:
     return RedirectResponse(_page_path(table["name"]), 303)
 
 
-async def add_arms_by_form(request: "Request", study: OpenStudy) -> Response:
+async def add_arms_by_form(request: Request, study: OpenStudy) -> Response:
     """Add the arms of a form."""
     await study.add_arms(_split_lines(request.body.get("arms", "")))
     return RedirectResponse(_page_path(request.path["study"]), 303)
 
 
-async def retire_by_form(request: "Request", study: OpenStudy) -> Response:
+async def retire_by_form(request: Request, study: OpenStudy) -> Response:
     """Retire the arm of a form."""
     await study.retire(request.body.get("arm", "").strip())
     return RedirectResponse(_page_path(request.path["study"]), 303)
@@ -184,3 +169,20 @@ def _parse_fact(line: str) -> tuple[str, object]:
         return name.strip(), json.loads(text)
     except ValueError:
         return name.strip(), text.strip()
+
+
+def _make_form_route(path: str, right: str | None, handler: Handler) -> Route:
+    """Return the route of a form, which is answered with the address of a page."""
+    return Route("POST", path, right, handler, request=JsonObject, is_page=True)
+
+
+_PAGE: Final = "/studies/{study}"
+PAGE_ROUTES: Final = (
+    Route("GET", "/", "read", list_page, is_page=True),
+    Route("GET", _PAGE, "read", study_page, query=PageQuery, is_page=True),
+    _make_form_route("/login", None, log_in),
+    _make_form_route("/logout", None, log_out),
+    _make_form_route("/studies", "admin", create_by_form),
+    _make_form_route(f"{_PAGE}/arms", "admin", add_arms_by_form),
+    _make_form_route(f"{_PAGE}/retire", "admin", retire_by_form),
+)
