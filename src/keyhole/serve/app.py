@@ -15,7 +15,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import Response
 from starlette.routing import Router
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from keyhole.serve import problem_documents, web_pages
 from keyhole.serve.api_keys import KeyCache
@@ -39,7 +39,7 @@ _SECURITY_HEADERS: Final = [
 _HEADERS_BY_STATUS: Final = {
     401: {"WWW-Authenticate": "Bearer"},
     413: {"Connection": "close"},
-    503: {"Retry-After": str(problem_documents.RETRY_SECONDS)},
+    503: {"Retry-After": "1"},  # in seconds
 }
 
 
@@ -51,10 +51,10 @@ class Service(Router):
     """
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(lifespan=lambda _app: self.studies)
         self.settings = settings
         self.keys = KeyCache(settings)
         self.studies = OpenStudies(settings)
+        super().__init__(lifespan=lambda _app: self.studies)
         self.metrics = Metrics(self.studies)
         self.openapi = make_openapi(version("keyhole"))
         self._answers: list[dict[str, object]] = []  # answers not in the log yet
@@ -159,9 +159,7 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
     if request.route and request.route.is_page:
         return web_pages.make_problem_page(document)
     content = msgspec.json.encode(document)
-    headers = _HEADERS_BY_STATUS.get(document.status)
-    if document.status == 405:
-        headers = {"Allow": document.detail}
+    headers = (_HEADERS_BY_STATUS | {405: {"Allow": document.detail}}).get(document.status)
     return Response(content, document.status, headers, "application/problem+json")
 
 
@@ -169,9 +167,9 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
     """Return the body; refuse a body that is too long (`RequestDeadlineProtocol`: too late)."""
     body = bytearray()
     size = 0
-    is_complete = False
+    message: Message = {"more_body": True}
     # What is too long is read, and not kept: most clients send all before they read an answer.
-    while not is_complete and size <= _MOST_READ * max_size:
+    while message.get("more_body") and size <= _MOST_READ * max_size:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
@@ -179,7 +177,6 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
         size += len(chunk)
         if size <= max_size:
             body += chunk
-        is_complete = not message.get("more_body", False)
     if size > max_size:
         raise problem_documents.LargeBodyError(f"it must have at most {max_size:,} bytes")
     return body

@@ -9,9 +9,6 @@ from starlette.requests import ClientDisconnect
 from keyhole import study
 from keyhole.study import errors
 
-RETRY_SECONDS: Final = 1
-"""Seconds after which a request may be sent again if the database did not answer."""
-
 
 class MissingKeyError(Exception):
     """A key is needed."""

@@ -181,18 +181,13 @@ async def show_pending(request: Request, study: OpenStudy) -> object:
     return {"pending_count": await study.pending_count, "pending": pending}
 
 
-async def list_names(request: Request) -> object:
+async def list_names(request: Request) -> dict[str, list[str]]:
     """List the studies that the API key may see, oldest first."""
-    return {"studies": await visible_names(request)}
-
-
-async def visible_names(request: Request) -> list[str]:
-    """Return the names of the studies that the API key may see, oldest first."""
     try:
         names = await asyncio.to_thread(list_studies, request.service.settings.storage)
     except ValueError as error:  # the file is gone
         raise StoreError(str(error)) from error
-    return [name for name in names if request.key.can_see(name)]
+    return {"studies": [name for name in names if request.key.can_see(name)]}
 
 
 async def create_study(request: Request) -> object:
@@ -213,17 +208,11 @@ async def show_study(_request: Request, study: OpenStudy) -> object:
     return await asyncio.to_thread(_describe_study, study.study)
 
 
-def _describe_study(study: Study) -> bodies.StudyBody:
+def _describe_study(study: Study) -> JsonObject:
     policy = study.policy
-    return bodies.StudyBody(
-        name=study.name,
-        setting=policy.setting.name,
-        policy=repr(policy),
-        arms=list(study.arms),
-        pending_count=study.pending_count,
-        is_done=study.is_done,
-        settled=study.settled,
-    )
+    content = {"name": study.name, "setting": policy.setting.name, "policy": repr(policy)}
+    names = ("arms", "pending_count", "is_done", "settled")
+    return content | {name: getattr(study, name) for name in names}
 
 
 async def delete_study(request: Request) -> None:

@@ -16,7 +16,7 @@ from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
 from keyhole.serve.bodies import JsonObject, PageQuery
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problem_documents import MissingRightError, ProblemDocument
-from keyhole.serve.routes import Handler, Request, Route, create_study, visible_names
+from keyhole.serve.routes import Handler, Request, Route, create_study, list_names
 
 COOKIE: Final = "keyhole_key"
 """The name of the cookie with the key of a browser."""
@@ -75,10 +75,10 @@ def _script_hashes() -> str:
 
 def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; if a key is needed, with the form to log in."""
-    blocks: list[PageBlock] = [Answer(document.title), Text(document.detail)]
-    blocks.append(Block("navigation", -1))
+    blocks: list[PageBlock] = [Text(document.detail), Block("navigation", -1)]
     if document.status == 401:
-        blocks[1:] = [Block("log_in")]
+        blocks = [Block("log_in")]
+    blocks.insert(0, Answer(document.title))
     return _make_response(Page(title="Keyhole", answer=blocks), document.status)
 
 
@@ -89,7 +89,8 @@ def _page_path(name: str) -> str:
 
 async def list_page(request: Request) -> Response:
     """Show the studies that the API key may see."""
-    rows = tuple((name, _page_path(name)) for name in await visible_names(request))
+    names = (await list_names(request))["studies"]
+    rows = [(name, _page_path(name)) for name in names]
     blocks: list[PageBlock] = [Block("studies", rows)]
     if f"{COOKIE}=" in request.headers.get("cookie", ""):
         blocks.append(Block("log_out"))
