@@ -4,10 +4,10 @@ import http.client
 import json
 import random
 import secrets
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Self
 from urllib.parse import quote, urlsplit
 
@@ -70,18 +70,19 @@ class Client:
         if not address.hostname or address.path.strip("/") or address.query:
             raise ValueError(f"url must be an address without a path, got {short_repr(url)}")
         self.url = url.rstrip("/")
-        self._address = address
+        is_secure = address.scheme == "https"
+        make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+        self._make_connection = partial(make, address.hostname, address.port, timeout=timeout)
         self._headers: dict[str, str | bytes] = {"Content-Type": "application/json"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
-        self._timeout = timeout
         self._retry_seconds = retry_seconds
-        self._by_thread = threading.local()
-        self._connections: list[http.client.HTTPConnection] = []  # of all threads
+        # Connections that no request uses, each with the time of its last answer.
+        self._idle: list[tuple[http.client.HTTPConnection, float]] = []
 
     def close(self) -> None:
         """Close the connections; a later call opens another."""
-        for connection in self._connections:
+        for connection, _ in self._idle:
             connection.close()
 
     def __enter__(self) -> Self:
@@ -173,17 +174,15 @@ class Client:
         self, method: str, path: str, content: bytes | None, headers: Mapping[str, str | bytes]
     ) -> tuple[int, Any]:
         """Send a request once; return status and content of the answer."""
-        connection = self._connect_if_needed()
+        connection = self._take_connection()
         try:
             connection.request(method, path, content, dict(headers))
             response = connection.getresponse()
             data = response.read()
         except BaseException:
-            # The next request has another connection: this one may keep the beginning of its own.
-            connection.close()
-            self._connections.remove(connection)
-            del self._by_thread.connection
+            connection.close()  # and not used again: it may keep the beginning of this request
             raise
+        self._idle.append((connection, time.monotonic()))
         if response.headers.get_content_type() == "application/x-ndjson":
             return response.status, [json.loads(line) for line in data.splitlines()]
         try:
@@ -191,19 +190,14 @@ class Client:
         except ValueError:  # an answer of a proxy, say
             return response.status, {"detail": data[:200].decode(errors="replace")}
 
-    def _connect_if_needed(self) -> http.client.HTTPConnection:
-        """Return the connection of this thread; if it was idle for long, it connects again."""
-        thread_data = self._by_thread
-        if not hasattr(thread_data, "connection"):
-            is_secure = self._address.scheme == "https"
-            make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
-            host = self._address.hostname or ""
-            thread_data.connection = make(host, self._address.port, timeout=self._timeout)
-            self._connections.append(thread_data.connection)
-        elif time.monotonic() - thread_data.used_at > _MAX_IDLE:
-            thread_data.connection.close()  # `http.client` connects again at the next request
-        thread_data.used_at = time.monotonic()
-        connection: http.client.HTTPConnection = thread_data.connection
+    def _take_connection(self) -> http.client.HTTPConnection:
+        """Return a connection for one request; if it was idle for long, it connects again."""
+        try:
+            connection, used_at = self._idle.pop()
+        except IndexError:
+            return self._make_connection()
+        if time.monotonic() - used_at > _MAX_IDLE:
+            connection.close()  # `http.client` connects again at the next request
         return connection
 
 

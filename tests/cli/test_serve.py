@@ -4,7 +4,7 @@ import os
 import pytest
 import uvicorn
 
-from keyhole.serve.settings import SETTINGS_VARIABLE
+from keyhole.serve.app import SETTINGS_VARIABLE
 from keyhole.study import list_studies
 
 

@@ -63,9 +63,9 @@ def serve(
     import uvicorn
 
     from keyhole.experiment.objects_from_spec import import_user_policies
-    from keyhole.serve.api_keys import read_keys
+    from keyhole.serve.api_keys import is_loopback, read_keys
+    from keyhole.serve.app import SETTINGS_VARIABLE, Settings
     from keyhole.serve.json_log import make_log_config
-    from keyhole.serve.settings import SETTINGS_VARIABLE, Settings, is_loopback
     from keyhole.study.storage import normalize_address, open_store
 
     settings = Settings(

@@ -1,6 +1,5 @@
 """Studies over HTTP: the service that `keyhole serve` runs."""
 
-from keyhole.serve.app import make_app
-from keyhole.serve.settings import Settings
+from keyhole.serve.app import Settings, make_app
 
 __all__ = ["Settings", "make_app"]

@@ -1,6 +1,7 @@
 """API keys, which say what their holders may do with which studies."""
 
 import asyncio
+import ipaddress
 import secrets
 import time
 from collections.abc import Mapping
@@ -14,7 +15,6 @@ from typing import Final
 
 from keyhole.durations import to_seconds
 from keyhole.serve.problem_documents import InvalidKeyError, MissingKeyError, MissingRightError
-from keyhole.serve.settings import Settings, is_loopback
 from keyhole.study import StoreError
 from keyhole.study.storage import open_store
 from keyhole.validate import Range, check_choice, check_line, check_number
@@ -120,8 +120,9 @@ def revoke_key(storage: str, id: str) -> ApiKey:
 class KeyCache:
     """The keys of a database, which are read again after a second."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, storage: str, *, needs_key: bool) -> None:
+        self._storage = storage
+        self._needs_key = needs_key
         self._keys: dict[str, ApiKey] = {}
         self._read_at = -inf
         self._reading = asyncio.Lock()
@@ -135,7 +136,7 @@ class KeyCache:
             if now < self._read_at + _MAX_AGE:  # another request has read them
                 return
             try:
-                self._keys = await asyncio.to_thread(read_keys, self._settings.storage)
+                self._keys = await asyncio.to_thread(read_keys, self._storage)
             except ValueError as error:  # the file is gone
                 raise StoreError(str(error)) from error
             self._read_at = now
@@ -143,11 +144,11 @@ class KeyCache:
     async def find(self, headers: Mapping[str, str]) -> ApiKey:
         """Return the key in the headers of a request; raise an error if it is missing or invalid.
 
-        While the database has no keys, a request from this machine needs none, unless the settings
-        have `needs_key`.
+        While the database has no keys, a request from this machine needs none, unless `needs_key`
+        is set.
         """
         await self.refresh()
-        if not self._keys and not self._settings.needs_key:
+        if not self._keys and not self._needs_key:
             _refuse_foreign_site(headers)
             return _LOCAL
         scheme, _, key = headers.get("authorization", "").partition(" ")
@@ -165,3 +166,17 @@ def _refuse_foreign_site(headers: Mapping[str, str]) -> None:
     origin = headers.get("origin", f"http://{host}")
     if not is_loopback(host.rsplit(":", 1)[0].strip("[]")) or origin != f"http://{host}":
         raise MissingKeyError("without keys only programs on this machine are answered")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is reached from this machine only.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

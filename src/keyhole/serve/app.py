@@ -23,9 +23,10 @@ from keyhole.serve.metrics import Metrics
 from keyhole.serve.open_studies import OpenStudies
 from keyhole.serve.openapi import make_openapi
 from keyhole.serve.routes import ROUTES, Request, Route
-from keyhole.serve.settings import SETTINGS_VARIABLE, Settings
 from keyhole.study import UnknownStudyError
 
+SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
+"""The environment variable that passes the settings to the processes of a service."""
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
 _MOST_READ: Final = 64  # times the largest body; the rest of a longer body is not read
@@ -43,6 +44,30 @@ _HEADERS_BY_STATUS: Final = {
 }
 
 
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a service, the same in all of its processes.
+
+    Attributes
+    ----------
+    storage : str
+        The database: a file, or ``postgresql://...``.
+    needs_key : bool
+        Whether requests need a key even while the database has none.
+    policies : list of str
+        Policies of the operator's own that studies may use, as ``FILE.py:CLASS``.
+    max_open : int
+        How many studies are open at once, in each process.
+    max_body : int
+        The largest length of a request's body, in bytes.
+    """
+
+    storage: str
+    needs_key: bool = False
+    policies: list[str] = []
+    max_open: int = 100
+    max_body: int = 1 << 20
+
+
 class Service(Router):
     """A process of the service, with its open studies, keys and metrics.
 
@@ -52,8 +77,8 @@ class Service(Router):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.keys = KeyCache(settings)
-        self.studies = OpenStudies(settings)
+        self.keys = KeyCache(settings.storage, needs_key=settings.needs_key)
+        self.studies = OpenStudies(settings.storage, settings.policies, settings.max_open)
         super().__init__(lifespan=lambda _app: self.studies)
         self.metrics = Metrics(self.studies)
         self.openapi = make_openapi(version("keyhole"))

@@ -9,7 +9,6 @@ from typing import Final
 
 from keyhole.experiment.objects_from_spec import import_user_policies
 from keyhole.serve.bodies import JsonObject
-from keyhole.serve.settings import Settings
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
 from keyhole.study.log_export import EventFormatter
 from keyhole.validate import check_line
@@ -65,14 +64,14 @@ class OpenStudy(AsyncStudy):
 class OpenStudies:
     """The open studies by name, the last used at the end; at most `max_open` of them."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._storage = settings.storage
-        self._policies = import_user_policies(settings.policies)
-        self._max_open = settings.max_open
+    def __init__(self, storage: str, policy_names: list[str], max_open: int) -> None:
+        self._storage = storage
+        self._policies = import_user_policies(policy_names)
+        self._max_open = max_open
         self._studies: OrderedDict[str, OpenStudy] = OrderedDict()
         # Each request that uses a study takes one of `max_open` slots. A request that opens a study
         # has a slot itself, so that one of `max_open` open studies is not in use and can be closed.
-        self._slots = asyncio.Semaphore(settings.max_open)
+        self._slots = asyncio.Semaphore(max_open)
 
     @property
     def in_memory(self) -> list[Study]:
