@@ -72,7 +72,7 @@ class Client:
         self.url = url.rstrip("/")
         is_secure = address.scheme == "https"
         make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
-        self._make_connection = partial(make, address.hostname, address.port, timeout=timeout)
+        self._connect = partial(make, address.hostname, address.port, timeout=timeout)
         self._headers: dict[str, str | bytes] = {"Content-Type": "application/json"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -153,17 +153,15 @@ class Client:
         deadline = time.monotonic() + self._retry_seconds
         wait = _FIRST_WAIT
         while True:
-            error: Exception
             try:
                 status, answer = self._send(method, path, content, headers)
-            except (OSError, http.client.HTTPException) as failure:
-                error = failure
-                may_repeat = is_safe or isinstance(failure, ConnectionRefusedError)
-            else:
                 if status < 400:
                     return answer
                 error = make_error(answer)
                 may_repeat = is_safe and status == 503
+            except (OSError, http.client.HTTPException) as failure:
+                error = failure
+                may_repeat = is_safe or isinstance(failure, ConnectionRefusedError)
             if not may_repeat or time.monotonic() + wait > deadline:
                 raise error
             # The wait is random, so that not all clients return at once to a service that was away.
@@ -195,7 +193,7 @@ class Client:
         try:
             connection, used_at = self._idle.pop()
         except IndexError:
-            return self._make_connection()
+            return self._connect()
         if time.monotonic() - used_at > _MAX_IDLE:
             connection.close()  # `http.client` connects again at the next request
         return connection

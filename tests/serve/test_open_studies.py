@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from prometheus_client import generate_latest
 
-from keyhole.serve.metrics import Metrics
+from keyhole.serve.app import Metrics
 from keyhole.stochastic import UCB1
 from keyhole.study import StoreError, Study
 from keyhole.study.storage import open_store

@@ -6,31 +6,32 @@ import os
 import random
 import re
 import time
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import Response
-from starlette.routing import Router
+from starlette.routing import Router, compile_path
 from starlette.types import Message, Receive, Scope, Send
 
 from keyhole.serve import problem_documents, web_pages
 from keyhole.serve.api_keys import KeyCache
-from keyhole.serve.metrics import Metrics
 from keyhole.serve.open_studies import OpenStudies
 from keyhole.serve.openapi import make_openapi
 from keyhole.serve.routes import ROUTES, Request, Route
-from keyhole.study import UnknownStudyError
+from keyhole.study import StoreError, UnknownStudyError
 
 SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 """The environment variable that passes the settings to the processes of a service."""
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
 _MOST_READ: Final = 64  # times the largest body; the rest of a longer body is not read
-_PATH_PART: Final = re.compile(r"{(\w+)}")
+# The upper bounds of the histogram's buckets, in seconds.
+_BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SECURITY_HEADERS: Final = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -68,6 +69,41 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_body: int = 1 << 20
 
 
+class Metrics(CollectorRegistry):
+    """The metrics of a process: counters and a histogram of its requests, and its open studies."""
+
+    def __init__(self, studies: OpenStudies) -> None:
+        super().__init__()
+        self.asks = Counter("keyhole_asks", "Decisions, also repeated ones", registry=self)
+        self.tells = Counter("keyhole_tells", "Feedback, also told again", registry=self)
+        answers = Counter("keyhole_requests", "Answers", ["route", "status"], registry=self)
+        seconds = Histogram(
+            "keyhole_request_seconds", "Time to answer", ["route"], registry=self, buckets=_BOUNDS
+        )
+        # Kept, since to find a metric by its labels takes longer than to count.
+        self.answers = cache(answers.labels)
+        self.seconds = cache(seconds.labels)
+        open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
+        open_studies.set_function(lambda: len(studies.in_memory))
+        pending = Gauge("keyhole_pending_decisions", "Pending in open studies", registry=self)
+        pending.set_function(lambda: _sum_over_studies(studies, "pending_count"))
+        expired = Gauge("keyhole_expired_decisions", "Expired in open studies", registry=self)
+        expired.set_function(lambda: _sum_over_studies(studies, "expired_count"))
+
+
+def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
+    """Return the sum of a count of all open studies, without studies that are closed meanwhile."""
+    total = 0
+    for study in studies.in_memory:
+        try:
+            total += getattr(study, count_name)
+        except StoreError:
+            raise
+        except RuntimeError:  # the study was closed after the list was made
+            continue
+    return total
+
+
 class Service(Router):
     """A process of the service, with its open studies, keys and metrics.
 
@@ -86,7 +122,7 @@ class Service(Router):
         # The patterns match paths as they were sent: a study's name may have an encoded slash.
         self._route_tables: dict[re.Pattern[str], dict[str, Route]] = {}
         for route in (*ROUTES, *web_pages.PAGE_ROUTES):
-            pattern = re.compile(_PATH_PART.sub(r"(?P<\1>[^/]+)", route.path))
+            pattern = compile_path(route.path)[0]
             self._route_tables.setdefault(pattern, {})[route.method] = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,11 +1,11 @@
-"""The OpenAPI document of the service, written from the table of routes."""
+"""The OpenAPI document of the service, written from the routes of its API."""
 
-import re
-from collections import defaultdict
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 import msgspec
+from starlette.routing import compile_path
 
 from keyhole.serve import problem_documents as problems
 from keyhole.serve.bodies import JsonObject
@@ -17,11 +17,11 @@ _COMPONENTS: Final = "#/components/schemas/{name}"
 
 def make_openapi(version: str) -> JsonObject:
     """Return the document, in OpenAPI 3.1."""
-    types = {t for r in ROUTES for t in (r.response, r.request, r.query) if t is not None}
+    types = {t for route in ROUTES for t in (route.response, route.request, route.query) if t}
     types.add(problems.ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
-    paths: defaultdict[str, JsonObject] = defaultdict(dict)
+    paths: JsonObject = {route.path: {} for route in ROUTES}
     for route in ROUTES:
         paths[route.path][route.method.lower()] = _describe_route(route, schema_by_type)
     return {
@@ -42,7 +42,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
         "operationId": route.handler.__name__,
         "summary": route.handler.__doc__,
         "parameters": list(_list_parameters(route)),
-        "responses": {str(route.status): response} | _describe_problems(route),
+        "responses": {str(route.status): response} | _describe_problems(route, schemas),
     }
     if route.response is not None:
         response["content"] = {route.media_type: {"schema": schemas[route.response]}}
@@ -57,7 +57,7 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
 
 def _list_parameters(route: Route) -> Iterable[JsonObject]:
     """Yield the parameters in the path and the query, and the idempotency key if one is taken."""
-    for name in re.findall(r"{(\w+)}", route.path):
+    for name in compile_path(route.path)[2]:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     if route.handler in (ask, ask_many):
         schema = {"type": "string", "maxLength": 500}
@@ -68,7 +68,7 @@ def _list_parameters(route: Route) -> Iterable[JsonObject]:
             yield {"name": name, "in": "query", "schema": schema}
 
 
-def _describe_problems(route: Route) -> JsonObject:
+def _describe_problems(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
     """Return descriptions of the answers to requests that fail, by status: names of problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
@@ -79,12 +79,10 @@ def _describe_problems(route: Route) -> JsonObject:
         errors += [problems.LargeBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
         errors.append(ValueError)
-    names_by_status: defaultdict[str, set[str]] = defaultdict(set)
-    for problem in map(problems.PROBLEMS.__getitem__, errors):
-        names_by_status[str(problem.status)].add(problem.type.rpartition("/")[2])
-    schema = {"$ref": _COMPONENTS.format(name=problems.ProblemDocument.__name__)}
-    content = {"application/problem+json": {"schema": schema}}
+    listed = map(problems.PROBLEMS.__getitem__, errors)
+    names = sorted({(problem.status, problem.type.rpartition("/")[2]) for problem in listed})
+    content = {"application/problem+json": {"schema": schemas[problems.ProblemDocument]}}
     return {
-        status: {"description": ", ".join(sorted(names)), "content": content}
-        for status, names in sorted(names_by_status.items())
+        str(status): {"description": ", ".join(name for _, name in group), "content": content}
+        for status, group in groupby(names, lambda pair: pair[0])
     }

@@ -34,7 +34,7 @@ class LargeBodyError(Exception):
     """The body is too long."""
 
 
-class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ProblemDocument(msgspec.Struct, omit_defaults=True):
     """The problem of a request, or of an item in it (RFC 9457)."""
 
     type: str
@@ -44,51 +44,45 @@ class ProblemDocument(msgspec.Struct, kw_only=True, omit_defaults=True):
     instance: str = ""
 
 
-def _describe_type(status: int, name: str, title: str, detail: str = "") -> ProblemDocument:
-    """Return the document that all problems of a type share.
-
-    A `detail` replaces the text of the error, which may name a file, another study, or code.
-    """
-    return ProblemDocument(type=f"/problems/{name}", title=title, status=status, detail=detail)
-
-
-# Each class is a type of problem, with the name of the class; its docstring is the title.
-_STATUSES: Final[dict[int, tuple[type[Exception], ...]]] = {
-    401: (MissingKeyError, InvalidKeyError),
-    403: (MissingRightError,),
-    404: (UnknownRouteError, errors.UnknownDecisionError),
-    405: (WrongMethodError,),
-    409: (errors.StudyExistsError, errors.KeyUsedError, errors.DifferentFeedbackError,
-          errors.PendingDecisionError, errors.StudyDoneError),
-    413: (LargeBodyError,),
-    422: (errors.UnknownArmError,),
-}  # fmt: skip
 _SEE_LOG: Final = "the log of the service says why"
-_DAMAGED: Final = _describe_type(500, "damaged", "The study cannot be read.", _SEE_LOG)
-_MALFORMED: Final = _describe_type(400, "malformed", "The body is not JSON in UTF-8.")
-_INVALID: Final = _describe_type(422, "invalid-value", "A value is not allowed.")
-PROBLEMS: Final[dict[type[Exception], ProblemDocument]] = {
-    error: _describe_type(status, errors.http_problem_name(error), error.__doc__ or "")
-    for status, classes in _STATUSES.items()
-    for error in classes
-} | {
-    errors.UnknownStudyError: _describe_type(
-        404, "unknown-study", "There is no such study.", "the key sees no study of this name"
-    ),
-    msgspec.DecodeError: _MALFORMED,
-    RecursionError: structs.replace(_MALFORMED, detail="nested too deep"),
-    ClientDisconnect: _describe_type(400, "cut-off", "The request ended early."),
-    RuntimeError: _describe_type(409, "refused", "The study cannot do this now."),
-    msgspec.ValidationError: _INVALID,
-    ValueError: _INVALID,
-    TypeError: _INVALID,
-    study.DamagedError: _DAMAGED,
-    study.LearningError: _DAMAGED,
-    study.SettingCodeError: _DAMAGED,
-    Exception: _describe_type(500, "internal", "The service made a mistake.", _SEE_LOG),
-    study.StoreError: _describe_type(
-        503, "storage", "The database does not answer.", "nothing is lost: send the request again"
-    ),
+# Each row: status, name, title and detail of a type of problem, and its classes of errors. By
+# default the name is that of the class, the title its docstring, and the detail the text of the
+# error: a text that may name a file, another study, or code has a detail in its place.
+_TYPES: Final[dict[tuple[int, *tuple[str, ...]], tuple[type[Exception], ...]]] = {
+    (400, "malformed", "The body is not JSON in UTF-8."): (msgspec.DecodeError,),
+    (400, "malformed", "The body is not JSON in UTF-8.", "nested too deep"): (RecursionError,),
+    (400, "cut-off", "The request ended early."): (ClientDisconnect,),
+    (401,): (MissingKeyError, InvalidKeyError),
+    (403,): (MissingRightError,),
+    (404,): (UnknownRouteError, errors.UnknownDecisionError),
+    (404, "unknown-study", "There is no such study.", "the key sees no study of this name"):
+        (errors.UnknownStudyError,),
+    (405,): (WrongMethodError,),
+    (409,): (errors.StudyExistsError, errors.KeyUsedError, errors.DifferentFeedbackError,
+             errors.PendingDecisionError, errors.StudyDoneError),
+    (409, "refused", "The study cannot do this now."): (RuntimeError,),
+    (413,): (LargeBodyError,),
+    (422,): (errors.UnknownArmError,),
+    (422, "invalid-value", "A value is not allowed."):
+        (msgspec.ValidationError, ValueError, TypeError),
+    (500, "damaged", "The study cannot be read.", _SEE_LOG):
+        (study.DamagedError, study.LearningError, study.SettingCodeError),
+    (500, "internal", "The service made a mistake.", _SEE_LOG): (Exception,),
+    (503, "storage", "The database does not answer.", "nothing is lost: send the request again"):
+        (study.StoreError,),
+}  # fmt: skip
+
+
+def _describe_type(
+    error: type[Exception], status: int, name: str = "", title: str = "", detail: str = ""
+) -> ProblemDocument:
+    """Return the document that all problems of a type share."""
+    path = f"/problems/{name or errors.http_problem_name(error)}"
+    return ProblemDocument(path, title or error.__doc__ or "", status, detail)
+
+
+PROBLEMS: Final = {
+    error: _describe_type(error, *row) for row, classes in _TYPES.items() for error in classes
 }
 """The types of problems by class of error; other classes have the type of their nearest base."""
 
