@@ -375,11 +375,11 @@ def make_error(problem: Mapping[str, Any]) -> Exception:
     return _ERRORS.get(name, RuntimeError)(text)
 
 
-def _parse_decision(answer: Mapping[str, Any]) -> Decision:
-    content = dict(answer)
-    asked_at = datetime.fromisoformat(content.pop("at"))
-    until = _parse_time(content.pop("until"))
-    return Decision(content.pop("id"), content, content.pop("round"), asked_at, until)
+def _parse_decision(answer: dict[str, Any]) -> Decision:
+    """Return a decision; what is left of the answer are its words."""
+    asked_at = datetime.fromisoformat(answer.pop("at"))
+    until = _parse_time(answer.pop("until"))
+    return Decision(answer.pop("id"), answer, answer.pop("round"), asked_at, until)
 
 
 def _parse_mean(answer: Mapping[str, Any]) -> ArmMean:

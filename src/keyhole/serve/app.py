@@ -285,6 +285,4 @@ def make_app(settings: Settings | None = None) -> Service:
     ...     asyncio.run(ask(storage))
     'red'
     """
-    if settings is None:
-        settings = msgspec.json.decode(os.environ[SETTINGS_VARIABLE], type=Settings)
-    return Service(settings)
+    return Service(settings or msgspec.json.decode(os.environ[SETTINGS_VARIABLE], type=Settings))

@@ -170,8 +170,7 @@ async def expire(request: Request, study: OpenStudy) -> None:
 
 async def show_decision(request: Request, study: OpenStudy) -> object:
     """Show a decision, and what has become of it."""
-    record = await study.decision(request.path["id"])
-    return record.as_json()
+    return (await study.decision(request.path["id"])).as_json()
 
 
 async def show_pending(request: Request, study: OpenStudy) -> object:
