@@ -4,50 +4,14 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from threading import Lock
 from typing import Final
 
 from keyhole.experiment.objects_from_spec import import_user_policies
-from keyhole.serve.bodies import JsonObject
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
-from keyhole.study.log_export import EventFormatter
+from keyhole.study.log_export import LogReader
 from keyhole.validate import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
-_BATCH_SIZE: Final = 10_000  # events that are read together
-
-
-class HistoryReader:
-    """Reader of a study's log, which continues where the last call ended."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        # None after an error, which may leave the formatter half changed.
-        self._formatter: EventFormatter | None = None
-        self._last_seq = 0  # of the last event that the formatter has read
-
-    def read(self, study: Study, after: int, limit: int) -> list[JsonObject]:
-        """Return at most `limit` events after the event with the number `after`."""
-        with self._lock:
-            formatter = self._formatter
-            self._formatter = None
-            if formatter is None or after < self._last_seq:
-                formatter = EventFormatter(study.definition)
-                self._last_seq = 0
-            # The formatter must read all earlier events: from them it knows arms and decisions.
-            while self._last_seq < after:
-                if not self._read_next(formatter, study, min(after - self._last_seq, _BATCH_SIZE)):
-                    break
-            events = self._read_next(formatter, study, limit) if self._last_seq == after else []
-            self._formatter = formatter
-            return events
-
-    def _read_next(self, formatter: EventFormatter, study: Study, limit: int) -> list[JsonObject]:
-        """Return at most `limit` events after the last event that was read."""
-        rows = study.log(after=self._last_seq, limit=limit)
-        formatter.metadata = study.metadata(self._last_seq, self._last_seq + len(rows))
-        self._last_seq += len(rows)
-        return [formatter.words(row) for row in rows]
 
 
 class OpenStudy(AsyncStudy):
@@ -58,7 +22,7 @@ class OpenStudy(AsyncStudy):
     def __init__(self, open_study: Callable[[], Study]) -> None:
         super().__init__(open_study)
         self.user_count = 0
-        self.history_reader = HistoryReader()
+        self.log_reader = LogReader()
 
 
 class OpenStudies:

@@ -255,9 +255,7 @@ async def show_means(_request: Request, study: OpenStudy) -> object:
 async def show_history(request: Request, study: OpenStudy) -> object:
     """Show events after a number, one on each line."""
     query: bodies.HistoryQuery = request.query
-    events = await asyncio.to_thread(
-        study.history_reader.read, study.study, query.after, query.limit
-    )
+    events = await asyncio.to_thread(study.log_reader.read, study.study, query.after, query.limit)
     for event in events:
         event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat()
     return Response(msgspec.json.Encoder().encode_lines(events), media_type=_JSON_LINES)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from keyhole.contract.policy import Policy
@@ -27,7 +28,10 @@ from keyhole.validate import check_choice, check_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from keyhole.study.study import Study
+
 _KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in events.KINDS.items()}
+_BATCH_SIZE: Final = 10_000  # events that `LogReader` reads together
 _FORMAT: Final = "keyhole-study"
 _VERSIONS: Final = (2, 3)  # 0.2.0 wrote 2, without excluded arms, metadata and corrections
 
@@ -113,6 +117,39 @@ class EventFormatter:
             self.asked[str(event.decision)] = self.state.row(event)
         elif event.kind == events.ARM_ADDED:
             self.state.arms.add(event.body.decode())
+
+
+class LogReader:
+    """Reader of a study's log as named values, which continues where the last call ended."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        # None after an error, which may leave the formatter half changed.
+        self._formatter: EventFormatter | None = None
+        self._last_seq = 0  # of the last event that the formatter has read
+
+    def read(self, study: Study, after: int, limit: int) -> list[Words]:
+        """Return at most `limit` events after the event with the number `after`."""
+        with self._lock:
+            formatter = self._formatter
+            self._formatter = None
+            if formatter is None or after < self._last_seq:
+                formatter = EventFormatter(study.definition)
+                self._last_seq = 0
+            # The formatter must read all earlier events: from them it knows arms and decisions.
+            while self._last_seq < after:
+                if not self._read_next(formatter, study, min(after - self._last_seq, _BATCH_SIZE)):
+                    break
+            events = self._read_next(formatter, study, limit) if self._last_seq == after else []
+            self._formatter = formatter
+            return events
+
+    def _read_next(self, formatter: EventFormatter, study: Study, limit: int) -> list[Words]:
+        """Return at most `limit` events after the last event that was read."""
+        rows = study.log(after=self._last_seq, limit=limit)
+        formatter.metadata = study.metadata(self._last_seq, self._last_seq + len(rows))
+        self._last_seq += len(rows)
+        return [formatter.words(row) for row in rows]
 
 
 def format_table(
