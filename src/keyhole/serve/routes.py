@@ -72,13 +72,13 @@ class Route:
     right : str or None
         The right that a key must have; None if no key is needed.
     handler : callable
-        Takes the request, and the open study if the route is about one. Returns the result for the
-        answer; its name is the name of the route in logs
-        and metrics, and its docstring the summary of the route.
+        Takes the request, and the open study if the route is about one that is not deleted. Returns
+        the result for the answer, or the answer. Its name is the name of the route in logs and
+        metrics, and its docstring is the summary of the route.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
     status : int
-        The status of the answer if nothing fails.
+        The status of the answer to a result.
     problems : tuple of exception classes
         The errors of the route, beside the errors of all routes.
     media_type : str
