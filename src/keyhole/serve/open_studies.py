@@ -26,7 +26,10 @@ class OpenStudy(AsyncStudy):
 
 
 class OpenStudies:
-    """The open studies by name, the last used at the end; at most `max_open` of them."""
+    """The open studies by name, the last used at the end; at most `max_open` of them.
+
+    The end of an ``async with`` closes them.
+    """
 
     def __init__(self, storage: str, policy_names: list[str], max_open: int) -> None:
         self._storage = storage

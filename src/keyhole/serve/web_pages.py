@@ -32,9 +32,7 @@ class Block:
     name : str
         The name of the template.
     value : object
-        What the template shows: the address of a study's page, for forms that change the study; the
-        number of the last event that a page shows, for the script that keeps it up to date (-1 for
-        a page without the script); pairs of a study's name and the address of its page.
+        What the template shows, which it says at its top; None if it shows the same on all pages.
     """
 
     name: str
@@ -75,10 +73,11 @@ def _script_hashes() -> str:
 
 def make_problem_page(document: ProblemDocument) -> Response:
     """Return the page of a problem; if a key is needed, with the form to log in."""
-    blocks: list[PageBlock] = [Text(document.detail), Block("navigation", -1)]
+    blocks: list[PageBlock] = [Answer(document.title)]
     if document.status == 401:
-        blocks = [Block("log_in")]
-    blocks.insert(0, Answer(document.title))
+        blocks.append(Block("log_in"))
+    else:
+        blocks += [Text(document.detail), Block("navigation", -1)]
     return _make_response(Page(title="Keyhole", answer=blocks), document.status)
 
 
@@ -89,8 +88,7 @@ def _page_path(name: str) -> str:
 
 async def list_page(request: Request) -> Response:
     """Show the studies that the API key may see."""
-    names = (await list_names(request))["studies"]
-    rows = [(name, _page_path(name)) for name in names]
+    rows = [(name, _page_path(name)) for name in (await list_names(request))["studies"]]
     blocks: list[PageBlock] = [Block("studies", rows)]
     if f"{COOKIE}=" in request.headers.get("cookie", ""):
         blocks.append(Block("log_out"))
