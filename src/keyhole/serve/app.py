@@ -220,6 +220,7 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
     if request.route and request.route.is_page:
         return web_pages.make_problem_page(document)
     content = msgspec.json.encode(document)
+    # The detail of a wrong method lists the methods of the path.
     headers = (_HEADERS_BY_STATUS | {405: {"Allow": document.detail}}).get(document.status)
     return Response(content, document.status, headers, "application/problem+json")
 
