@@ -6,6 +6,7 @@ import os
 import random
 import re
 import time
+from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
@@ -192,11 +193,12 @@ class Service(Router):
         if route.query is not None:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request.query = msgspec.convert(query, route.query, strict=False)
+        handle: Callable[..., Awaitable[object]] = partial(route.handler, request)
         # A study is not opened to delete it, since a damaged study may fail to open.
         if route.is_about_study and route.method != "DELETE":
-            result = await self.studies.use(request.path["study"], partial(route.handler, request))
+            result = await self.studies.use(request.path["study"], handle)
         else:
-            result = await route.handler(request)
+            result = await handle()
         return _make_response(route, result)
 
     def _find_route(self, scope: Scope, path: dict[str, str]) -> Route:

@@ -93,12 +93,11 @@ class OpenStudies:
 
     async def _close_if_unused(self, name: str, study: OpenStudy) -> None:
         is_in_use = study.user_count or self._studies.get(name) is study
-        if is_in_use or not hasattr(study, "study"):
-            return
-        try:
-            await study.close()
-        except Exception as error:  # the events are durable: only a snapshot may be missing
-            _LOG.warning("a study was closed without a snapshot", exc_info=error)
+        if not is_in_use and hasattr(study, "study"):
+            try:
+                await study.close()
+            except Exception as error:  # the events are durable: only a snapshot may be missing
+                _LOG.warning("a study was closed without a snapshot", exc_info=error)
 
     async def __aenter__(self) -> None:
         """Open nothing: a study is opened when it is needed."""

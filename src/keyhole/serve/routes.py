@@ -58,7 +58,7 @@ class Request:
     query: Any = None
 
 
-Handler = Callable[..., Awaitable[object]]
+Handler = Callable[[Request], Awaitable[object]] | Callable[[Request, OpenStudy], Awaitable[object]]
 
 
 @dataclass(frozen=True)

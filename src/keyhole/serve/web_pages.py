@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -16,7 +16,7 @@ from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
 from keyhole.serve.bodies import JsonObject, PageQuery
 from keyhole.serve.open_studies import OpenStudy
 from keyhole.serve.problem_documents import MissingRightError, ProblemDocument
-from keyhole.serve.routes import Handler, Request, Route, create_study, list_names
+from keyhole.serve.routes import Request, Route, create_study, list_names
 
 COOKIE: Final = "keyhole_key"
 """The name of the cookie with the key of a browser."""
@@ -170,11 +170,8 @@ def _parse_fact(line: str) -> tuple[str, object]:
         return name.strip(), text.strip()
 
 
-def _make_form_route(path: str, right: str | None, handler: Handler) -> Route:
-    """Return the route of a form, which is answered with the address of a page."""
-    return Route("POST", path, right, handler, request=JsonObject, is_page=True)
-
-
+# A form is answered with the address of a page.
+_make_form_route: Final = partial(Route, "POST", request=JsonObject, is_page=True)
 _PAGE: Final = "/studies/{study}"
 PAGE_ROUTES: Final = (
     Route("GET", "/", "read", list_page, is_page=True),
