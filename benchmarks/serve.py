@@ -24,7 +24,7 @@ from keyhole.stochastic import UCB1
 from keyhole.study import Study
 
 ARMS = list("abcdefghij")
-CONNECTIONS, PAIRS, MANY, ROUNDS = 16, 1600, 200, 5
+CONNECTIONS, PAIRS, MANY, ROUNDS = 16, 6400, 200, 5
 ASK = "/v1/studies/s/decisions"
 TWENTY_LINES = """
 from fastapi import FastAPI

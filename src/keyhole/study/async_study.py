@@ -30,7 +30,8 @@ def _make_async_method(
     async def run(
         self: "AsyncStudy", /, *arguments: _Parameters.args, **keywords: _Parameters.kwargs
     ) -> _Result:
-        return await cast(_Awaited[_Result], method(cast(Study, self), *arguments, **keywords))
+        # The type is quoted: evaluating it takes a hundredth of the time of an ask and its tell.
+        return await cast("_Awaited[_Result]", method(cast(Study, self), *arguments, **keywords))
 
     return run
 
