@@ -86,7 +86,7 @@ def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[
 
 
 def _chances_text(chances: Mapping[str, float], pending: int) -> str:
-    """Return the highest chances in a line, with their meaning and the number of pending decisions."""
+    """Return the highest chances in a line, with their meaning."""
     highest = sorted(chances.items(), key=lambda item: -item[1])
     arm_chances = _shorten_list([f"{arm} {100 * chance:.1f} %" for arm, chance in highest])
     source = "by the policy's posterior of these means"
