@@ -1,8 +1,8 @@
-"""Static analysis of which arrays of its state each kernel of a policy reads and writes.
+"""Static analysis of the state arrays that each kernel of a policy reads and writes.
 
-It works on the kernels' syntax trees. It finds of which arrays each value may be a view, and
-follows values through helpers, other names, views and loops. The order of lines is ignored. Arrays
-that cannot be followed, such as those that are put into tuples, count as read and written.
+The analysis works on the kernels' syntax trees. It finds the arrays of which each value may be a
+view, and follows values through helpers, other names, views and loops. It ignores the order of
+lines. If an array cannot be followed, as in a tuple, it counts as read and written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _READERS: Final = (
 )  # fmt: skip
 _READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
-# Statements that neither bind a name nor make a function, so only their parts are visited.
+# Statements that bind no name and make no function. Only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
     ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
     ast.ExceptHandler,
@@ -39,10 +39,10 @@ _PLAIN_STATEMENTS: Final = (
 
 
 class _ArrayView(NamedTuple):
-    """An array that a value may be a view of; the name is "" for the state as a whole."""
+    """A view that a value may be: the array's name, or "" for the whole state, and its axes."""
 
     array: str
-    axes: int  # the number of axes of the view; without any, the value is a number and no view
+    axes: int  # the number of axes of the view; a value without axes is a number and no view
 
 
 _Views = frozenset[_ArrayView]
@@ -64,7 +64,7 @@ class _BaseKernel(NamedTuple):
 class StateAccess:
     """The arrays that are read and written, and the functions that cannot be analysed, with causes.
 
-    The arguments of these functions count as read and written.
+    Arrays in the arguments of these functions count as read and written.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -73,12 +73,12 @@ class StateAccess:
 
 
 def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
-    """Return the arrays that a kernel of a policy class reads and writes; none without a kernel.
+    """Return the arrays that a kernel of a policy class reads and writes; none without the kernel.
 
     Parameters
     ----------
     policy : Policy class
-        The class, complete.
+        The class, with all its kernels and helpers.
     name : str
         The kernel's name.
     """
@@ -90,7 +90,7 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
 
 
 class _Tracer:
-    """Follows kernels and the functions they call, once for each set of views they receive."""
+    """Follows kernels and the functions that they call, once for each set of views as arguments."""
 
     def __init__(self, axis_counts: Mapping[str, int]) -> None:
         self.axis_counts = axis_counts  # the number of axes of each array, by its name
@@ -109,16 +109,15 @@ class _Tracer:
     def follow_function(
         self, function: FunctionType, arguments: Mapping[str, _Views], functions: _Functions
     ) -> _Views:
-        """Return the views of the state that a function returns, given those in its arguments.
+        """Return the views of the state that a function returns, given the views in its arguments.
 
-        `functions` are the arguments that are functions, by name.
+        `functions` has the arguments that are functions, by name.
         """
         key = (function, frozenset(arguments.items()), frozenset(functions.items()))
         if key in self._returned_views:
             views = self._returned_views[key]  # None if the function calls itself
             return self.mark_all(arguments.values()) if views is None else views
-        # Entered before the function is followed, so that a recursive call finds None.
-        self._returned_views[key] = None
+        self._returned_views[key] = None  # found by a recursive call
         tree = find_definition(function.__code__)
         if isinstance(tree, str):
             self.access.unanalysed[function.__qualname__] = tree
@@ -149,9 +148,9 @@ class _Tracer:
 
 
 class _FunctionVisitor(ast.NodeVisitor):
-    """A visitor of one function with its arguments, which collects the views of each variable.
+    """A visitor of one function, which collects the views that each variable may be.
 
-    `visit` returns the views that an expression may be.
+    For an expression, `visit` returns the views that it may be.
     """
 
     def __init__(
@@ -169,9 +168,9 @@ class _FunctionVisitor(ast.NodeVisitor):
         self.returned = _NOTHING
 
     def find_returned_views(self, tree: ast.FunctionDef) -> _Views:
-        """Go through all lines until no new view is found; return the views that are returned."""
-        # Repeatedly, since in a loop a variable may get its view from a later line. The repetition
-        # ends, since views are only added, and there are finitely many.
+        """Visit all lines until no new view is found; return the views that are returned."""
+        # In a loop, a variable may get a view from a later line, so one visit is not enough. The
+        # repetition ends, since views are only added, and there are finitely many.
         earlier_views: dict[str, _Views] | None = None
         while earlier_views != self.views:
             earlier_views = dict(self.views)
@@ -180,7 +179,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; mark all arrays in other nodes without a method."""
+        """Visit the parts of a plain statement; in any other node, mark all arrays."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NOTHING
@@ -220,8 +219,8 @@ class _FunctionVisitor(ast.NodeVisitor):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
         self.tracer.mark_read(self.visit(node.value) | self.visit(target))
-        written = target.value if isinstance(target, ast.Subscript) else target
-        self.tracer.mark_written(self.visit(written))
+        array = target.value if isinstance(target, ast.Subscript) else target
+        self.tracer.mark_written(self.visit(array))
 
     def visit_For(self, node: ast.For) -> None:
         self._assign_views(node.target, self._entry_views(self.visit(node.iter), 1))
@@ -255,7 +254,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.tracer.mark_all(map(self.visit, node.elts))
 
     def visit_Compare(self, node: ast.expr) -> _Views:
-        """Mark the arrays in all operands as read; the result is a new array, or a number."""
+        """Mark the arrays in all operands as read; the result is a new array or a number."""
         children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
         self.tracer.mark_read(_NOTHING.union(*map(self.visit, children)))
         return _NOTHING
@@ -284,8 +283,7 @@ class _FunctionVisitor(ast.NodeVisitor):
     def _entry_views(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
 
-        `index_axes` is the number of axes that its index takes away. An entry without axes is a
-        number, and no view.
+        `index_axes` is the number of axes that the entry's index takes away.
         """
         self.tracer.mark_read(frozenset(view for view in views if view.array))
         axis_counts = self.tracer.axis_counts
@@ -305,17 +303,17 @@ class _FunctionVisitor(ast.NodeVisitor):
         views = _NOTHING.union(*(views for _, views in (*positional, *keywords.values())))
         if function is slice:
             return _SLICE
-        # A base's kernel gets the base's part of the state, as a whole.
+        # A kernel of the base gets the whole state of the base.
         if isinstance(function, _BaseKernel):
             self.tracer.follow_kernel(function.policy, function.name)
             return _NOTHING
         if owner:  # a method of an array
-            # The results of these methods share no memory with the array.
+            # These methods return no view of the array.
             if getattr(node.func, "attr", "") in (*_READERS, "copy", "item") and not views:
                 self.tracer.mark_read(owner)
                 return _NOTHING
             return self.tracer.mark_all([owner, views])
-        # A function that gets no part of the state cannot read or write it, whatever it does.
+        # A function that gets no part of the state cannot read or write the state.
         if not views or function is len:
             return _NOTHING
         if function in (enumerate, zip):
@@ -350,7 +348,7 @@ class _FunctionVisitor(ast.NodeVisitor):
 def _bind_arguments(
     function: Kernel, positional: Sequence[_Argument], keywords: Mapping[Any, _Argument]
 ) -> dict[str, _Argument]:
-    """Return the arguments of a call by name; none where they cannot be matched (`*args`)."""
+    """Return the arguments of a call by name; none if they cannot be matched, as with `*args`."""
     code = python_function(function).__code__
     if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return {}
@@ -368,10 +366,10 @@ def _keeps_axes(index: ast.expr) -> bool:
 
 
 def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
-    """Return whether a call with `count` positional arguments and keywords `names` changes none.
+    """Return whether a call with `count` positional arguments and keywords `names` only reads them.
 
-    The answer is yes for some functions of Python and NumPy, and for Keyhole's `argmin`, which
-    cannot be analysed since it calls intrinsics.
+    This holds for some functions of Python and NumPy, and for Keyhole's `argmin`, which cannot be
+    analysed since it calls intrinsics.
     """
     if function in _READER_BUILTINS or function is argmin:
         return True
