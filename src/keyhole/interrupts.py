@@ -78,6 +78,6 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
             raise
         raise replacement from error
     finally:
-        # If the users' code has set a handler of its own, that handler stays.
+        # A handler that the users' code has set stays.
         if is_noted and signal.getsignal(signal.SIGINT) is note_signal:
             signal.signal(signal.SIGINT, handler)

@@ -94,7 +94,7 @@ class ArmNames(Sequence[Hashable]):
         counts = Counter(texts)
         pairs = zip(self.names, texts, strict=True)
         texts = [validate.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
-        # Representations may be equal, too, since those of long names are cut off.
+        # Representations of long names may be equal, too, since they are cut off.
         while len(counts := Counter(texts)) < len(texts):
             texts = [
                 f"{text} (number {number})" if counts[text] > 1 else text

@@ -180,7 +180,7 @@ class RecordLayout:
         self.is_filled = has_array if filled is None else filled
 
     def value_expressions(self, group: str) -> dict[str, str]:
-        """Return the expression of each value, by name; `group` is that of the whole group."""
+        """Return the expression of each value, by name; `group` is the whole group's expression."""
         names = list(self.layout.fields)
         # Arrays are in a named tuple, several single values in a plain tuple.
         if self.is_filled:

@@ -18,8 +18,8 @@ class Environment:
 
     The *truth*, such as the means, is declared by class attributes made with `integer`, `number`,
     `float_array` and `int_array`. The nested class `State` declares the environment's own state.
-    Kernels are written like those of a policy (see `keyhole.contract.policy.Policy`). They may name
-    ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the
+    Kernels are written as for a policy (see `keyhole.contract.policy.Policy`). They may name ``e``
+    (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the
     round, from 1), and the values of the setting.
 
     ``init`` prepares the state. ``observe`` returns the context, if the setting has one.

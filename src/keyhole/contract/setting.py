@@ -155,8 +155,8 @@ class Setting:
         The name of the fact that holds the position of the kind of feedback in `modes`. A learner
         takes the kind by its name, as the argument ``feedback``.
     budgeted : bool
-        Whether each checkpoint is a budget of its own. A policy that knows the horizon is then run
-        once for each checkpoint, with this checkpoint as its horizon.
+        Whether each checkpoint is a separate budget. A policy that knows the horizon is then run
+        once for each checkpoint, with the checkpoint as its horizon.
     rewards : bool
         Whether feedback consists of rewards in [0, 1]. A learner may then take rewards in other
         units, which its argument ``scale`` gives.

@@ -41,13 +41,13 @@ class WrapperPolicy(Policy, abstract=True):
     Context, decision and feedback stand for the values of the base's setting as single arguments,
     in the order of the setting, and ``t`` is the round as the base counts it. The policy needs the
     known quantities that its base needs, too. By default it waits while a decision is pending. If a
-    subclass declares other modes in `pending`, the policy has those of them that its base also has.
+    subclass declares other modes in `pending`, the policy has the modes that its base has, too.
 
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. A wrapper class has a subclass of the same name for each class of
-        bases, for which its kernels are compiled anew. Instances are of such a subclass.
+        The class of the base. For each class of bases a wrapper class has a subclass of its name,
+        since its kernels are compiled for the base. Instances are of the subclass.
     """
 
     randomness = "that of the base"

@@ -250,8 +250,8 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     for arm, arm_name in enumerate(counts.arms.names):
         for field, values_by_arm in counts.numbers.items():
             numbers = values_by_arm.get(arm) or ToldValues()
-            # The mean of a flag is the share of all feedback in which it is True, since feedback
-            # may lack it where it is not.
+            # The mean of a flag is the share of feedback in which the flag is True. Other feedback
+            # may lack it.
             is_flag = field in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(numbers.values):
                 is_in_all_feedback = count == counts.told_counts[arm]
@@ -277,7 +277,7 @@ def make_mean(
 def arms_without_feedback(counts: DecisionCounts) -> list[str]:
     """Return the arms in use for which the policy has no feedback yet.
 
-    Feedback that is not about one arm, such as that of an allocation, counts as feedback on all.
+    Feedback that is not about one arm, such as on an allocation, counts as feedback on all arms.
     """
     arms = counts.told_counts.keys() | {arm for arm, _, _ in counts.early_feedback.values()}
     if counts.told_sums or NO_ARM in arms:
@@ -286,10 +286,11 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
-    """Return what the intervals of means are or why there are none, and what pending decisions do.
+    """Explain the intervals of means, or why there are none, and the effect of pending decisions.
 
-    `DecisionCounts` says what means leave out with ``on_timeout="no_reward"``. In other studies it
-    is unknown whether bad outcomes are told later than good ones, so the text warns of it.
+    With ``on_timeout="no_reward"`` means leave out some feedback: see `DecisionCounts`. In other
+    studies nobody knows whether bad outcomes are told later than good outcomes, so the text says
+    what follows if they are.
     """
     return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
 

@@ -38,8 +38,8 @@ def _make_async_method(
 class AsyncStudy:
     """A study whose methods are awaited; they have the names of the methods of `Study`.
 
-    Calls of `ask`, `tell` and the like that wait at the same time are committed together: those of
-    a hundred tasks take one transaction, in one thread. Calls that only read run in other threads.
+    Calls of `ask`, `tell` and the like that wait at the same time are committed together, in one
+    thread: a hundred tasks may share one transaction. Calls that only read run in other threads.
     An attribute is awaited too: ``await study.arms``.
 
     Make a study with `create` or `open`, in ``async with`` or with ``await``, and use it in the

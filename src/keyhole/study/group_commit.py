@@ -38,8 +38,8 @@ from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import short_repr
 
-_MAX_GROUP_SIZE: Final = 256
-_SNAPSHOT_EVERY: Final = 10_000
+_MAX_GROUP_SIZE: Final = 256  # requests
+_SNAPSHOT_EVERY: Final = 10_000  # events
 _POLL_INTERVAL: Final = 1.0  # seconds after which a waiting thread looks whether it must lead
 
 Clock = Callable[[], float]
@@ -84,8 +84,8 @@ class CachedState:
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
         """Return the state after all events.
 
-        `read` is called with the number of the study and that of an event, and returns the events
-        after it. `learns=False` is for a policy that fails at the log: it then learns nothing.
+        `read` takes the numbers of the study and of an event, and returns the study's later events.
+        With `learns=False` the policy learns nothing, since it fails at the log.
         """
         with self.convert_event_errors():
             state = self._state if learns else None
@@ -257,7 +257,7 @@ class _Request:
 
 
 class _Group:
-    """The requests of one commit, and the error that they get if it fails."""
+    """The requests of one commit, and the error that they get if the commit fails."""
 
     def __init__(self) -> None:
         self.requests: list[_Request] = []
@@ -288,9 +288,9 @@ class GroupCommit(CachedState):
         # Methods of a deque are single instructions, so no lock is needed: an interrupted thread
         # could leave it locked.
         self._waiting: deque[_Request] = deque()
-        # The first request of the thread that leads; empty if none leads. A lock would not do: a
-        # thread that is interrupted in `acquire` cannot know whether it holds the lock, whereas
-        # `setdefault` is one instruction.
+        # It holds the first request of the leading thread; it is empty if no thread leads. A lock
+        # would not do: a thread that is interrupted in `acquire` cannot know whether it has the
+        # lock. `setdefault` is one instruction.
         self._leader: dict[None, _Request] = {}
         self._group: _Group | None = None
 

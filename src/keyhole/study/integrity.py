@@ -268,7 +268,7 @@ def copy_intact_events(
     name : str
         The name of the study.
     event : int
-        The number of the last event to copy, at most that of the last intact event.
+        The number of the last event to copy; no event up to it may be damaged.
     out : str or Path
         The other database. It is created if need be, and must have no study of this name.
     policies : iterable of Policy classes, optional

@@ -226,8 +226,8 @@ class Replay:
     policy : Policy
         The other policy.
     asked, agreed : int
-        The number of decisions, and how many of them the other policy would have taken as well,
-        each after it had learnt all earlier feedback.
+        The number of decisions, and the number of decisions that the other policy would have taken
+        as well. Before each decision it has learnt all earlier feedback.
     decisions : pyarrow.Table
         A row for each decision: ``decision``, ``round``, ``asked`` and ``would_ask``, as JSON.
     """

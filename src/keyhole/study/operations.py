@@ -214,7 +214,7 @@ def ask_many(
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> list[Decision | Exception]:
-    """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
+    """Return the decisions of the idempotency keys ``key/0``, ``key/1``, ..., or new decisions."""
     validate.check_integer("n", number, validate.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
         validate.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
@@ -373,7 +373,7 @@ def expire_pending_decision(transaction: Transaction, decision: str | Decision) 
 
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
-    """Return the events of a decision, of which the first handed it out; refuse an unknown id."""
+    """Return the events of a decision, the event that handed it out first; refuse an unknown id."""
     decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not decision_events:
         raise errors.UnknownDecisionError(

@@ -67,7 +67,7 @@ class PolicyState:
 
     With the pending mode "impute", the feedback of pending decisions is imputed in a copy of the
     arrays, and the next decision is taken from this copy. A `sibling` is a state of the same
-    policy, with which the new state shares its compiled code.
+    policy, whose compiled code is used again.
     """
 
     def __init__(
@@ -535,7 +535,7 @@ class State(LogState):
         return [name for name in self.arms.names_in_use if name not in settled]
 
     def is_settled(self, id: str) -> bool:
-        """Return whether a pending decision is about settled arms alone."""
+        """Return whether a pending decision is about arms, and all of these are settled."""
         arms = self.decisions.arm_numbers(self.pending[id])
         if not arms or not (arrays := self._verdict_arrays()):
             return False

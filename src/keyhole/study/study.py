@@ -139,10 +139,10 @@ class Study:
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
             What happens to a decision that expires. "forget": the policy learns nothing from it,
             though its round stays counted, as in the logarithm of `UCB1`; it still learns late
-            feedback. This is wrong where silence is an answer, as with a visitor who does not buy:
-            the policy then learns from successes alone. "ask_again": the decision is handed out
-            once more. "no_reward": the policy learns a reward of 0; late feedback is recorded and
-            not learnt.
+            feedback. This is wrong if silence is an answer, as with a visitor who does not buy: the
+            policy then learns only from successes. "ask_again": the decision is handed out once
+            more. "no_reward": the policy learns a reward of 0; late feedback is recorded and not
+            learnt.
         seed : int, default 0
             The seed of the policy's random numbers.
         time_unit : float, default 0
@@ -234,9 +234,9 @@ class Study:
     def delete(storage: str | Path, name: str) -> None:
         """Delete a study with all its decisions, for good.
 
-        Programs that have the study open get a `StoreError` at their next call. If a new study has
-        the same name, they must open it. A file does not become smaller: later events use the free
-        pages.
+        Programs that have the study open get a `StoreError` from now on; if a new study gets its
+        name, they must open the new study. A file does not become smaller: later events use the
+        free pages.
 
         Parameters
         ----------
@@ -328,8 +328,7 @@ class Study:
             A JSON object of at most 1,000 bytes, such as ``{"who": "ann"}``. It is kept beside the
             log, and the policy never sees it. `history` shows it, and `erase_metadata` erases it.
         **context
-            The context of the decision, such as ``threshold`` in a setting where each ask is for a
-            threshold.
+            The context of the decision, if the setting has one, such as ``threshold``.
 
         Examples
         --------
@@ -483,7 +482,7 @@ class Study:
         return self._writer.erase_metadata([operations.check_id(item) for item in decisions])
 
     def tell_sum(self, /, *unnamed: object, **feedback: object) -> None:
-        """Record the sum of the rewards since the last call, where feedback is anonymous.
+        """Record anonymous feedback: the sum of the rewards since the last call.
 
         Parameters
         ----------
@@ -535,10 +534,11 @@ class Study:
         in its time. Until then it can be told: `Study.find_decision` returns it by its key.
 
         The study must have no other decisions. Its policy must be able to learn from decisions of
-        others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
-        its feedback one reward. Rows must not have been selected by their rewards, nor arms by what
-        was known of a visitor, since columns of probabilities are not read. If the policy can stop
-        and the rows of each arm are sorted by reward, a warning says so.
+        others (`keyhole.policy.Policy.off_policy`). In its setting a decision must be one arm, and
+        its feedback one reward. Rows must not have been selected by their rewards. Arms must not
+        have been chosen by what was known of a visitor, since columns of probabilities are not
+        read. If the policy can stop and the rows of each arm are sorted by reward, a warning says
+        so.
 
         Parameters
         ----------
@@ -750,8 +750,8 @@ class Study:
         Returns
         -------
         dict of str to dict of str to ArmMean
-            The mean of each number in the feedback of each arm, by the name of the arm and then by
-            that of the number, such as "reward".
+            For each arm the mean of each number in its feedback, by the arm's name and then by the
+            number's name, such as "reward".
 
         Examples
         --------
@@ -1018,7 +1018,7 @@ class Study:
             the study, with the intervals of `means`. The axis fits the last means, so early means
             and wide intervals may lie outside. Both draw the eight arms with the most decisions.
         axes : matplotlib Axes, optional
-            The axes to draw on; by default those of a new figure.
+            The axes to draw on; by default the axes of a new figure.
 
         Returns
         -------
