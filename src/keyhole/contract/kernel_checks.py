@@ -133,8 +133,8 @@ def check_field_access(
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
     """Return a compiled function that returns its argument, a kernel's result; refuse wrong types.
 
-    The type is checked during compilation, so the machine code has no check. Without it, an error
-    would name the line of Keyhole that uses the result.
+    The type is checked during compilation, so machine code has no check. Without the check, an
+    error would name the line of Keyhole that uses the result.
     """
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
@@ -242,7 +242,7 @@ def _line_of_return(function: FunctionType) -> int:
 
 def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:
     """Yield the line of each return of a function, and whether it returns None."""
-    constant: object = ...  # that the previous instruction loaded; `...` if it loaded none
+    constant: object = ...  # loaded by the previous instruction; `...` if it loaded no constant
     for step in dis.get_instructions(function.__code__):
         if step.opname in _RETURNS and step.positions and step.positions.lineno:
             if step.opname == "RETURN_CONST":

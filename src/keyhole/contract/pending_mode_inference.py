@@ -48,7 +48,7 @@ class _Reason(NamedTuple):
 
 
 class InferredModes:
-    """The attribute `pending` of a class that does not declare it.
+    """The descriptor `pending` of a class that does not declare its modes.
 
     The modes are inferred when they are first read, since this takes some milliseconds.
     """
@@ -74,7 +74,7 @@ def possible_modes(cls: type[Policy]) -> Modes:
 
 
 def reason_to_wait(cls: type[Policy]) -> str:
-    """Return why a class waits that does not declare its modes; "" if there is no reason."""
+    """Return why a class without declared modes waits; "" if there is no reason."""
     return "; and ".join(reason.text for reason in _inferred_reasons(cls))
 
 
@@ -218,7 +218,7 @@ def _reasons_to_wait(cls: type[Policy]) -> list[_Reason]:
     from keyhole.contract.state_access_analysis import analyse_state_access
 
     # With another decision's values, `update` learns wrongly, `recommend` makes a wrong report, and
-    # a later `select` takes a wrong decision. An array is named for the first of these only.
+    # a later `select` takes a wrong decision. An array is named only with the first that reads it.
     state = declared_state(cls)
     reasons = []
     named_arrays = set[str]()

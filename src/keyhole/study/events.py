@@ -9,9 +9,8 @@ Numbers in a body have 8 bytes and are little-endian. The bodies are:
     feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
     again;
 ``told late``, ``told too late``, ``corrected``
-    the decision's row (round, time, context, decision), then feedback and notes. The policy
-    learns late feedback, never learns too late feedback, and learns a correction in the place
-    of the feedback that was told;
+    the decision's row (round, time, context, decision), then feedback and notes; what is told
+    *too late* is not learnt, and a correction is learnt in the place of what was told;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``

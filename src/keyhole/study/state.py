@@ -253,8 +253,6 @@ class State(LogState):
     is_dirty : bool
         Whether the state is ahead of `last_event`: a decision was taken and is not yet written, or
         an event was applied in part.
-    learns : bool
-        Whether the policy learns.
     round : StudyRound or None
         The unfinished round; None in settings that do not learn by round, and if the policy does
         not learn.

@@ -131,9 +131,9 @@ class Study:
             default the mode that costs the policy least.
         timeout : float, str or timedelta, optional
             The seconds after which a decision without feedback expires, or a text such as "90s",
-            "2h" or "1d12h". By default no time makes a decision expire. The client that asks or
-            tells next compares the time with its own clock, so the clocks of clients must differ by
-            far less than the timeout.
+            "2h" or "1d12h". By default there is no such timeout. The client that asks or tells next
+            compares the time with its own clock, so the clocks of clients must differ by far less
+            than the timeout.
         timeout_decisions : int, optional
             The number of later decisions after which a decision without feedback expires.
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
@@ -520,18 +520,19 @@ class Study:
         r"""Begin the study from a CSV file of past decisions; return how many were imported.
 
         The first row names the columns; columns that no argument names are ignored. Each other row
-        is a decision with its reward; rows are in the order of time. All rows become decisions that
-        were told, in one transaction. If rows are invalid, nothing is imported, and the error names
-        up to five of them. To import the same file again, while its arms are in use, does nothing
-        and returns 0.
+        is a decision with its reward, in the order of time. All rows become decisions that were
+        told, in one transaction. If rows are invalid, nothing is imported, and the error names up
+        to five of them. To import the same file again, while its arms are in use, does nothing and
+        returns 0.
 
-        A file without times must not have decisions that may yet convert, since these would count
-        as 0. With `shown_at` and `converted_at` Keyhole finds these decisions, and rows may have
-        any order. A decision whose window was over at the last time in the file has a reward of 1
-        if it converted within its window, otherwise of 0. Without `key`, younger decisions are left
-        out, and a warning says how many. With `key`, younger decisions are imported too: as told if
-        they have converted, otherwise as pending since they were shown. A pending decision expires
-        in its time. Until then it can be told: `Study.find_decision` returns it by its key.
+        Without times, the file must not have decisions that may yet convert (may yet have a reward
+        of 1), since they would count as 0. With `shown_at` and `converted_at` Keyhole finds these
+        decisions, and rows may have any order. A decision whose window was over at the last time in
+        the file has a reward of 1 if it converted within its window, otherwise of 0. Without `key`,
+        younger decisions are left out, and a warning says how many. With `key` they are imported,
+        too: as told if they have converted, otherwise as pending since they were shown. A pending
+        decision expires like any other. Until then it can be told: `Study.find_decision` returns it
+        by its key.
 
         The study must have no other decisions. Its policy must be able to learn from decisions of
         others (`keyhole.policy.Policy.off_policy`). In its setting a decision must be one arm, and

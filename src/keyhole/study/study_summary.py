@@ -259,7 +259,7 @@ def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
     """Return the recommendation, and verdicts or chances as a measure of its certainty."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
-    # Chances have no guarantee, as verdicts have, so they are shown only if there are no verdicts.
+    # Verdicts have a guarantee and chances have none, so chances are shown only without verdicts.
     name = "settled" if "settled" in texts else "chance to be best"
     if name in texts:
         note += f" {capitalize(name)}: {texts[name]}."
