@@ -67,16 +67,16 @@ class KernelSignature:
 
 
 _GROUPS: Final = ("context", "decision", "feedback", "report")
-_P: Final = ("p", "s", "t", "rng")
-_E: Final = ("e", "s", "t", "rng")
+_P_ARGS: Final = ("p", "s", "t", "rng")
+_E_ARGS: Final = ("e", "s", "t", "rng")
 
 POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
-    KernelSignature("init", "prepares the state", "before the first round", _P),
+    KernelSignature("init", "prepares the state", "before the first round", _P_ARGS),
     KernelSignature(
         "select",
         "returns the decision",
         "in every round, or when a learner is asked",
-        _P,
+        _P_ARGS,
         inputs=("context",),
         outputs="decision",
         required=True,
@@ -85,7 +85,7 @@ POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
         "update",
         "learns from the feedback",
         "after every decision, or when a learner is told",
-        _P,
+        _P_ARGS,
         inputs=("context", "decision", "feedback"),
         required=True,
     ),
@@ -93,7 +93,7 @@ POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
         "recommend",
         "fills the report",
         "at every checkpoint, or when a learner is asked for it",
-        _P,
+        _P_ARGS,
         outputs="report",
     ),
 )
@@ -106,7 +106,7 @@ IMPUTE: Final = KernelSignature(
     "impute",
     "learns the expected feedback of a pending decision, on a copy of the state",
     "for each pending decision, before the next `select`",
-    (*_P, "age"),
+    (*_P_ARGS, "age"),
     inputs=("context", "decision"),
 )
 """The kernel of policies that is used only when a decision is taken while others are pending.
@@ -117,15 +117,15 @@ an `update` may name, in the order of the table:
 """
 
 ENVIRONMENT_KERNELS: Final = (
-    KernelSignature("init", "prepares the state", "before the first round", _E),
+    KernelSignature("init", "prepares the state", "before the first round", _E_ARGS),
     KernelSignature(
-        "observe", "returns the context", "at the start of every round", _E, outputs="context"
+        "observe", "returns the context", "at the start of every round", _E_ARGS, outputs="context"
     ),
     KernelSignature(
         "respond",
         "returns the feedback",
         "after every decision",
-        _E,
+        _E_ARGS,
         inputs=("context", "decision"),
         outputs="feedback",
         required=True,
@@ -134,7 +134,7 @@ ENVIRONMENT_KERNELS: Final = (
         "score",
         "writes the metrics",
         "at every checkpoint",
-        _E,
+        _E_ARGS,
         inputs=("report",),
         outputs="metrics",
         required=True,

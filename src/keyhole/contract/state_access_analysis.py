@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
 
 _BASE_KERNELS: Final = ("init", "select", "update")
-# Functions of NumPy, and methods of arrays, that return numbers and change nothing.
-_READERS: Final = (
+# The names of functions of NumPy, and of methods of arrays, that return numbers and change nothing.
+_PURE_NAMES: Final = (
     "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
     "searchsorted", "std", "sum", "var",
 )  # fmt: skip
-_READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
+_PURE_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 # Statements that bind no name and make no function. Only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
@@ -48,9 +48,10 @@ class _ArrayView(NamedTuple):
 _Views = frozenset[_ArrayView]
 _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
-_NOTHING: Final[_Views] = frozenset()
-_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
-_SLICE: Final[_Views] = frozenset({_ArrayView("a slice", 0)})  # an index that takes no axis away
+_NO_VIEWS: Final[_Views] = frozenset()
+_WHOLE_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
+# The views of a slice, an index that takes no axis away.
+_SLICE_VIEW: Final[_Views] = frozenset({_ArrayView("a slice", 0)})
 
 
 class _BaseKernel(NamedTuple):
@@ -104,7 +105,7 @@ class _Tracer:
         functions: dict[str, object] = {name: getattr(policy, name) for name in policy.helpers}
         if (base := getattr(policy, "base_class", None)) is not None:
             functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
-        self.follow_function(python_function(kernel), {"s": _STATE}, functions)
+        self.follow_function(python_function(kernel), {"s": _WHOLE_STATE}, functions)
 
     def follow_function(
         self, function: FunctionType, arguments: Mapping[str, _Views], functions: _Functions
@@ -141,7 +142,7 @@ class _Tracer:
 
     def mark_all(self, arguments: Iterable[_Views]) -> _Views:
         """Mark all arrays in the arguments as read and written, and return views of them."""
-        views = _NOTHING.union(*arguments)
+        views = _NO_VIEWS.union(*arguments)
         self.mark_read(views)
         self.mark_written(views)
         return views
@@ -164,8 +165,8 @@ class _FunctionVisitor(ast.NodeVisitor):
         self.scope = {**dict(used_variables(function)), **functions}
         code = function.__code__
         local_names = {*code.co_varnames, *code.co_cellvars} - functions.keys()
-        self.views = {name: arguments.get(name, _NOTHING) for name in local_names}
-        self.returned = _NOTHING
+        self.views = {name: arguments.get(name, _NO_VIEWS) for name in local_names}
+        self.returned = _NO_VIEWS
 
     def find_returned_views(self, tree: ast.FunctionDef) -> _Views:
         """Visit all lines until no new view is found; return the views that are returned."""
@@ -182,15 +183,15 @@ class _FunctionVisitor(ast.NodeVisitor):
         """Visit the parts of a plain statement; in any other node, mark all arrays."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
-            return _NOTHING
+            return _NO_VIEWS
         names = (name.id for name in ast.walk(node) if isinstance(name, ast.Name))
-        return self.tracer.mark_all(self.views.get(name, _NOTHING) for name in names)
+        return self.tracer.mark_all(self.views.get(name, _NO_VIEWS) for name in names)
 
     # Statements.
 
     def _assign_views(self, target: ast.expr, views: _Views) -> None:
         if isinstance(target, ast.Name):
-            self.views[target.id] = self.views.get(target.id, _NOTHING) | views
+            self.views[target.id] = self.views.get(target.id, _NO_VIEWS) | views
         elif isinstance(target, ast.Tuple | ast.List):
             for item in target.elts:
                 self._assign_views(item, self._entry_views(views, 1))
@@ -234,10 +235,10 @@ class _FunctionVisitor(ast.NodeVisitor):
     # Expressions.
 
     def visit_Name(self, node: ast.Name) -> _Views:
-        return self.views.get(node.id, _NOTHING)
+        return self.views.get(node.id, _NO_VIEWS)
 
     def visit_Constant(self, node: ast.Constant) -> _Views:
-        return _NOTHING
+        return _NO_VIEWS
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> _Views:
         self._assign_views(node.target, self.visit(node.value))
@@ -245,10 +246,10 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_IfExp(self, node: ast.IfExp) -> _Views:
         self.tracer.mark_read(self.visit(node.test))
-        return _NOTHING.union(self.visit(node.body), self.visit(node.orelse))
+        return _NO_VIEWS.union(self.visit(node.body), self.visit(node.orelse))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> _Views:
-        return _NOTHING.union(*map(self.visit, node.values))
+        return _NO_VIEWS.union(*map(self.visit, node.values))
 
     def visit_Tuple(self, node: ast.Tuple) -> _Views:
         return self.tracer.mark_all(map(self.visit, node.elts))
@@ -256,14 +257,14 @@ class _FunctionVisitor(ast.NodeVisitor):
     def visit_Compare(self, node: ast.expr) -> _Views:
         """Mark the arrays in all operands as read; the result is a new array or a number."""
         children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        self.tracer.mark_read(_NOTHING.union(*map(self.visit, children)))
-        return _NOTHING
+        self.tracer.mark_read(_NO_VIEWS.union(*map(self.visit, children)))
+        return _NO_VIEWS
 
     visit_BinOp = visit_UnaryOp = visit_Compare
 
     def visit_Slice(self, node: ast.Slice) -> _Views:
         self.visit_Compare(node)
-        return _SLICE
+        return _SLICE_VIEW
 
     def visit_Attribute(self, node: ast.Attribute) -> _Views:
         views: set[_ArrayView] = set()
@@ -300,27 +301,27 @@ class _FunctionVisitor(ast.NodeVisitor):
         owner = self.visit(node.func)
         positional = [(argument, self.visit(argument)) for argument in node.args]
         keywords = {item.arg: (item.value, self.visit(item.value)) for item in node.keywords}
-        views = _NOTHING.union(*(views for _, views in (*positional, *keywords.values())))
+        views = _NO_VIEWS.union(*(views for _, views in (*positional, *keywords.values())))
         if function is slice:
-            return _SLICE
+            return _SLICE_VIEW
         # A kernel of the base gets the whole state of the base.
         if isinstance(function, _BaseKernel):
             self.tracer.follow_kernel(function.policy, function.name)
-            return _NOTHING
+            return _NO_VIEWS
         if owner:  # a method of an array
             # These methods return no view of the array.
-            if getattr(node.func, "attr", "") in (*_READERS, "copy", "item") and not views:
+            if getattr(node.func, "attr", "") in (*_PURE_NAMES, "copy", "item") and not views:
                 self.tracer.mark_read(owner)
-                return _NOTHING
+                return _NO_VIEWS
             return self.tracer.mark_all([owner, views])
         # A function that gets no part of the state cannot read or write the state.
         if not views or function is len:
-            return _NOTHING
+            return _NO_VIEWS
         if function in (enumerate, zip):
             return self.tracer.mark_all([self._entry_views(views, 1)])  # entries go into tuples
         if _is_read_only(function, len(positional), keywords.keys()):
             self.tracer.mark_read(views)
-            return _NOTHING
+            return _NO_VIEWS
         if is_function(function) and (arguments := _bind_arguments(function, positional, keywords)):
             functions = {name: self._resolve(value) for name, (value, _) in arguments.items()}
             return self.tracer.follow_function(
@@ -371,8 +372,8 @@ def _is_read_only(function: object, count: int, names: Collection[str | None]) -
     This holds for some functions of Python and NumPy, and for Keyhole's `argmin`, which cannot be
     analysed since it calls intrinsics.
     """
-    if function in _READER_BUILTINS or function is argmin:
+    if function in _PURE_BUILTINS or function is argmin:
         return True
     package = str(getattr(function, "__module__", "")).partition(".")[0]
-    is_simple_call = getattr(function, "__name__", "") in _READERS and count <= 2
+    is_simple_call = getattr(function, "__name__", "") in _PURE_NAMES and count <= 2
     return package == "numpy" and is_simple_call and {*names} <= {"axis"}

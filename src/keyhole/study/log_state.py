@@ -106,12 +106,14 @@ class FeedbackCodec:
 class DecisionRowCodec:
     """Reads and writes rows of decisions, in which arms have permanent numbers.
 
+    The *cells* of a row are its bytes after the header: context and decision.
+
     Parameters
     ----------
     setting : Setting
         The fields of context and decision.
     sizes : dict of str to int
-        The lengths that the shapes of the fields name, by name.
+        The array lengths, by the names that the shapes of the fields use.
     arms : Arms
         The arms of the study.
     arm_fields : tuple of str
@@ -139,7 +141,7 @@ class DecisionRowCodec:
     def event_body(
         self, round: float, cells: bytes, stream: Iterable[int], excluded: Sequence[int] = ()
     ) -> bytes:
-        """Return the body of a decision's event; `cells` are those of the decision's row."""
+        """Return the body of a decision's event, made from the cells of its row."""
         body = ROUND.pack(round) + cells + STREAM.pack(*stream)
         return body + pack_numbers(excluded) if excluded else body
 
@@ -214,7 +216,7 @@ class DecisionRowCodec:
         # All rows are converted in one step, since some studies impute all pending decisions again
         # for every decision.
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
-        times = cells[:, 1].view(np.float64)
+        times = cells[:, 1].view(np.float64)  # the times of asking, then the ages
         times[:] = np.maximum(0.0, now - times) * time_unit
         if self._arms.has_retired_arms:
             columns = self._decision_begin // _CELL_BYTES + np.array(self._arm_cells)
@@ -241,8 +243,7 @@ class LogState:
     awaiting_feedback : dict of str to None
         The ids of all other pending decisions.
     rounds_when_asked_again : dict of str to int
-        By the id of a pending decision that was handed out again: how many decisions there were
-        then.
+        How many decisions there were when a pending decision was last handed out again, by its id.
     rounds, feedback_count : int
         The number of decisions, and the number of decisions whose feedback was learnt: it was told,
         in time or late, or was assumed when the decision expired.
