@@ -60,9 +60,8 @@ def bind_kernel(
     """
     kernel_checks.check_argument_names(owner, kernel, [*expressions, *helpers])
     names = kernel_checks.kernel_argument_names(kernel)
-    # The call is generated as source text, since the compiler knows neither `**` nor partial
-    # functions, with which arguments could be chosen by name. All names in the text are checked
-    # identifiers.
+    # Arguments are chosen by name in a generated source text, since the compiler knows neither `**`
+    # nor partial functions. All names in the text are checked identifiers.
     arguments = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": compiled_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
     result = f"kernel({arguments})"

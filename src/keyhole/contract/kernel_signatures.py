@@ -164,9 +164,9 @@ class RecordLayout:
 
     A record holds one group of the setting's values: a context, a decision, a feedback or a report.
     If no value of the group is an array, the kernel that makes the values returns them: a single
-    value as it is, several values as a tuple. If a value is an array, the kernel returns nothing
-    but fills arrays, which it names as arguments by the names of the values; a single value has an
-    array of length 1. Kernels that receive the values name them in both cases.
+    value as it is, several values as a tuple. If a value is an array, the kernel returns nothing.
+    It then names the values as arguments, and fills the array that it gets for each value; the
+    array of a single value has length 1. Kernels that receive the values name them in both cases.
 
     `dims` are the names of integers that shapes may use. `filled` says whether the kernel fills
     arrays; by default it does if a value is an array.
@@ -197,12 +197,12 @@ class RecordLayout:
         """Return the compiled function (buffer, start, dims) -> the values for kernels."""
         if self.is_filled:
             return self.layout.reader("Values")
-        values = list(self.layout.field_expressions().values())
-        value = "0"
-        if values:
-            value = values[0] if len(values) == 1 else f"({', '.join(values)},)"
+        fields = list(self.layout.field_expressions().values())
+        result = "0"
+        if fields:
+            result = fields[0] if len(fields) == 1 else f"({', '.join(fields)},)"
         lines = self.layout.offset_statements()
-        return compile_once(f"def read(buffer, start, dims):\n{lines}    return {value}\n", "read")
+        return compile_once(f"def read(buffer, start, dims):\n{lines}    return {result}\n", "read")
 
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
@@ -215,7 +215,7 @@ class RecordLayout:
             values = self.value_expressions("value")
             for name, target in self.layout.field_expressions().items():
                 value = values[name]
-                if self.layout.fields[name].dtype == "int64":  # the number in a call is a float
+                if self.layout.fields[name].dtype == "int64":  # callers pass numbers as floats
                     value = f"int({value})"
                 lines += f"    {target} = {value}\n"
         source = f"def write(buffer, start, dims, value):\n{lines}    return\n"

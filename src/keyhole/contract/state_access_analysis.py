@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 # The names of functions of NumPy, and of methods of arrays, that return numbers and change nothing.
-_PURE_NAMES: Final = (
+_READING_NAMES: Final = (
     "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
     "searchsorted", "std", "sum", "var",
 )  # fmt: skip
-_PURE_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
+_READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 # Statements that bind no name and make no function. Only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
@@ -39,9 +39,9 @@ _PLAIN_STATEMENTS: Final = (
 
 
 class _ArrayView(NamedTuple):
-    """A view that a value may be: the array's name, or "" for the whole state, and its axes."""
+    """An array, or the whole state, of which a value may be a view."""
 
-    array: str
+    array: str  # its name; "" for the whole state
     axes: int  # the number of axes of the view; a value without axes is a number and no view
 
 
@@ -50,7 +50,7 @@ _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
 _NO_VIEWS: Final[_Views] = frozenset()
 _WHOLE_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
-# The views of a slice, an index that takes no axis away.
+# It stands for a slice, an index that takes no axis away.
 _SLICE_VIEW: Final[_Views] = frozenset({_ArrayView("a slice", 0)})
 
 
@@ -102,9 +102,9 @@ class _Tracer:
         """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
-        functions: dict[str, object] = {name: getattr(policy, name) for name in policy.helpers}
+        functions: dict[str, object] = {n: getattr(policy, n) for n in policy.helpers}
         if (base := getattr(policy, "base_class", None)) is not None:
-            functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
+            functions |= {f"base_{n}": _BaseKernel(base, n) for n in _BASE_KERNELS}
         self.follow_function(python_function(kernel), {"s": _WHOLE_STATE}, functions)
 
     def follow_function(
@@ -120,7 +120,7 @@ class _Tracer:
             return self.mark_all(arguments.values()) if views is None else views
         self._returned_views[key] = None  # found by a recursive call
         tree = find_definition(function.__code__)
-        if isinstance(tree, str):
+        if isinstance(tree, str):  # why there is no tree
             self.access.unanalysed[function.__qualname__] = tree
             return self.mark_all(arguments.values())
         views = _FunctionVisitor(self, function, arguments, functions).find_returned_views(tree)
@@ -310,7 +310,7 @@ class _FunctionVisitor(ast.NodeVisitor):
             return _NO_VIEWS
         if owner:  # a method of an array
             # These methods return no view of the array.
-            if getattr(node.func, "attr", "") in (*_PURE_NAMES, "copy", "item") and not views:
+            if getattr(node.func, "attr", "") in (*_READING_NAMES, "copy", "item") and not views:
                 self.tracer.mark_read(owner)
                 return _NO_VIEWS
             return self.tracer.mark_all([owner, views])
@@ -372,8 +372,8 @@ def _is_read_only(function: object, count: int, names: Collection[str | None]) -
     This holds for some functions of Python and NumPy, and for Keyhole's `argmin`, which cannot be
     analysed since it calls intrinsics.
     """
-    if function in _PURE_BUILTINS or function is argmin:
+    if function in _READING_BUILTINS or function is argmin:
         return True
     package = str(getattr(function, "__module__", "")).partition(".")[0]
-    is_simple_call = getattr(function, "__name__", "") in _PURE_NAMES and count <= 2
+    is_simple_call = getattr(function, "__name__", "") in _READING_NAMES and count <= 2
     return package == "numpy" and is_simple_call and {*names} <= {"axis"}

@@ -84,15 +84,15 @@ class LogReplacedError(FinalStoreError):
 class FileRecord(NamedTuple):
     """The result of `stat` for a main file and its log, and when the file was accepted.
 
-    As long as `accepted_at` stays the same, only Keyhole's checkpoints have changed the main file,
-    and all connections know of these.
+    A file is accepted once a process has checked its content. As long as `accepted_at` stays the
+    same, only Keyhole's checkpoints have changed the main file, and all connections know of these.
     """
 
     inode: int
     changed_at: int  # nanoseconds
     size: int  # bytes
     log_inode: int  # 0 if there is no log
-    accepted_at: int  # nanoseconds; when a process checked the content and accepted it
+    accepted_at: int  # nanoseconds
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -163,8 +163,9 @@ class FileWatch:
     def _make_record(self) -> FileRecord:
         """Return a record of the file as it is now."""
         status = os.stat(self._name)
-        _, log = self._log_identities()[0] or (0, 0)
-        return FileRecord(status.st_ino, status.st_mtime_ns, status.st_size, log, self._accepted_at)
+        _, log_inode = self._log_identities()[0] or (0, 0)
+        changed_at = status.st_mtime_ns
+        return FileRecord(status.st_ino, changed_at, status.st_size, log_inode, self._accepted_at)
 
     def accept(self, queue: int | None) -> bool:
         """Accept the file as it is now; record it if the caller holds the writers' lock.
