@@ -119,8 +119,8 @@ class Definition:
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
-                f"studies need a vocabulary for the setting {policy.setting.name!r}: name a "
-                "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
+                f"studies need a vocabulary for the setting {policy.setting.name!r}: set "
+                "vocabulary_class in the base class of its policies, to a StudyVocabulary"
             )
         names = _check_arm_names(arms)
         all_facts = {**facts, "arms": len(names)}
@@ -158,9 +158,8 @@ class Definition:
             validate.check_choice("a fact", name, fact_names)
         self.check_change(policy, facts)
         new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
-        chosen_mode = None if self.pending == pending_mode(self.policy, None) else self.pending
-        pending = pending_mode(policy, chosen_mode)
-        return replace(self, policy=policy, facts=new_facts, pending=pending)
+        mode = None if self.pending == pending_mode(self.policy, None) else self.pending
+        return replace(self, policy=policy, facts=new_facts, pending=pending_mode(policy, mode))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that differ from the present facts."""

@@ -31,7 +31,7 @@ _MAX_CURVES: Final = 8
 _MAX_POINTS: Final = 1000  # of a curve: more cannot be seen, and make the file large
 _QUANTILES: Final = {"half within": 0.5, "90 % within": 0.9, "99 % within": 0.99, "all within": 1.0}
 _UNITS: Final = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
-_LEFT_OUT: Final = ("stream", "head")  # of the words of events
+_HIDDEN: Final = ("stream", "head")  # words of events that the table leaves out
 
 
 def policy_texts(state: State) -> dict[str, str]:
@@ -275,7 +275,7 @@ def _decision_count_charts(counts: DecisionCounts) -> list[PageBlock]:
     begin = min(counts.times)
     seconds = np.array(counts.times) - begin
     unit, unit_seconds = next(
-        (unit for unit in reversed(_UNITS.items()) if seconds.max() >= 2.0 * unit[1]),
+        (item for item in reversed(_UNITS.items()) if seconds.max() >= 2.0 * item[1]),
         ("seconds", 1.0),
     )
     # Clocks of several machines may differ a little, but a curve must not go back to the left.
@@ -327,7 +327,7 @@ def _events_table(counts: DecisionCounts) -> Table:
         event_kind = events.KINDS[event.kind]
         event_words = event_kind.format_body(counts, event, decision_row)
         texts = (
-            f"{name} {_as_text(event_words[name])}" for name in event_words if name not in _LEFT_OUT
+            f"{name} {_as_text(event_words[name])}" for name in event_words if name not in _HIDDEN
         )
         time = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S}"
         rows.append([f"{event.seq:,}", time, event_kind.name, ", ".join(texts)])
