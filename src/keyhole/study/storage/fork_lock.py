@@ -10,8 +10,8 @@ being imported, of pyarrow, which imports pandas at its first use, and of the co
 
 # The import of `concurrent.futures.thread` registers fork hooks. If this happened while a fork
 # waits, the hook after the fork would run without the hook before it, and release a lock that
-# nobody acquired. Pyarrow imports pandas late, and pandas imports this module. So it is imported
-# here.
+# nobody acquired. This could happen late, since pandas imports the module, and pyarrow imports
+# pandas at its first use. So the module is imported here.
 import concurrent.futures.thread  # noqa: F401
 import contextlib
 import os
@@ -124,7 +124,7 @@ class ForkLock:
         return thread in forking_threads or thread in self._busy_threads()
 
     def _threads_forking(self) -> list[int]:
-        """Return the threads with a fork under way."""
+        """Forget forks that are over; return the threads of the others."""
         for thread, fork in list(self._forks.items()):
             if fork.is_over(thread):
                 self._forks.pop(thread, None)
@@ -135,7 +135,7 @@ class ForkLock:
         return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != own_thread)
 
     def _busy_threads(self) -> list[int]:
-        """Return the threads with an operation under way."""
+        """Forget operations that have ended; return the threads of the others."""
         for owner, (thread, frame) in list(self._operations.items()):
             if _has_ended(thread, frame):
                 self._operations.pop(owner, None)

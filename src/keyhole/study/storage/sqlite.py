@@ -1,9 +1,9 @@
 """The SQLite back end, which keeps the event logs of studies in one file.
 
 Writers queue at an advisory lock (`flock`) on the file ``...-queue``, which is granted in the order
-of the requests. Without it, processes that wait for SQLite's own lock would retry until a timeout,
+of the requests. Processes that waited for SQLite's own lock instead would retry until a timeout,
 and a process might never succeed. SQLite's lock still holds off programs that do not queue. Windows
-has no `flock`: the order is a matter of chance there.
+has no `flock`, so the order is a matter of chance there.
 """
 
 import os
@@ -96,12 +96,12 @@ class Sqlite(store.Store):
             return db.execute(sql, values).fetchall()
 
     def events_of_decision(self, study: int, decision: str) -> list[store.Row]:
-        """Return the events of a decision; the index is checked to be complete."""
+        """Return the events of a decision; refuse an index that may lack some of them."""
         self._refuse_incomplete_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> store.Row | None:
-        """Return the event of an idempotency key, or None; for None the index must be intact."""
+        """Return the event of an idempotency key, or None; refuse an index that may lack it."""
         event = super().find_by_key(study, key)
         if event is None:
             self._refuse_incomplete_index("key", study, key)
@@ -236,7 +236,7 @@ class Sqlite(store.Store):
                 size = sqlite_connection.checkpoint(db)
                 if is_unchanged := size in (None, os.stat(self.path).st_size):
                     file.record(queue)
-        return is_unchanged or self._is_current(has_queue_lock=True)
+        return is_unchanged or self._compare_with_file(has_queue_lock=True)
 
     def _rollback_and_unlock(self) -> None:
         self._rollback_if_open()
@@ -323,7 +323,7 @@ class Sqlite(store.Store):
                 self._connect(uri_query)
             db = self._connect_if_needed()
             db.execute("BEGIN IMMEDIATE")
-            if self._is_current(has_queue_lock=True):
+            if self._compare_with_file(has_queue_lock=True):
                 return db
             self._rollback_if_open()
             self._disconnect()
@@ -341,7 +341,7 @@ class Sqlite(store.Store):
                 self._disconnect()  # since it has no lock, the pages in its cache may be stale
             db = self._connect_if_needed()
             # If a transaction is open, the file was compared when it began.
-            while not (db.in_transaction or self._is_current(has_queue_lock=False)):
+            while not (db.in_transaction or self._compare_with_file(has_queue_lock=False)):
                 self._disconnect()
                 db = self._connect_if_needed()
             stamp = self._immutable_stamp
@@ -353,7 +353,7 @@ class Sqlite(store.Store):
                 if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
-    def _is_current(self, *, has_queue_lock: bool) -> bool:
+    def _compare_with_file(self, *, has_queue_lock: bool) -> bool:
         """Return whether the connection knows the file as it is now; refuse a replaced file.
 
         If others have changed the main file, pages that SQLite has cached are stale. The result is
