@@ -39,19 +39,21 @@ READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no new fi
 # The errors from reading a damaged file. SQLite's message may quote bytes that are not UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
-_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path in `_MOUNTS`, as an octal number
-_LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
-_NOT_SHARED: Final = (
+_OCTAL_ESCAPE: Final = re.compile(
+    rb"\\([0-7]{3})"
+)  # a byte of a path in `_MOUNTS`, as an octal number
+_ACCESS_ADVICE: Final = "this process must be allowed to write to the file and to its folder"
+_OWNER_ADVICE: Final = (
     "{0} belongs to {1}, and this process may not write to it: {1} or root ends the programs that "
     "use the file, and opens and closes a study once; see 'Write permission' in docs/studies.md"
 )
-_REPLACE: Final = "put a whole copy of the file in its place"
+_COPY_ADVICE: Final = "put a whole copy of the file in its place"
 _ADVICE: Final = {
     "FULL": "make room on the disk",
     "BUSY": f"another program held the file for {BUSY_TIMEOUT:.0f} seconds",
     "CONSTRAINT": "another process has used this number or key: try again",
-    "CORRUPT": _REPLACE,
-    "NOTADB": _REPLACE,
+    "CORRUPT": _COPY_ADVICE,
+    "NOTADB": _COPY_ADVICE,
     "IOERR": "check the disk, then open the study again to see what was written",
 }
 # Beginnings of messages that only damage can cause: the tables exist, and all texts are UTF-8.
@@ -84,14 +86,14 @@ def _is_mounted(path: Path) -> bool:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
         return False
-    points = (
-        _ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines
+    mount_points = (
+        _OCTAL_ESCAPE.sub(lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines
     )
-    return os.fsencode(path) in points
+    return os.fsencode(path) in mount_points
 
 
 def open_queue(path: Path) -> int:
-    """Open the file at which writers queue, with the permissions of the database."""
+    """Open the `-queue` of a database, with the database's permissions; return its descriptor."""
     # SQLite gives `-wal` and `-shm` the permissions of the database, too. Otherwise the first
     # writer, perhaps root, would lock out all others who may write to the database. A user who may
     # only read makes no queue, since this queue would lock writers out for good.
@@ -218,19 +220,19 @@ def flush_log(db: sqlite3.Connection) -> None:
     """Flush earlier commits to the disk, by a commit that changes nothing."""
     # With `synchronous = NORMAL` a commit does not flush the log. A commit with FULL flushes all.
     with suppress(sqlite3.Error):
-        (before,) = db.execute("PRAGMA synchronous").fetchone()
+        (level,) = db.execute("PRAGMA synchronous").fetchone()
         db.execute("PRAGMA synchronous = FULL")
         try:
             db.execute(f"PRAGMA user_version = {read_pragma(db, 'user_version')}")
         finally:
-            db.execute(f"PRAGMA synchronous = {before}")
+            db.execute(f"PRAGMA synchronous = {level}")
 
 
 def checkpoint(db: sqlite3.Connection) -> int | None:
     """Write the log into the file; return the size that the file then has.
 
-    The result is None after an error, and if readers kept part of the log from being written, which
-    the next checkpoint writes: the size is then not known.
+    If there was an error, or readers kept part of the log from being written, the result is None.
+    The next checkpoint writes that part.
     """
     with suppress(sqlite3.Error):
         is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
@@ -449,11 +451,11 @@ def _explain_access(path: Path) -> str:
         for ending in ("-wal", "-shm", "-queue"):
             file = Path(f"{path}{ending}")
             if has_access(path, os.W_OK) and file.exists() and not has_access(file, os.W_OK):
-                return _NOT_SHARED.format(file, _owner_name(file))
+                return _OWNER_ADVICE.format(file, _owner_name(file))
     except OSError as error:
         if not isinstance(error, PermissionError):
             return explain_os_error(error)
-    return _LET_WRITE
+    return _ACCESS_ADVICE
 
 
 def _owner_name(path: Path) -> str:
