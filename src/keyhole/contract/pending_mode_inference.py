@@ -204,7 +204,6 @@ def _list_covered_kernels(cls: type[Policy], declarer: type[Policy]) -> list[str
 
 
 def _defining_class(cls: type[Policy], kernel: str) -> type:
-    """Return the class that defines a kernel."""
     return next((base for base in cls.__mro__ if kernel in vars(base)), object)
 
 

@@ -185,7 +185,10 @@ borrow_word = _make_view_function("uint64", "borrow_word")
 
 
 class Layout:
-    """The positions of named arrays in a buffer."""
+    """The positions of named arrays in a buffer.
+
+    Shapes may use the integers with the names `dims`. Methods get their values as `sizes`.
+    """
 
     def __init__(self, fields: Mapping[str, Field], dims: Iterable[str]) -> None:
         self.fields = dict(fields)

@@ -319,7 +319,6 @@ class Definition:
 
 
 def _parse_json(data: bytes) -> JsonObject:
-    """Return the JSON of a definition."""
     try:
         content: object = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -330,7 +329,6 @@ def _parse_json(data: bytes) -> JsonObject:
 
 
 def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
-    """Return names, types and shapes of fields in a line."""
     texts = (f"{name} ({' by '.join(map(str, [dtype, *shape]))})" for name, dtype, shape in fields)
     return ", ".join(texts) or "none"
 

@@ -316,7 +316,6 @@ class GroupCommit(CachedState):
         return [request.error or request.result for request in requests]
 
     def _wait_for_result(self, request: _Request) -> object:
-        """Return the result of a request, or raise its error."""
         self._wait_for_commit([request])
         if request.error is not None:
             raise request.error
@@ -342,7 +341,6 @@ class GroupCommit(CachedState):
             self._cancel(requests)
 
     def _oldest_request(self) -> _Request | None:
-        """Return the request that has waited longest."""
         requests = self._waiting.copy()
         return next(
             (request for request in requests if not (request.is_cancelled or request.is_done)), None

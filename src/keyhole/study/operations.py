@@ -314,7 +314,6 @@ def _feedback_of_event(state: State, event: Row) -> bytes:
 
 
 def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
-    """Return feedback by name."""
     return state.vocabulary.format_feedback(
         *state.decisions.unpack_row(row), state.feedback.unpack(body)
     )

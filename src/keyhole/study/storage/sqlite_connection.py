@@ -39,9 +39,8 @@ READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no new fi
 # The errors from reading a damaged file. SQLite's message may quote bytes that are not UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
-_OCTAL_ESCAPE: Final = re.compile(
-    rb"\\([0-7]{3})"
-)  # a byte of a path in `_MOUNTS`, as an octal number
+# A byte of a path in `_MOUNTS`, as an octal number.
+_OCTAL_ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
 _ACCESS_ADVICE: Final = "this process must be allowed to write to the file and to its folder"
 _OWNER_ADVICE: Final = (
     "{0} belongs to {1}, and this process may not write to it: {1} or root ends the programs that "
