@@ -39,7 +39,7 @@ _SCALE: Final = Argument(
     tuple[float, float],
     (0, 1),
     "(float, float), default (0, 1)",
-    """The least and the largest possible reward in your units, for example (1, 5) for stars.
+    """The smallest and the largest possible reward in your units, for example (1, 5) for stars.
     Rewards, and known quantities in units of reward, are given and shown in these units.""",
 )
 _SEED: Final = Argument(

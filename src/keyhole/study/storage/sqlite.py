@@ -56,7 +56,7 @@ class Sqlite(store.Store):
     """A store in an SQLite file.
 
     With `flush`, a commit returns once it is on the disk; otherwise, once the operating system has
-    it. A store with a `sibling` connects to the sibling's file, which must still be in its place.
+    it. A store with a `sibling` connects to the sibling's file; it refuses a file that replaced it.
     """
 
     dialect = schema.DIALECTS["sqlite"]
@@ -88,7 +88,7 @@ class Sqlite(store.Store):
             raise
 
     def connect_another(self) -> "Sqlite":
-        """Return another connection to the same file, which must still be in its place."""
+        """Return another connection to this file; refuse a file that replaced it."""
         return Sqlite(self.path, self._flush, self)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[store.Record]:
@@ -161,7 +161,7 @@ class Sqlite(store.Store):
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
         db.execute(_REPLACE_TAIL, (study, max((row[0] for row in rows), default=0)))
         if not self._commit() and rows:
-            # If another file was put in its place during the transaction, it lacks the rows.
+            # If the file was replaced during the transaction, the new file lacks the rows.
             seq, *_, digest = rows[-1]
             records = self._query(self._sql["events_range"], (study, seq, 1))
             if not records or records[0][-1] != digest:
