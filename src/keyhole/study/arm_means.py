@@ -177,7 +177,7 @@ class DecisionCounts(LogState):
         return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Count feedback, and earlier feedback that now counts in means, too."""
+        """Count feedback; with "no_reward", feedback of later decisions may now count, too."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
         fields = self.vocabulary.format_feedback(*self.decisions.unpack_row(row), values)
