@@ -1,7 +1,7 @@
 """Studies: policies that take real decisions, with a log of all events in a database.
 
-A program *asks* a study for a decision, acts on the decision, and later *tells* the study its
-*feedback*. Until then the decision is *pending*; any number of decisions may be pending.
+A program *asks* a study for a decision, acts on the decision, and later *tells* the study what came
+of it, the *feedback*. Until then the decision is *pending*; any number of decisions may be pending.
 """
 
 from typing import TYPE_CHECKING

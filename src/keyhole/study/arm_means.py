@@ -20,7 +20,7 @@ from keyhole.text_formatting import count_text
 NO_ARM: Final = -1
 """The arm number of a decision that is not about one arm."""
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
-"""Distances of quadrature points from the middle of a posterior, in units of its width."""
+"""Points around the middle of a posterior, in units of its width, densest in the middle."""
 _MAX_POINTS: Final = 3000  # of a quadrature
 _TINY: Final = 1e-300  # replaces 0, which has no logarithm
 LAST_EVENT_COUNT: Final = 20
@@ -56,8 +56,9 @@ class DecisionCounts(LogState):
     """Counts of a study's decisions and feedback, updated event by event without learning.
 
     With ``on_timeout="no_reward"`` a success is told before a failure is assumed, so the feedback
-    told so far is a biased sample. Feedback therefore counts in means only once all earlier
-    decisions have their feedback.
+    told so far is a biased sample. In such a study feedback counts in means only once all earlier
+    decisions have their feedback. In the order of the decisions a confidence sequence holds
+    wherever one stops.
 
     Attributes
     ----------
@@ -70,8 +71,8 @@ class DecisionCounts(LogState):
     delays : array of float
         Seconds from decision to feedback, for decisions that were told while they were pending.
     last_events : deque of pairs
-        The last events. The second value of a pair is the row of the event's decision, or no bytes
-        if that decision was not pending before the event.
+        The last events, at most `LAST_EVENT_COUNT`, each with the row of its decision. The row is
+        empty if the decision was not pending before the event, or the event is about no decision.
     expiry_count : int
         How many times a decision expired.
     asked : array of int
@@ -177,7 +178,7 @@ class DecisionCounts(LogState):
         return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Count feedback; with "no_reward", feedback of later decisions may now count, too."""
+        """Count feedback; with "no_reward", only once all earlier decisions have their feedback."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
         fields = self.vocabulary.format_feedback(*self.decisions.unpack_row(row), values)
@@ -206,8 +207,8 @@ class DecisionCounts(LogState):
     def field_with_intervals(self) -> str:
         """The field whose means have intervals: "reward", or "" if no interval is known to hold.
 
-        If decisions expired without feedback, the feedback that was told may be a biased sample,
-        for instance of successes only.
+        If decisions expired for good without feedback, the feedback that was told may be a biased
+        sample, for instance of successes only.
         """
         is_unbiased = self.policy.setting.fixed_means and self.unlearnt_count == 0
         return "reward" if is_unbiased else ""
@@ -229,7 +230,7 @@ class ArmMean:
     assumed : int
         How many of the values nobody told: they were assumed when their decisions expired
         (``on_timeout="no_reward"``). It is 0 also if some feedback lacks the number, since the
-        count is then not known.
+        count is then not known. This does not hold for a flag: missing, it counts as not True.
     """
 
     told: int
@@ -364,7 +365,7 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return the chance of each of several independent beta variates to be the highest of them.
 
     `a` and `b` are the parameters of the variates. The chances are integrated numerically over the
-    logit, in which each density has one peak.
+    logit of the variate, in which each density has one peak.
 
     Examples
     --------

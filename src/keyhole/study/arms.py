@@ -29,7 +29,7 @@ class Arms:
 
     Each arm has a permanent *number*, which the log uses. While it is in use it also has a
     *position* in the policy's arrays. Adding and retiring take constant time, since
-    `numbers_in_use` and `positions` are computed only when they are read after a change.
+    `numbers_in_use` and `positions` are computed when they are first read after a change.
 
     Parameters
     ----------

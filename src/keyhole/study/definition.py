@@ -119,8 +119,8 @@ class Definition:
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
-                f"studies need a vocabulary for the setting {policy.setting.name!r}: set "
-                "vocabulary_class in the base class of its policies, to a StudyVocabulary"
+                f"studies need a vocabulary for the setting {policy.setting.name!r}: in the base "
+                "class of its policies, set vocabulary_class to a keyhole.policy.StudyVocabulary"
             )
         names = _check_arm_names(arms)
         all_facts = {**facts, "arms": len(names)}
@@ -184,7 +184,7 @@ class Definition:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
     def read_change(self, data: bytes, policies: Policies, seq: int) -> Self:
-        """Return the definition in the body of event number `seq`, a change of policy, checked."""
+        """Return the definition that a change of policy wrote as event `seq`; refuse others."""
         definition = self.from_bytes(data, policies)
         try:
             self.check_successor(definition)
@@ -336,13 +336,14 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
 def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
-    In a setting without context, the words of example decisions are checked too.
+    In a setting without context, the words of example decisions are checked too. Other settings
+    have no examples here, since the contexts of decisions are not known.
     """
     check_reserved_words(study_vocabulary.declared_words(vocabulary))
     if vocabulary.setting.context:
         return
     for decision in study_vocabulary.example_decisions(vocabulary.setting, vocabulary.facts):
-        # An error in the vocabulary's code is left to `ask`, where a real decision leads to it.
+        # An error in the vocabulary's code is left to `ask`, which names the decision.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_reserved_words(vocabulary.format_decision({}, decision))
 

@@ -49,7 +49,7 @@ ALL: Final[tuple[type[Exception], ...]] = (
 
 
 def http_problem_name(error: type[Exception]) -> str:
-    """Return the name that a class of these errors has in answers over HTTP.
+    """Return the name of an error class in answers over HTTP.
 
     Examples
     --------

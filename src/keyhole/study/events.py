@@ -10,7 +10,8 @@ Numbers in a body have 8 bytes and are little-endian. The bodies are:
     again;
 ``told late``, ``told too late``, ``corrected``
     the decision's row (round, time, context, decision), then feedback and notes; what is told
-    *too late* is not learnt, and a correction is learnt in the place of what was told;
+    *late* is learnt, what is told *too late* is only recorded, and a correction is learnt in the
+    place of what was told;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``
@@ -216,7 +217,7 @@ def _check_body_is_empty(event: Row) -> None:
 
 
 def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that the decision cannot have; check its last correction, too."""
+    """Refuse feedback that the decision cannot have, as it was told and as last corrected."""
     for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
         state.checker.check_feedback(row[ROW_HEADER.size :], version)
 

@@ -241,7 +241,7 @@ def check_now(now: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A call that waits for a commit: in a group, or in a commit of its own (`is_exclusive`)."""
+    """A call that waits for its turn: in a group, or by itself (`is_exclusive`)."""
 
     operation: Callable[..., object]
     arguments: tuple[object, ...] = ()
@@ -285,8 +285,8 @@ class GroupCommit(CachedState):
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
-        # Methods of a deque are single instructions, so no lock is needed: an interrupted thread
-        # could leave it locked.
+        # Methods of a deque are single instructions, so it needs no lock, which an interrupted
+        # thread could leave locked.
         self._waiting: deque[_Request] = deque()
         # It holds the first request of the leading thread; it is empty if no thread leads. A lock
         # would not do: a thread that is interrupted in `acquire` cannot know whether it has the

@@ -149,7 +149,7 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
 
 
 def _read_intact_rows(store: Store, study: int) -> tuple[list[Row], StoreError | None]:
-    """Return the rows of a study before the first damage, and the error that names the damage."""
+    """Return a study's rows before the first damage, and the error that names it, if any."""
     rows: list[Row] = []
     try:
         for row in store.read(study):

@@ -40,7 +40,7 @@ class EventFormatter:
     Attributes
     ----------
     state : LogState
-        The arms and the codecs; of all events it gets only the arms that they add.
+        The codecs, and all arms added so far, also retired arms; nothing else changes in it.
     asked : dict of str to bytes
         The rows of all decisions so far, by the ids of the decisions.
     policies : tuple of Policy classes
@@ -119,7 +119,7 @@ def format_table(
 ) -> pa.Table:
     """Return a log as a table with a row for each event; a value that an event lacks is null.
 
-    A column holds metadata as JSON, since its fields may differ between decisions.
+    Metadata is one column of JSON, since the fields of metadata may differ between decisions.
     """
     import pyarrow as pa
 
@@ -195,7 +195,7 @@ def read_export(
                     metadata[rows[-1].seq] = events.format_metadata(values)
         if len(rows) != event_count:
             raise ValueError(f"it must have {event_count} events, as line 1 says, got {len(rows)}")
-        # The log is replayed, since many errors show only in the state before an event.
+        # The log is replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
     except DAMAGE as error:

@@ -52,7 +52,7 @@ class RowCodec:
         self.size = self._struct.size
 
     def cell_range(self, name: str) -> range:
-        """Return the positions of a value's numbers in the row."""
+        """Return the positions of a value's numbers among the packed numbers."""
         return next(range(begin, end) for column, begin, end, _ in self._columns if column == name)
 
     def pack(self, values: Values) -> bytes:
@@ -150,7 +150,7 @@ class DecisionRowCodec:
         return body[ROUND.size : self.event_size - STREAM.size]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
-        """Return counter and key of the policy's random stream, from the body of an event."""
+        """Return counter and key of the random stream after a decision, from its event's body."""
         counter, key = STREAM.unpack_from(body, self.event_size - STREAM.size)
         return counter, key
 
@@ -187,7 +187,7 @@ class DecisionRowCodec:
 
     def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions in place of arms' numbers; None if an arm is retired."""
-        # In most studies no arm is retired, and the numbers are the positions.
+        # If no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row
         if not self.are_arms_in_use(row):

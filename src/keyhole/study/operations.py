@@ -335,7 +335,7 @@ def ids_to_ask_again(state: State) -> list[str]:
 
 
 def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -> str | None:
-    """Return the id of a decision that fits a call and is to be handed out again, or None."""
+    """Return the id of a decision to hand out again in a context, on no excluded arm, or None."""
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
         row = state.pending[id]
@@ -372,7 +372,7 @@ def expire_pending_decision(transaction: Transaction, decision: str | Decision) 
 
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
-    """Return the events of a decision, the event that handed it out first; refuse an unknown id."""
+    """Return the events of a decision in order, the asking first; refuse an unknown id."""
     decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not decision_events:
         raise errors.UnknownDecisionError(
@@ -468,7 +468,7 @@ def _make_tell_call(pair: object) -> Call:
 
 
 def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes | None:
-    """Return the feedback that was told of a decision or last corrected; None if none was told."""
+    """Return the feedback that was told of a decision, as last corrected; None if none was told."""
     told_kinds = (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
     told_events = [event for event in decision_events if event.kind in told_kinds]
     return _feedback_of_event(state, told_events[-1]) if told_events else None
@@ -510,7 +510,7 @@ def pack_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback:
 def _call_vocabulary(
     operation: str, method: Callable[..., Values], arguments: Sequence[object], keywords: Words
 ) -> Values:
-    """Call a method of the vocabulary; if the arguments do not fit, raise an error that says so."""
+    """Call a method of the vocabulary; if the arguments do not fit, say which arguments do."""
     try:
         values = method(*arguments, **keywords)
     except TypeError as error:

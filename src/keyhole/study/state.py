@@ -380,7 +380,7 @@ class State(LogState):
             self._must_reimpute = True
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Let the policy learn the feedback of a decision, at the latest before it decides."""
+        """Let the policy learn the feedback of a decision, in a batch or when the round ends."""
         super().learn(event, row, feedback)
         if not self.learns:
             return
@@ -431,9 +431,9 @@ class State(LogState):
             self.policy_state.stream[:2] = self.decisions.stream_of_event(last_decision)
 
     def _replay_decision(self, event: Row) -> None:
-        """Repeat a decision for its effect on the policy's state.
+        """Repeat a decision for its effect on the policy's state, if it had any.
 
-        A decision that excluded arms had no effect but on the random stream: see `_decide_without`.
+        A decision that excluded arms changed only the random stream: see `_decide_without`.
         """
         is_of_all_arms = len(event.body) == self.decisions.event_size
         if not self._imputes and is_of_all_arms:
@@ -473,8 +473,8 @@ class State(LogState):
             if rule.has_expired(now - asked_at, later_decisions):
                 ids.append(id)
             # The oldest comes first, so the first decision within its timeout ends the search. But
-            # if the clock was set back, decisions have times in the future, and others may be
-            # overdue after them.
+            # if the clock was set back, a decision may have a time in the future, and decisions
+            # after it may be overdue all the same.
             elif asked_at <= now:
                 break
         return ids

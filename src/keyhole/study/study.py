@@ -406,8 +406,8 @@ class Study:
         id : str or Decision
             The decision or its id.
         *unnamed, **feedback
-            The feedback, by the names that the setting gives it, such as ``reward``, or in the
-            order of its vocabulary: see the page of the setting.
+            The feedback, by the names that the setting gives it, such as ``reward``, or without
+            names in the setting's order: see the page of the setting.
         """
         return self._writer.submit(operations.tell, id, unnamed, feedback)
 

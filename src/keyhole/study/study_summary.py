@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_EVENTS: Final = 200_000
-"""The most events that a text reads, since more take many seconds."""
+"""The most unread events that a summary reads, since more take many seconds."""
 Shown = Literal["decisions", "mean"]
 
 _MAX_LIST_LENGTH: Final = 5  # in a line of text

@@ -84,8 +84,9 @@ class LogReplacedError(FinalStoreError):
 class FileRecord(NamedTuple):
     """The result of `stat` for a main file and its log, and when the file was accepted.
 
-    A file is accepted once a process has checked its content. As long as `accepted_at` stays the
-    same, only Keyhole's checkpoints have changed the main file, and all connections know of these.
+    A process accepts a file that fits the log beside it, or whose content it has found intact. As
+    long as `accepted_at` stays the same, only Keyhole's checkpoints have changed the main file, and
+    all connections know of these.
     """
 
     inode: int
@@ -256,10 +257,11 @@ class FileWatch:
         return is_as_left or not self.log_size()
 
     def explain_misfit(self, find_damage: Callable[[Path], str]) -> str:
-        """Return why the file cannot be used with its log, or ""; the caller has the writers' lock.
+        """Return why the file cannot be used with the log beside it, or "" if it can be.
 
-        If the file was replaced but not the log, the file is refused unread. Any other file is read
-        and verified by `find_damage`, which takes half a second for 100,000 events.
+        The caller holds the writers' lock. If the file was replaced but not the log, the file is
+        refused unread. Any other file is read and verified by `find_damage`, which takes half a
+        second for 100,000 events.
         """
         last_record = FileRecord.read(self._path)
         if last_record is None or self.fits_log():

@@ -29,7 +29,7 @@ from keyhole.study.storage.replaced_file_check import (
 )
 from keyhole.study.storage.store import Row, digest_of_definition, explain_damage
 
-BUSY_TIMEOUT: Final = 30.0  # seconds to wait for a program that has SQLite's lock unqueued
+BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
 CHECK: Final = "PRAGMA integrity_check(5)"
 APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header of our files
 

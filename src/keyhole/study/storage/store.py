@@ -24,7 +24,7 @@ from keyhole.validate import check_line, check_short_line, short_repr, suggestio
 MAX_NAME_LENGTH: Final = 500
 """The most characters of a key or a study's name; an index of PostgreSQL takes no long texts."""
 _READ_BATCH_SIZE: Final = 4096  # rows that are read together, about a megabyte
-_BEYOND_ALL_ROWS: Final = 2**62  # larger than the number of any row
+_BEYOND_ALL_ROWS: Final = 2**62  # larger than any number of a row, and any count of rows
 _DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
 
 _STUDY_HEADER: Final = struct.Struct("<dqq")  # time, and the lengths of name and definition
@@ -254,7 +254,7 @@ class Store(ABC):
         return new_rows
 
     def _execute_with_lock(self, study: int, *statements: _Statement) -> int:
-        """Execute statements with the lock of a study; refuse a study that was deleted.
+        """Execute statements with the lock of a study; refuse a study that was deleted or replaced.
 
         Returns
         -------
@@ -361,7 +361,7 @@ class Store(ABC):
     def commit(
         self, study: int, rows: Sequence[Row], metadata: Mapping[int, str] = NO_METADATA
     ) -> None:
-        """Append rows, all or none, and release the lock. When this returns, rows are durable.
+        """Append rows, all or none, and release the lock. When this returns, they are durable.
 
         `metadata` has texts by the numbers of rows; texts for other rows are ignored. Without rows
         only the lock is released.
@@ -458,7 +458,7 @@ class Store(ABC):
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
-        """Return the last snapshot, after the number of its last event; None if there is none."""
+        """Return the number of the last event in the last snapshot, and the snapshot, or None."""
         return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:

@@ -74,7 +74,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     """Write a consistent copy of all studies to a new file, while others may go on writing.
 
     The new file is an SQLite database, even if the studies are on a server. To use it, open it, or
-    put it in the place of a file that no process has open. If the backup fails, there is no file.
+    put it in the place of a file that no process has open. The new file is complete or absent.
 
     Parameters
     ----------
