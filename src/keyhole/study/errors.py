@@ -29,7 +29,7 @@ class DifferentFeedbackError(ValueError):
 
 
 class PendingDecisionError(RuntimeError):
-    """The policy waits for the feedback of a pending decision, and decides nothing before."""
+    """The policy waits for the feedback of a pending decision, and decides nothing until then."""
 
     later = True
     """Whether the same request may succeed later."""

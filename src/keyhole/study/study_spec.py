@@ -1,4 +1,4 @@
-"""The spec of a study: a table that describes the study, as a TOML file has it."""
+"""The spec of a study: a table that describes the study, such as the table of a TOML file."""
 
 from collections.abc import Mapping
 from pathlib import Path

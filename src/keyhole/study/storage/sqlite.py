@@ -1,8 +1,8 @@
 """The SQLite back end, which keeps the event logs of studies in one file.
 
-Writers queue at an advisory lock (`flock`) on the file ``...-queue``, which is granted in the order
-of the requests. Processes that waited for SQLite's own lock instead would retry until a timeout,
-and a process might never succeed. SQLite's lock still holds off programs that do not queue. Windows
+Writers queue at an advisory lock on the file ``...-queue``; `flock` grants it in the order of the
+requests. Processes that waited for SQLite's own lock instead would retry until a timeout, and a
+process might never succeed. SQLite's lock still holds off programs that do not queue. Windows
 has no `flock`, so the order is a matter of chance there.
 """
 
