@@ -114,8 +114,8 @@ class BetaMixture:
 
     A value is kept as weights at the two nearest points of the grid 0, 1/20, ..., 1. For 0/1 values
     the interval is that of `beta_mixture_interval`. For other values it is never wider; after 100
-    values that are nearly always .49 it has a sixth of the width. To compute an interval takes
-    about 10 ms.
+    values that are nearly always .49 it has a sixth of that interval's width. To compute an
+    interval takes about 10 ms.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _MOST_ROUNDS: Final = 2**40
 _SETTINGS: Final = (
     "stochastic", "thresholding", "threshold", "delayed", "semibandit", "resource",
 )  # fmt: skip
-_SMALLEST_SHARE: Final = 2.0**-53  # of the largest limit; a share of 0 would be no limit
+_SMALLEST_SHARE: Final = 2.0**-53  # of the largest limit, since a limit must be above 0
 
 
 class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):

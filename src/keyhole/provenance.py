@@ -40,7 +40,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
 
 
 def software_text(software: Mapping[str, Any]) -> str:
-    """Return what `describe_software` returned as a line; version 0.2.0 returned no commit.
+    """Return a result of `describe_software` as a line of text; version 0.2.0 gave no commit.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def _compute_sources_digest() -> str:
 @cache
 def _find_commit() -> str | None:
     """Return the commit of the repository that tracks this file, or None."""
-    # If Keyhole is installed in a folder of a user's repository, that commit says nothing of it.
+    # If Keyhole is installed in a user's repository, that repository's commit says nothing of it.
     if _run_git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
     return _run_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")

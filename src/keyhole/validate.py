@@ -282,7 +282,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def column_to_array(values: Any) -> Any:
-    """Return a column of a data frame (pandas, Arrow, Polars) as an array, others unchanged."""
+    """Return a data frame's column (pandas, Arrow, Polars) as an array, other values unchanged."""
     if isinstance(values, Sequence | np.ndarray) or not hasattr(values, "__array__"):
         return values
     column = np.asarray(values)
@@ -457,7 +457,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = 
 
 
 def suggestion(typed: str, candidates: Iterable[str]) -> str:
-    """Return a question whether the candidate nearest to a typed text was meant, or "".
+    """Return a question whether one of the candidates nearest to a text was meant, or "".
 
     Examples
     --------

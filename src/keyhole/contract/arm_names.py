@@ -12,7 +12,7 @@ from keyhole import validate
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""The type that type checkers accept as names of arms; a text of this type is refused."""
+"""The type of names of arms for type checkers; not `Sequence`, since a text is one, but refused."""
 
 _MAX_LISTED_NAMES: Final = 100  # in a message
 
@@ -178,7 +178,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
 
 
 def _check_arm_name(field: str, name: Any) -> Any:
-    """Return an arm's name, converted from a scalar of NumPy; refuse a value that is no name."""
+    """Return an arm's name, as a plain value if it is a scalar of NumPy; refuse other values."""
     plain = name.item() if isinstance(name, np.generic) else name
     try:
         hash(plain)

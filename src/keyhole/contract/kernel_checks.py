@@ -131,7 +131,7 @@ def check_field_access(
 
 
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
-    """Return a compiled function that returns its argument, a kernel's result; refuse wrong types.
+    """Return a compiled function that returns a kernel's result, and refuses one of a wrong type.
 
     The type is checked during compilation, so machine code has no check. Without the check, an
     error would name the line of Keyhole that uses the result.

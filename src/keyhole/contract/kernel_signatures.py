@@ -111,8 +111,8 @@ IMPUTE: Final = KernelSignature(
 )
 """The kernel of policies that is used only when a decision is taken while others are pending.
 
-It may also name ``update``, the policy's own kernel. It calls this kernel with all arguments that
-an `update` may name, in the order of the table:
+It may also name ``update``, the policy's own kernel, and then calls it with all arguments that an
+`update` may name, in the order of the table:
 ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
 """
 
@@ -194,13 +194,13 @@ class RecordLayout:
         return self.value_expressions("targets") if self.is_filled else {}
 
     def reader(self) -> Kernel:
-        """Return the compiled function (buffer, start, dims) -> the values for kernels."""
+        """Return the compiled function (buffer, start, dims) -> the values, as kernels get them."""
         if self.is_filled:
             return self.layout.reader("Values")
-        fields = list(self.layout.field_expressions().values())
+        expressions = list(self.layout.field_expressions().values())
         result = "0"
-        if fields:
-            result = fields[0] if len(fields) == 1 else f"({', '.join(fields)},)"
+        if expressions:
+            result = expressions[0] if len(expressions) == 1 else f"({', '.join(expressions)},)"
         lines = self.layout.offset_statements()
         return compile_once(f"def read(buffer, start, dims):\n{lines}    return {result}\n", "read")
 
@@ -215,7 +215,7 @@ class RecordLayout:
             values = self.value_expressions("value")
             for name, target in self.layout.field_expressions().items():
                 value = values[name]
-                if self.layout.fields[name].dtype == "int64":  # callers pass numbers as floats
+                if self.layout.fields[name].dtype == "int64":  # a learner's step gets a float
                     value = f"int({value})"
                 lines += f"    {target} = {value}\n"
         source = f"def write(buffer, start, dims, value):\n{lines}    return\n"
@@ -297,7 +297,7 @@ is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False
 def check_functions(
     cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
-    """Refuse a class with a function that nobody calls, or without a required kernel."""
+    """Refuse a class with a public function that is no kernel, or without a required kernel."""
     # Of the bases only mixins are checked. Subclasses of `root` were checked when they were
     # defined, and `root` has public functions that are no kernels.
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
@@ -379,7 +379,7 @@ def missing_state_arrays(cls: type, name: str) -> tuple[str, ...]:
 
 
 def _make_remedy(cls: type, name: str) -> Callable[[str], str]:
-    """Return the remedy if an inherited kernel uses arrays that the class's state lacks."""
+    """Return a function that returns what to do about an array that an inherited kernel misses."""
     defining_class = next(base for base in cls.__mro__ if name in vars(base))
     # A `WrapperPolicy` gets a subclass for each base, with the name of the class as written.
     if defining_class is cls or defining_class.__qualname__ == cls.__qualname__:

@@ -40,7 +40,7 @@ _IGNORE_REMEDY: Final = (
 
 
 class _Reason(NamedTuple):
-    """A reason to wait, its remedy, and whether to ignore pending decisions may be right, too."""
+    """A reason to wait, its remedy, and whether the policy may ignore pending decisions instead."""
 
     text: str
     remedy: str = ""
@@ -68,7 +68,7 @@ class InferredModes:
 
 
 def possible_modes(cls: type[Policy]) -> Modes:
-    """Return the modes of a class, unless an analysis of its kernels finds a reason to wait."""
+    """Return the modes that a class has if its kernels give no reason to wait; analyse none."""
     declaration: Modes | InferredModes = inspect.getattr_static(cls, "pending")
     return declaration.modes if isinstance(declaration, InferredModes) else declaration
 

@@ -44,7 +44,7 @@ class Guarantee:
 
 
 def check_verdicts(cls: "type[Policy]") -> None:
-    """Refuse verdicts that are not texts, and a class with verdicts whose State lacks arrays."""
+    """Refuse verdicts that are not texts, and a class with verdicts but without arrays for them."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
@@ -132,7 +132,8 @@ class Policy:
     `parameter`; a policy object is immutable. Its *state* is declared by the nested class `State`,
     whose attributes are made with `float_array`, `int_array`, `argmin_tree_array` and
     `scratch_array`; all arrays start as zeros. Its *kernels* are plain functions in the class body,
-    which are compiled at their first use. A kernel may name any of these arguments:
+    which are compiled at their first use. A kernel receives the arguments that it names, out of
+    these:
 
     ``p``
         the parameters, and the known quantities (`p.arms`, `p.threshold`, ...);
@@ -434,8 +435,9 @@ class Policy:
         """Return what a learner of this policy has learnt, as lines of text.
 
         By default these are the pulls and the mean of each arm if the state has `pulls` and
-        `totals`, and otherwise all arrays of the state. If `has_plain_counts`, each mean has an
-        interval that contains the arm's mean at all times at once, with 95 % confidence.
+        `totals`, and otherwise all arrays of the state. If `has_plain_counts`, each line has an
+        interval that contains the arm's true mean at all times at once, with 95 % confidence for
+        each arm.
 
         A policy may override this. `learner.state` has the arrays of its state by name, and
         `learner.facts` the known quantities, both with rewards from 0 to 1. `learner.scale` has the
@@ -461,7 +463,7 @@ class Policy:
         )
 
     def has_plain_counts(self, learner: Any) -> bool:
-        """Return whether an arm's rewards have one mean, and `pulls` counts all rounds told.
+        """Return whether each arm's rewards have one mean, and `pulls` counts all rounds told.
 
         A policy that forgets or discounts has fewer pulls, and no interval is known for it.
         """

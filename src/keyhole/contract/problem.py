@@ -104,7 +104,7 @@ class Problem(ABC):
     arm_names: tuple[Any, ...] | None = None
     """The names of the arms, with different texts; None if arms have only numbers.
 
-    The metrics of an arm are named after it. Nothing else depends on names.
+    The metrics of an arm have its name in their names. No simulated value depends on the names.
     """
 
     @property

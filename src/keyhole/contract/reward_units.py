@@ -1,4 +1,4 @@
-"""Conversion of rewards from the user's units, such as euros, to [0, 1]; their means as text."""
+"""Conversion of rewards between the user's units, such as euros, and [0, 1]; means as text."""
 
 import math
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ class Scale(NamedTuple):
 
 @contextmanager
 def errors_with_scale_hint() -> Iterator[None]:
-    """Add the hint to give the `scale` to errors about rewards outside of [0, 1]."""
+    """Extend errors about rewards outside of [0, 1] by the hint to give the `scale`."""
     try:
         yield
     except ValueError as error:
@@ -102,7 +102,7 @@ def errors_with_scale_hint() -> Iterator[None]:
 
 @contextmanager
 def errors_with_conversion_hint(low: float = -np.inf, high: float = np.inf) -> Iterator[None]:
-    """Add a formula to errors about simulated rewards outside of [0, 1]: how to convert them.
+    """Extend errors about simulated rewards outside of [0, 1] by a formula that converts rewards.
 
     `low` and `high` are the smallest and the largest reward, if they are known.
     """

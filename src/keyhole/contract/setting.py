@@ -56,7 +56,7 @@ class Fact:
         return int if self.field.dtype == "int64" else float
 
     def check(self, name: str, value: object) -> Any:
-        """Check and convert a value; errors name the fact."""
+        """Check a value, and return it converted; errors name the fact."""
         if self.field.shape:
             return check_vector(name, value, self.allowed)
         if self.field.dtype == "int64":
@@ -190,7 +190,7 @@ class Setting:
     facts: Mapping[str, Fact] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Collect the facts; refuse a guard that names or reads unknown values."""
+        """Collect the facts; refuse a guard that names or reads values that it does not get."""
         object.__setattr__(self, "facts", declared_attributes(self.declarations, Fact))
         check_integer("version", self.version, Range(ge=1))
         owner = f"Setting({self.name!r})"

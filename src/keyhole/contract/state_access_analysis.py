@@ -50,7 +50,7 @@ _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
 _NO_VIEWS: Final[_Views] = frozenset()
 _WHOLE_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
-# It stands for a slice, an index that takes no axis away.
+# The views of a slice, which is an index that takes no axis away.
 _SLICE_VIEW: Final[_Views] = frozenset({_ArrayView("a slice", 0)})
 
 

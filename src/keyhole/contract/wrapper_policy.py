@@ -41,13 +41,13 @@ class WrapperPolicy(Policy, abstract=True):
     Context, decision and feedback stand for the values of the base's setting as single arguments,
     in the order of the setting, and ``t`` is the round as the base counts it. The policy needs the
     known quantities that its base needs, too. By default it waits while a decision is pending. If a
-    subclass declares other modes in `pending`, the policy has the modes that its base has, too.
+    subclass declares other modes in `pending`, the policy has those of them that its base has.
 
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. For each class of bases a wrapper class has a subclass of its name,
-        since its kernels are compiled for the base. Instances are of the subclass.
+        The class of the base. For each class of bases a wrapper class has a subclass of the same
+        name, since its kernels are compiled for the base. Instances are of the subclass.
     """
 
     randomness = "that of the base"
@@ -204,7 +204,7 @@ SAME_MEAN = 1e-12
 
 
 class StoppingState:
-    """The state of a policy that settles arms: verdicts, and sums of the rewards behind them."""
+    """The state of a policy that settles arms: verdicts, and the rewards on which they rest."""
 
     settled = state_arrays.int_array("arms")
     stopped = state_arrays.int_array()
@@ -233,7 +233,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     off_policy = True
 
     class State(StoppingState):
-        """The verdicts, and sums of the rewards behind them."""
+        """The verdicts, and the rewards on which they rest."""
 
     def init(p: _Inputs, s: StoppingState, rng: Stream, base_init: Kernel) -> None:
         """Leave all arms open, and prepare the base."""
