@@ -23,7 +23,7 @@ def _git(folder, *words):
 def test_a_commit_is_named_only_where_git_tracks_the_sources(tmp_path, monkeypatch):
     source = tmp_path / "provenance.py"
     source.write_text("x = 1\n")
-    monkeypatch.setattr(provenance, "_HOME", tmp_path)
+    monkeypatch.setattr(provenance, "_ROOT", tmp_path)
     monkeypatch.setattr(provenance, "__file__", str(source))
     _git(tmp_path, "init")
     _git(tmp_path, "commit", "--allow-empty", "-m", "somebody's")

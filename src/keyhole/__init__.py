@@ -1,7 +1,7 @@
 """Bandits that decide from partial feedback, compiled, from simulation to production.
 
-A bandit *policy* chooses among options again and again, and sees only what comes of its choices.
-Policies are compared here in simulations, and decide in programs.
+A bandit *policy* chooses among options again and again, and sees only the outcomes of its choices.
+With Keyhole, policies are compared in simulations, and take decisions for programs.
 """
 
 from importlib import import_module
@@ -54,7 +54,7 @@ _HOMES: Final = {
     "stopping_times": "play.simulation",
 }
 
-import_module("keyhole.moved_modules")  # from here on, old names of modules are found
+import_module("keyhole.moved_modules")  # makes former names of modules work
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,13 @@
 """Confidence sequences: intervals for a mean that hold at all times at once.
 
-A usual confidence interval holds at one sample size, fixed beforehand. If you look after every
-value, and stop when the result looks right, it misleads you far more often than its level says.
-The intervals of a confidence sequence hold at all numbers of values together, with probability at
-least 1 - alpha: you may look at any time, and stop or go on for any reason.
+A usual confidence interval holds at one sample size that was fixed beforehand. If you look after
+every value, and stop when the result looks right, it misses the mean far more often than its level
+says. With probability at least 1 - alpha, the intervals of a confidence sequence hold at all sample
+sizes together: you may look at any time, and stop or go on for any reason.
 
-They hold for values in [0, 1], each of which has the same mean whatever was seen before it. Values
-need not be independent, and which arm of a bandit is pulled may depend on all earlier rewards: the
-rewards of one arm, in the order in which it was pulled, have this property.
+The values must be in [0, 1], and each must have the same mean, whatever was seen before it. They
+need not be independent. The rewards of one arm of a bandit, in the order of its pulls, satisfy
+this, even if the choice of arms depends on all earlier rewards.
 """
 
 import math
@@ -21,8 +21,8 @@ from keyhole.validate import Range, check_integer, check_number, check_unit_inte
 
 __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 
-# `math.lgamma` of large numbers loses the digits that the interval needs. The width of the interval
-# is right to .1 % with 10**12 values, 1 % too small with 10**14, and 18 % too small with 10**15.
+# `math.lgamma` of large numbers lacks digits that the interval needs. The width of the interval is
+# right to .1 % with 10**12 values, 1 % too small with 10**14, and 18 % too small with 10**15.
 _MOST_VALUES: Final = 10**12
 # The largest error of an end of the intervals of `BetaMixture`.
 _END_ERROR: Final = 1e-10
@@ -38,7 +38,7 @@ def binary_entropy(mean: float) -> float:
     """Return the entropy of a 0/1 variable in nats (a kernel)."""
     if mean <= 0.0 or mean >= 1.0:
         return 0.0
-    # log1p, since 1 - mean loses the last digits of a small mean.
+    # With log1p, since 1 - mean would lose the last digits of a small mean.
     return -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
 
 
@@ -48,8 +48,8 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
         return 0.0, 1.0
     mean = min(total / count, 1.0)
     entropy = binary_entropy(mean)
-    # A number is in the interval if the Kullback-Leibler divergence between the mean of the values
-    # and this number, times the count, is below `level`.
+    # A number is in the interval if the count times the Kullback-Leibler divergence between the
+    # mean of the values and this number is below `level`.
     level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
     high = -math.expm1(log_1_minus_ucb(count, mean, entropy, level))
     low = math.exp(log_1_minus_ucb(count, 1.0 - mean, entropy, level))
@@ -62,8 +62,8 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     .. math:: \Big\{ \mu : \frac{B(S + 1, F + 1)}{\mu^S (1 - \mu)^F} < \frac1\alpha \Big\},
         \qquad F = n - S
 
-    with n the number of values and S their sum. The interval consists of the means at which the
-    beta posterior with a uniform prior has a density above alpha.
+    n is the number of values and S their sum. The interval consists of the means at which the beta
+    posterior with a uniform prior has a density above alpha.
 
     Parameters
     ----------
@@ -82,11 +82,12 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     Notes
     -----
     For 0/1 values the ratio at the true mean is the likelihood averaged over all means, divided by
-    that of the true mean. It is a nonnegative martingale that starts at 1, and exceeds 1/alpha at
-    any time with probability at most alpha (Ville). For other values x in [0, 1] each factor
-    :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, hence at most its chord between x = 0
-    and x = 1, whose mean is 1: the ratio is a supermartingale, and the interval holds. For such
-    values the interval is wider than needed; that of `BetaMixture`, which uses the chord, is not.
+    the likelihood of the true mean. It is a nonnegative martingale that starts at 1. The
+    probability that it ever exceeds 1/alpha is at most alpha (Ville). For other values x in [0, 1]
+    each factor :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, so it is at most its chord
+    between x = 0 and x = 1. The mean of the chord is 1, so the ratio is a supermartingale, and the
+    interval holds. It is wider than needed for such values; the interval of `BetaMixture`, which
+    uses the chord, is not.
 
     References
     ----------
@@ -111,10 +112,10 @@ class BetaMixture:
     .. math:: \Big\{ \mu : \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
         + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q < \frac1\alpha \Big\}
 
-    A value is kept as weights at the two points of the grid 0, 1/20, ..., 1 next to it. For 0/1
-    values the interval is that of `beta_mixture_interval`. For other values it is never wider, and
-    has a sixth of that width after 100 values that are nearly always .49. Computing it takes about
-    10 ms.
+    A value is kept as weights at the two nearest points of the grid 0, 1/20, ..., 1. For 0/1 values
+    the interval is that of `beta_mixture_interval`. For other values it is never wider; after 100
+    values that are nearly always .49 it has a sixth of that interval's width. To compute an
+    interval takes about 10 ms.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ class BetaMixture:
         return low, high
 
     def _find_end(self, outside: float) -> float:
-        """Return the mean with evidence 1 / alpha between `outside` and the mean of the values.
+        """Return the mean, between `outside` and the mean of values, that has evidence 1 / alpha.
 
         The evidence is convex in the mean, and at most 1 at the mean of the values. The search is
         the Illinois algorithm: linear interpolation, in which the value at one end is halved when
@@ -197,18 +198,18 @@ class BetaMixture:
         return outside
 
     def _excess_evidence(self, mean: float) -> float:
-        """Return the log evidence against a mean, less the ln(1 / alpha) that excludes it."""
+        """Return the log evidence against a mean, minus ln(1 / alpha), which would exclude it."""
         evidence = log_evidence_against(self._histogram, 0, float(self.count), self.total, mean)
         return evidence + math.log(self.alpha)
 
 
 def check_alpha(alpha: object) -> float:
-    """Return the level of a confidence sequence, checked."""
+    """Check the error probability of a confidence sequence and return it."""
     return check_number("alpha", alpha, Range(gt=0, lt=1))
 
 
 LENGTH: Final = 6
-"""The number of sums that `add_value` keeps in its array, all 0 at first."""
+"""The length of the array of sums that `add_value` updates; all are 0 at first."""
 # The paper calls 1/2 and 3/4 reasonable.
 _LARGEST_BET: Final = 0.5
 
@@ -218,7 +219,7 @@ def add_value(sums: Any, value: float, alpha: float) -> None:
 
     The entries are, in order: the number of values; the sums of the values, of their squared
     deviations from the mean so far, of the bets, and of the bets times the values; and the sum of
-    the terms that make the interval wider.
+    the terms that widen the interval.
     """
     count = sums[0] + 1.0
     earlier_mean = (0.5 + sums[1]) / count
@@ -246,10 +247,10 @@ def empirical_bernstein_bounds(sums: Any, alpha: float) -> tuple[float, float]:
 class EmpiricalBernstein:
     r"""Intervals for the mean of values in [0, 1] that hold at all times at once.
 
-    Their width follows the variance of the values, which need not be known. This is the width,
-    divided by that of `BetaMixture`, after 1,000 values (measured): 1.1 for uniform values and for
-    0/1 values with mean 1/2; 1.5 if values are nearly always .49 and rarely 1; .92 if 3 in 100
-    values are uniform and the others 0. An interval takes a few operations.
+    The width follows the variance of the values, which need not be known. Relative to the width of
+    `BetaMixture`, the width after 1,000 values is (measured): 1.1 for uniform values and for 0/1
+    values with mean 1/2; 1.5 if values are nearly always .49 and rarely 1; .92 if 3 in 100 values
+    are uniform and the others 0. To compute an interval takes a few operations.
 
     .. math:: \frac{\sum_i \lambda_i X_i}{\sum_i \lambda_i} \pm
         \frac{\ln(2 / \alpha) + \sum_i (X_i - \hat\mu_{i-1})^2 (-\ln(1 - \lambda_i) - \lambda_i)}
@@ -259,7 +260,7 @@ class EmpiricalBernstein:
     .. math:: \hat\mu_i = \frac{1/2 + \sum_{j \le i} X_j}{i + 1}, \qquad
         \hat\sigma^2_i = \frac{1/4 + \sum_{j \le i} (X_j - \hat\mu_j)^2}{i + 1}.
 
-    The object keeps six numbers, however many values there are.
+    The object keeps only six numbers, whatever the number of values.
 
     Parameters
     ----------

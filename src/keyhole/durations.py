@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from keyhole.validate import short_repr
 
-_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_UNIT_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
 _UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
-_TWO_DIGITS: Final = 9.95  # seconds from which rounding to whole seconds leaves two digits
+_MIN_WHOLE_SECONDS: Final = 9.95  # from here on, whole seconds have two digits
 
 
 def parse_seconds(name: str, text: str) -> float:
@@ -23,10 +23,10 @@ def parse_seconds(name: str, text: str) -> float:
     text = text.strip()
     if not _DURATION.fullmatch(text):
         raise ValueError(f"{name} must be like 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
-    if text[-1] not in _SECONDS:
+    if text[-1] not in _UNIT_SECONDS:
         return float(text)
     numbers_and_units = re.findall(r"([\d.]+)([smhd])", text)
-    return sum(float(number) * _SECONDS[unit] for number, unit in numbers_and_units)
+    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in numbers_and_units)
 
 
 def to_seconds(name: str, duration: Any) -> Any:
@@ -53,11 +53,11 @@ def format_duration(seconds: float) -> str:
     length, unit = duration_unit(seconds)
     if length > 1.0:
         return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.2g} s" if seconds < _TWO_DIGITS else f"{seconds:.0f} s"
+    return f"{seconds:.2g} s" if seconds < _MIN_WHOLE_SECONDS else f"{seconds:.0f} s"
 
 
 def duration_unit(seconds: float) -> tuple[float, str]:
-    """Return the largest unit that fits into a duration twice: its length in seconds, and its name.
+    """Return the largest unit that fits twice into a duration: its length in seconds, and its name.
 
     Examples
     --------

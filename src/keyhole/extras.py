@@ -36,9 +36,9 @@ def require_extra(extras: str, feature: str) -> None:
     Parameters
     ----------
     extras : str
-        The extras that `feature` needs, with commas between them, as pip takes them.
+        The extras that `feature` needs, separated by commas.
     feature : str
-        The name of the feature, with which the error message begins.
+        The name of the feature; the error message begins with it.
 
     Raises
     ------

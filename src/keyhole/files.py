@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final
 
 _DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 3600.0  # a draft to which nothing was written for this long has no writer
-# The command that shows and raises the limit that was reached, by the number of the error.
+# The command that shows and raises a limit, by the number of the error of a reached limit.
 _LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",
     errno.EFBIG: " (ulimit -f)",
@@ -26,7 +26,7 @@ _LIMIT_COMMANDS: Final = {
 
 
 def read_file(path: Path, description: str) -> bytes:
-    """Return the content of a file that a user named; errors say what it must be.
+    """Return the content of a file that a user named; errors say what the file must be.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def read_file(path: Path, description: str) -> bytes:
 
 
 def explain_os_error(error: Exception) -> str:
-    """Return in words why a file cannot be read or written, without the number of the error.
+    """Return why a file cannot be read or written, as text without the number of the error.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def explain_os_error(error: Exception) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{_LIMIT_COMMANDS.get(error.errno or 0, '')}"
-    # Arrow's messages have several lines, and bytes of the file.
+    # Arrow's messages may have several lines, and may hold bytes of the file.
     text = " ".join(str(error).split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
@@ -64,7 +64,7 @@ def check_no_device(path: Path) -> None:
 
 
 def read_saved_file(path: Path) -> bytes:
-    """Return the content of a file in a folder of results, which may come from somebody else."""
+    """Return the content of a file in a folder of results, which may be somebody else's."""
     check_no_device(path)
     return path.read_bytes()
 
@@ -86,7 +86,7 @@ def decode_text(data: bytes, name: object) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # With the added byte, the line of the error is counted even if the error begins it.
+        # The added byte makes `splitlines` count the line of the error even if the error begins it.
         line = len((data[: error.start] + b".").splitlines())
         raise ValueError(
             f"{name}, line {line}: the text must be UTF-8, got byte {data[error.start]:#x}"
@@ -101,7 +101,7 @@ def refuse_utf_16(data: bytes, name: object) -> None:
 
 
 def read_text_file(path: Path) -> str:
-    """Return the text of a user's file, with newlines as line ends; errors name the file."""
+    r"""Return the text of a user's file, with all line ends as ``\n``; errors name the file."""
     try:
         return io.StringIO(decode_text(path.read_bytes(), path), newline=None).read()
     except FileNotFoundError:
@@ -123,30 +123,31 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: after a crash it is either complete, or as it was before."""
+    """Write a file atomically: after a crash it is either complete or unchanged."""
     with open_draft(path) as file:
         file.write(data)
 
 
 @contextmanager
 def open_draft(path: Path) -> Iterator[BinaryIO]:
-    """Yield a draft file to write to; after the block, it replaces the file at `path` atomically.
+    """Yield a draft file to write to; the draft then replaces the file at `path` atomically.
 
-    If `path` is a symbolic link, the file to which it leads is replaced.
+    If `path` is a symbolic link, the file to which it leads is replaced. If the block fails, no
+    file is replaced.
     """
     user_path = path  # the path that errors name
     if path.is_symlink():
         path = Path(os.path.realpath(path))  # a loop of links stays a symbolic link
-    # A folder is refused before anything is written; `os.replace` would refuse it only in the end.
+    # `os.replace` would refuse a folder, too, but only after all is written.
     if path.is_dir():
         raise IsADirectoryError(f"{user_path} must be a file, got a folder")
     if path.is_symlink():
         raise ValueError(f"{user_path} must be a file, got a loop of symbolic links")
-    # `os.replace` would remove a device or a named pipe, and nobody would read what is written.
+    # `os.replace` would replace a device or a named pipe, and its readers would get nothing.
     check_no_device(user_path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{user_path} must be in an existing folder; {path.parent} is none")
-    # The folder is not flushed: after a power loss the former file may be back, but it is whole.
+    # The folder is not flushed: after a power loss the former file may be back, but complete.
     with add_path_to_errors(user_path):
         draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         file = draft.open("xb")
@@ -186,13 +187,13 @@ def flush_folder(folder: Path) -> None:
 
 
 def refuse_file(folder: Path) -> None:
-    """Refuse a file in the place of a folder for results, which need not exist yet."""
+    """Refuse a path for a folder of results if there is a file; the folder need not exist."""
     if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
         raise ValueError(f"out must be a folder, got the file {folder}")
 
 
 def has_content(folder: Path) -> bool:
-    """Return whether a folder for results has content; refuse a file in its place.
+    """Return whether a folder for results has content; refuse a file instead of a folder.
 
     Drafts of killed processes do not count.
     """
@@ -207,10 +208,7 @@ def refuse_newer_format(folder: Path, version: object, newest: int) -> None:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove drafts of `write_atomically` that killed processes left.
-
-    A draft to which nothing was written for an hour has no writer any more.
-    """
+    """Remove drafts that killed processes left: nothing was written to them for an hour."""
     for path in folder.glob(".*"):
         if _DRAFT_NAME.fullmatch(path.name):
             with suppress(OSError):
@@ -222,10 +220,10 @@ def remove_drafts(folder: Path) -> None:
 def folder_lock(folder: Path) -> Iterator[None]:
     """Lock a folder during a block; raise a ValueError if another process has the lock.
 
-    The system releases the lock when the process ends, also if it is killed; no file is written.
-    There are no such locks on Windows and on some network drives.
+    The system releases the lock when the process ends, even if it is killed. On Windows and on some
+    network drives there are no such locks, and nothing is locked.
     """
-    if sys.platform == "win32":  # where a folder cannot be opened
+    if sys.platform == "win32":  # a folder cannot be opened there
         yield
         return
     import fcntl
@@ -239,7 +237,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
             raise ValueError(
                 f"another process is at work in {folder}; wait for it, or choose another folder"
             ) from None
-        except OSError:  # no locks on this drive
+        except OSError:  # the drive has no locks
             pass
         yield
     finally:

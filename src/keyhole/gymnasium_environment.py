@@ -1,4 +1,4 @@
-"""Problems as environments of Gymnasium: agents that are written for it can take the decisions."""
+"""Problems as environments of Gymnasium, in which its agents can take the decisions."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -28,9 +28,9 @@ _SMALLEST_SHARE: Final = 2.0**-53  # of the largest limit, since a limit must be
 class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     """A problem of any of Keyhole's settings as an environment of Gymnasium.
 
-    A step is a round, and an episode is `horizon` rounds. The n-th episode after ``reset(seed=s)``
-    has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``: with equal
-    decisions, the feedback is equal.
+    A step is a round, and an episode has `horizon` rounds. From ``reset(seed=s)`` on, the n-th
+    episode has the random numbers of replication n - 1 of ``keyhole.simulate(..., seed=s)``, so
+    equal decisions get equal feedback.
 
     =============  ====================  ========================================  ==============
     setting        action                observation                               reward
@@ -43,28 +43,28 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     resource       arm and limit         reward, consumption, exceeded             gain
     =============  ====================  ========================================  ==============
 
-    If the amounts of an action of `semibandit` add up to more than the resource, all are reduced by
-    a common factor until they fit. An action of `resource` is the number of the arm and the number
-    of the limit; if all limits are allowed, it is the arm and a share of the largest limit. The
-    reward of `threshold` is 1 if the sample is known to reach the threshold. The reward
-    of `resource` is the run's reward less the cost of its consumption, or minus the penalty if the
-    run exceeded its limit. The reward of `delayed` is the sum of the rewards that arrive in the
-    round.
+    If the amounts of an action of `semibandit` add up to more than the resource, they are reduced
+    by a common factor until they fit. An action of `resource` is the number of the arm and the
+    number of the limit. If limits are continuous, it is the number of the arm and a share of the
+    largest limit. The reward of `threshold` is 1 if the sample is known to reach the threshold. The
+    reward of `resource` is the run's reward minus the cost of its consumption, or minus the penalty
+    if the run exceeded its limit. The reward of `delayed` is the sum of the rewards that arrive in
+    the round.
 
     Parameters
     ----------
     problem : Problem
         A problem of one of these settings.
     horizon : int
-        The rounds of an episode, from 1 to 2**40, after which the episode is truncated.
+        The number of rounds after which an episode is truncated, from 1 to 2**40.
     with_regret : bool, default False
-        Whether ``info["regret"]`` has the cumulative regret so far, which an agent must not use.
+        Whether ``info["regret"]`` has the cumulative regret so far. An agent must not use it.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or if `with_regret` is True and the setting has no regret of its
-        decisions.
+        If a value is not allowed, or if `with_regret` is True in a setting whose regret is not that
+        of its decisions.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         ----------
         seed : int, optional
             The seed, from 0, below 2**63. Without a seed, the episode is the next replication of
-            the last seed; a first episode takes a random seed.
+            the last seed, or has a random seed if it is the first episode.
         options : dict, optional
             Not used.
         """
@@ -152,7 +152,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         decision = _read_action(self._problem, action)
         feedback = simulation.respond(decision)
         reward = _compute_reward(self._problem, {**decision, **self._context}, feedback)
-        # Regret does not depend on a recommendation, but the kernel needs a limit that exists.
+        # The kernel needs a limit that exists, although regret does not depend on it.
         report = {"best_limit": decision.get("limit")}
         info = {"regret": simulation.score(report)["regret"]} if self._with_regret else {}
         is_last = simulation.rounds == self._horizon
@@ -181,7 +181,7 @@ def _box(high: float, count: int = 1) -> Box:
 
 
 def _make_action_space(problem: Any) -> Space[Any]:
-    """Return the space of actions, which the docstring of `GymnasiumEnvironment` lists."""
+    """Return the space of actions: see `GymnasiumEnvironment`."""
     if "allocation" in problem.setting.decision:
         return _box(1.0, problem.arms)
     if "limit" not in problem.setting.decision:

@@ -1,4 +1,4 @@
-"""Ctrl-C: code that delays it, and code that replaces errors but lets Ctrl-C through."""
+"""Contexts that delay a Ctrl-C, or that replace errors but let a Ctrl-C through."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -8,11 +8,11 @@ from types import FrameType
 
 @contextmanager
 def delayed_interrupts() -> Iterator[None]:
-    """Delay a Ctrl-C within the block until its end.
+    """Delay a Ctrl-C within the block until the block ends.
 
-    An interrupted import leaves some modules of a package loaded and others not, which may break it
-    until the process ends. Python interrupts the main thread only; in other threads this does
-    nothing.
+    An interrupted import leaves some modules of a package loaded and others not, and the package
+    may then be broken until the process ends. Python interrupts only the main thread, so in other
+    threads this does nothing.
 
     Examples
     --------
@@ -25,13 +25,13 @@ def delayed_interrupts() -> Iterator[None]:
         signals.append(number)
 
     handler = signal.getsignal(signal.SIGINT)
-    # A handler that was not set from Python is None, and could not be restored.
+    # If the handler was not set from Python, it is None here and could not be restored.
     is_delayed = handler is not None and _set_handler(note_signal)
     try:
         yield
     finally:
         if is_delayed:
-            # The former handler is set first, since it must take the signal that is raised below.
+            # The former handler is restored first, since it must take the signal raised below.
             signal.signal(signal.SIGINT, handler)
         if signals:
             signal.raise_signal(signal.SIGINT)
@@ -67,8 +67,8 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
         if callable(handler):
             handler(number, frame)
 
-    # A Ctrl-C raises an error in the main thread alone, and only if its handler was set from
-    # Python. Any other KeyboardInterrupt was raised by the code itself, and is replaced.
+    # A Ctrl-C raises an error only in the main thread, and only if its handler was set from Python.
+    # Any other KeyboardInterrupt was raised by the users' code, and is replaced.
     is_noted = callable(handler) and _set_handler(note_signal)
     try:
         yield
@@ -78,6 +78,6 @@ def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterat
             raise
         raise replacement from error
     finally:
-        # The code may have set a handler of its own, which stays.
+        # A handler that the users' code has set stays.
         if is_noted and signal.getsignal(signal.SIGINT) is note_signal:
             signal.signal(signal.SIGINT, handler)

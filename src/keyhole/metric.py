@@ -1,4 +1,4 @@
-"""Metrics, such as the regret: their names, titles, units, and which of two values is better."""
+"""Metrics, such as the regret: their names, titles, units, and whether lower is better."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,12 +27,12 @@ class Metric:
     better : {"lower", "higher"}
         Which of two means is better; "lower" also if neither is better.
     drawn : {"mean", "from 0", "share", "ln(mean / arms)"}
-        How figures show it: as a mean; on an axis that begins at 0; as a share with an exact
-        interval, for a metric that is 0 or 1 in every replication; or as the logarithm of the mean
-        per arm.
+        How figures show the metric: as a mean; on an axis that begins at 0; as a share with an
+        exact interval, for a metric that is 0 or 1 in every replication; or as the logarithm of the
+        mean per arm.
     per_arm : bool, default False
-        Whether each arm has a value of its own, which is called ``pulls[1]`` for arm 1, or
-        ``pulls[red]`` for an arm with the name red.
+        Whether each arm has its own value. The value of arm 1 has the name ``pulls[1]``, or
+        ``pulls[red]`` if the arm's name is red.
     detail : bool, default False
         Whether the metric is kept only on request.
 
@@ -70,7 +70,7 @@ class Metric:
         return "lowest" if self.better == "lower" else "highest"
 
     def rank(self, means: Mapping[str, float]) -> list[str]:
-        """Return the names of means in their order, the best first.
+        """Return the names of means, the name of the best mean first.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class Metric:
         return sorted(means, key=lambda name: means[name], reverse=self.better == "higher")
 
     def of(self, arm: int | str) -> Self:
-        """Return the metric of one arm, by its number or the text of its name."""
+        """Return the metric of one arm, given by its number or by its name as text."""
         name_in_words = f"{self.words}, arm {arm}"
         return replace(self, name=f"{self.name}[{arm}]", words=name_in_words, per_arm=False)
 
@@ -102,7 +102,7 @@ STOP_METRICS: Final = (
 )
 """The metrics of simulations with a policy that can stop: see `keyhole.policy.Policy.verdicts`.
 
-An arm counts as settled wrongly if its verdict breaks the guarantee, which may allow a tolerance.
+An arm is settled wrongly if its verdict breaks the guarantee, which may allow a tolerance.
 """
 SIMULATION_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
 """The metrics that simulations add to the metrics of environments, by name."""

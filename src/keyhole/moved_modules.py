@@ -1,4 +1,4 @@
-"""Former names of modules: imports by them still work, with a warning."""
+"""Former names of modules, by which imports still work, with a warning."""
 
 import sys
 from functools import partial
@@ -24,7 +24,7 @@ _NEW_NAMES: Final = {
 
 
 class _MovedModules:
-    """Finder of modules by former names; Python asks it if no file has the name."""
+    """Finder of modules by former names; Python asks it for names without a file."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_NAMES else None  # type: ignore[arg-type]

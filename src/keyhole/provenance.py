@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-_HOME: Final = Path(__file__).parent
+_ROOT: Final = Path(__file__).parent
 _SOURCE_ENDINGS: Final = (".py", ".toml")
 _DIGEST_DIGITS: Final = 16
 _GIT_SECONDS: Final = 10.0  # the longest time that a command of Git may take
@@ -27,8 +27,8 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
     -------
     dict
         `versions` by package; `python`; `system`; `sources`, the digest of Keyhole's sources; and
-        `commit`, which ends in ``-dirty`` if tracked files were changed since, and is None if no
-        Git repository tracks Keyhole's sources.
+        `commit`. The commit ends in ``-dirty`` if tracked files were changed since. It is None if
+        no Git repository tracks Keyhole's sources.
     """
     return {
         "versions": {package: version(package) for package in packages},
@@ -40,7 +40,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
 
 
 def software_text(software: Mapping[str, Any]) -> str:
-    """Return a description by `describe_software` as a line; version 0.2.0 described no commit.
+    """Return a result of `describe_software` as a line of text; version 0.2.0 gave no commit.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def software_text(software: Mapping[str, Any]) -> str:
 def _compute_sources_digest() -> str:
     """Return a digest of the names and bytes of all files with code, claims and problems."""
     digest = hashlib.sha256()
-    paths = {path.relative_to(_HOME).as_posix(): path for path in _HOME.rglob("*")}
+    paths = {path.relative_to(_ROOT).as_posix(): path for path in _ROOT.rglob("*")}
     for name in sorted(paths):
         if name.endswith(_SOURCE_ENDINGS):
             content = hashlib.sha256(paths[name].read_bytes()).hexdigest()
@@ -70,7 +70,7 @@ def _compute_sources_digest() -> str:
 @cache
 def _find_commit() -> str | None:
     """Return the commit of the repository that tracks this file, or None."""
-    # Keyhole may be installed in a folder of a user's repository, whose commit tells nothing.
+    # If Keyhole is installed in a user's repository, that repository's commit says nothing of it.
     if _run_git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
     return _run_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
@@ -80,7 +80,7 @@ def _run_git(*arguments: str) -> str | None:
     """Return the output of a command of Git; None if it fails, or if there is no Git."""
     try:
         result = subprocess.run(
-            ["git", *arguments], cwd=_HOME, capture_output=True, check=True, timeout=_GIT_SECONDS
+            ["git", *arguments], cwd=_ROOT, capture_output=True, check=True, timeout=_GIT_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -8,7 +8,7 @@ from typing import Any, TextIO, cast
 def print_status(line: str) -> None:
     """Print a line to standard error, unless it is closed, full, or a pipe without a reader.
 
-    A run of hours must not end because nobody reads how far it is.
+    A run of hours must not end because nobody reads its progress.
     """
     if sys.stderr is not None:  # `print` would take None for standard output
         with suppress(OSError):
@@ -16,7 +16,7 @@ def print_status(line: str) -> None:
 
 
 class _StatusStream:
-    """Standard error as a stream for prints, to which writing never fails."""
+    """A stream for prints that writes to standard error, and never fails."""
 
     def write(self, text: str) -> int:
         """Write a text, unless nobody can read it."""
@@ -40,6 +40,6 @@ class _StatusStream:
 def redirect_prints() -> AbstractContextManager[object]:
     """Return a context in which `print` writes to standard error.
 
-    Users' files are imported in it, since standard output is for the results of a command.
+    Users' files are imported in this context, since standard output is for a command's results.
     """
     return redirect_stdout(cast(TextIO, _StatusStream()))

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 Word = TypeVar("Word", bound=str)
 
 _INT64: Final = 2**63
-_SHOWN_CHARACTERS: Final = 200
-_SHOWN_BITS: Final = 256
-_MOST_LISTED: Final = 28  # allowed words that a message lists
-_LISTED_OF_MORE: Final = 8  # allowed words that a message lists if it cannot list all
-_MOST_SUGGESTED: Final = 3
-_POWERS_SHOWN_FROM: Final = 2**20
+_MAX_SHOWN_CHARACTERS: Final = 200
+_MAX_SHOWN_BITS: Final = 256
+_MAX_LISTED_WORDS: Final = 28  # of all allowed words, in a message
+_FIRST_LISTED_WORDS: Final = 8  # in a message, if there are more than `_MAX_LISTED_WORDS`
+_MAX_SUGGESTIONS: Final = 3
+_MIN_SHOWN_POWER: Final = 2**20
 # Unicode's categories of control characters, surrogates, and line and paragraph separators.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NON_LETTERS: Final = re.compile(r"[\W\d_]+")
@@ -34,13 +34,13 @@ _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 _SHAPELESS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _JOINERS: Final = ("\u200c", "\u200d")
 _ESCAPED_JOINER: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(200[cd])")
-_FIRST_JOINED: Final = "\u0590"  # in scripts below this character, joiners change nothing
-# Bidirectional classes of Arabic letters, of signs such as a virama, and of emoji.
+_FIRST_JOINED: Final = "\u0590"  # joiners change nothing in scripts before this character
+# The bidirectional classes of Arabic letters, of signs such as a virama, and of emoji.
 _JOINED_CLASSES: Final = {"AL", "NSM", "ON"}
 
 
 class SequenceLike(Protocol):
-    """A sequence, array or column of a data frame, for type checkers; not a number."""
+    """The type of sequences, arrays and columns of data frames, for type checkers."""
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -54,10 +54,10 @@ class SequenceLike(Protocol):
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers that a field may take: from `ge`, or above `gt`, to `le`, or below `lt`.
+    """The numbers that a field may take: from `ge` or above `gt`, up to `le` or below `lt`.
 
-    `ends` are the lower and the upper end, infinite where there is none; `gt` and `lt` are ends
-    that are not allowed themselves.
+    `ends` has the lower and the upper end; an end that is not given is infinite. `gt` and `lt`
+    themselves are not allowed.
     """
 
     ge: float | None = None
@@ -67,7 +67,7 @@ class Range:
     ends: tuple[float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the ends once, since a learner uses them in every round."""
+        """Compute the ends here, since a learner uses them in every round."""
         low = max((end for end in (self.ge, self.gt) if end is not None), default=-math.inf)
         high = min((end for end in (self.le, self.lt) if end is not None), default=math.inf)
         object.__setattr__(self, "ends", (low, high))
@@ -78,7 +78,7 @@ class Range:
         return low <= value <= high and value != self.gt and value != self.lt
 
     def __str__(self) -> str:
-        """Return the range as words that follow "must"."""
+        """Return the range as words that can follow "must"."""
         low, high = self.ends
         if -math.inf < low and high < math.inf:
             opening = "(" if self.ge is None else "["
@@ -92,18 +92,18 @@ class Range:
 
 
 def _format_end(value: float) -> str:
-    """Return an end of a range as text, a large power of two in the form 2**n."""
-    if isinstance(value, int) and value >= _POWERS_SHOWN_FROM and value & (value - 1) == 0:
+    """Return an end of a range as text; a large power of two has the form 2**n."""
+    if isinstance(value, int) and value >= _MIN_SHOWN_POWER and value & (value - 1) == 0:
         return f"2**{value.bit_length() - 1}"
     return f"{value:g}"
 
 
 ANY: Final = Range()
 SEEDS: Final = Range(ge=0, lt=2**63)
-"""The seeds that are allowed."""
+"""The allowed seeds."""
 DEFAULT_SEED: Final = 0
 _UNIT: Final = Range(ge=0, le=1)
-# Tuples and not `int | float`: learners check a value in every round, and making a union of types
+# Tuples and not `int | float`: learners check a value in every round, and to make a union of types
 # takes 0.3 us (measured).
 _BOOL_TYPES: Final = (bool, np.bool_)
 _INTEGER_TYPES: Final = (int, np.integer)
@@ -123,31 +123,31 @@ def short_repr(value: Any) -> str:
     >>> short_repr(pyarrow.table({"day": [1], "sales": [2]}))
     'a data frame with the columns day, sales'
     """
-    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+    if isinstance(value, int) and value.bit_length() > _MAX_SHOWN_BITS:
         # Python refuses to print the longest integers.
         return f"a whole number of {int(value.bit_length() * math.log10(2)) + 1} digits"
     if (names := data_frame_column_names(value)) is not None:
         text = f"a data frame with the columns {', '.join(names)}"
     else:
         text = " ".join(_printable_repr(value).split("\n"))
-    text = escape_controls(text[: _SHOWN_CHARACTERS + 1])
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+    text = escape_controls(text[: _MAX_SHOWN_CHARACTERS + 1])
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."
 
 
 def _printable_repr(value: Any) -> str:
     try:
-        # `repr` escapes all joiners. They are restored here, and `escape_controls` escapes those
-        # that the text does not need.
+        # `repr` escapes all joiners. Here they are restored, and later `escape_controls` escapes
+        # the joiners that the text does not need.
         return _ESCAPED_JOINER.sub(lambda joiner: chr(int(joiner[1], 16)), repr(value))
     except ValueError:  # the value holds a number that is longer than Python prints
         return f"a {type(value).__name__} that is too long to print"
 
 
 def escape_controls(text: str, allowed: str = "") -> str:
-    r"""Return a text with its control and invisible characters escaped, except those `allowed`.
+    r"""Return a text in which control and invisible characters are escaped, except `allowed`.
 
-    Marks of direction and other characters without a shape could make a name look like another.
-    Spaces stay, and so do the two joiners of letters and emoji where writing needs them: between
+    Marks of direction and other characters without a shape could make a name look like another
+    name. Spaces stay. The two joiners of letters and emoji stay where writing needs them: between
     Arabic letters (as in Persian), beside a virama (as in Hindi), and within an emoji.
 
     Examples
@@ -158,11 +158,11 @@ def escape_controls(text: str, allowed: str = "") -> str:
     if text.isascii() and text.isprintable():  # the common case first
         return text
     suspects = {c for c in set(text) - set(allowed) if not c.isprintable() or c in _SHAPELESS}
-    hidden = {c for c in suspects if unicodedata.category(c) != "Zs"}
-    if not hidden:
+    invisible = {c for c in suspects if unicodedata.category(c) != "Zs"}
+    if not invisible:
         return text
     return "".join(
-        c.encode("unicode_escape").decode() if c in hidden and not _is_joining(text, i) else c
+        c.encode("unicode_escape").decode() if c in invisible and not _is_joining(text, i) else c
         for i, c in enumerate(text)
     )
 
@@ -176,8 +176,8 @@ def _is_joining(text: str, position: int) -> bool:
 
 
 def escape_html(text: str) -> str:
-    """Escape a text for HTML, with invisible characters as on the terminal."""
-    from html import escape  # imported late, since its table of names is for pages alone
+    """Escape a text for HTML, and its invisible characters as `escape_controls` does."""
+    from html import escape  # imported late, since only pages need its table of names
 
     return escape(escape_controls(text, "\n\t"))
 
@@ -191,7 +191,7 @@ def data_frame_column_names(value: Any) -> list[str] | None:
 
 
 def check_line(name: str, value: Any) -> str:
-    r"""Return `value` if it is a text that can stand on one line of a figure or a terminal."""
+    """Return `value` if it is a text that can stand on one line of a figure or a terminal."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {short_repr(value)}")
     if not value:
@@ -214,7 +214,7 @@ def check_short_line(name: str, value: Any, length: int) -> str:
 
 @contextmanager
 def explain_memory_errors(field: str) -> Iterator[None]:
-    """Refuse input for which the block needs more memory than there is."""
+    """Convert memory errors in the block to a `ValueError` about `field`."""
     try:
         yield
     except (MemoryError, OverflowError) as error:
@@ -225,7 +225,7 @@ def explain_memory_errors(field: str) -> Iterator[None]:
 
 def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     """Return `value` as a float; refuse all but finite numbers in the range."""
-    # The common case first, since a learner is told a number in every round.
+    # The common case comes first, since a learner is told a number in every round.
     if type(value) is float and math.isfinite(value) and value in allowed:
         return value
     if isinstance(value, bool) or not isinstance(value, _NUMBER_TYPES):
@@ -242,9 +242,9 @@ def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
 
 
 def check_unit_interval(name: str, value: Any) -> float:
-    """Return `value` as a float: a number in [0, 1], or True or False for 1 or 0.
+    """Return `value` as a float if it is a number in [0, 1], or True or False for 1 or 0.
 
-    True and False are accepted since the commonest reward is whether something happened.
+    True and False are accepted, since the most common reward is whether something happened.
     """
     if type(value) in (float, int, bool) and 0 <= value <= 1:  # the common case first
         return float(value)
@@ -254,7 +254,7 @@ def check_unit_interval(name: str, value: Any) -> float:
 
 
 def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
-    """Return `value` as an int; floats are refused, also whole numbers such as 2.0."""
+    """Return `value` as an int; refuse floats, even whole numbers such as 2.0."""
     if type(value) is int and value in allowed and -_INT64 <= value < _INT64:  # the common case
         return value
     if isinstance(value, _BOOL_TYPES) or not isinstance(value, _INTEGER_TYPES):
@@ -268,7 +268,7 @@ def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return `value` if it is True or False, as a file has it.
+    """Return `value` if it is True or False; errors use the words of files, true and false.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def column_to_array(values: Any) -> Any:
-    """Return a column of a data frame (pandas, Arrow, Polars) as an array; all else as it is."""
+    """Return a data frame's column (pandas, Arrow, Polars) as an array, other values unchanged."""
     if isinstance(values, Sequence | np.ndarray) or not hasattr(values, "__array__"):
         return values
     column = np.asarray(values)
@@ -290,7 +290,7 @@ def column_to_array(values: Any) -> Any:
 
 
 def check_seed(seed: Any) -> int:
-    """Return a seed as an int, from 0, below 2**63.
+    """Return a seed as an int; it must be at least 0 and below 2**63.
 
     Examples
     --------
@@ -304,9 +304,9 @@ def check_seed(seed: Any) -> int:
 def check_vector(
     name: str, values: Any, allowed: Range = ANY, count: int | None = None
 ) -> NDArray[np.float64]:
-    """Return `values`, a sequence or a column, as a float64 vector of at least one number.
+    """Return a sequence or a column as a float64 vector of at least one number.
 
-    If `count` is given, the vector must have this many numbers.
+    If `count` is given, the vector must have `count` numbers.
     """
     values = column_to_array(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
@@ -315,8 +315,8 @@ def check_vector(
         raise ValueError(f"{name} must have at least one entry, got none")
     if count is not None and len(values) != count:
         raise ValueError(f"{name} must have {count} entries, got {len(values)}")
-    # The common cases first, since distributions check thousands of points at which they are
-    # integrated, and files hold a million recorded values.
+    # The common cases come first, since distributions check thousands of points of integration, and
+    # files hold a million recorded values.
     vector = None
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and values.ndim == 1:
         vector = values.astype(np.float64)
@@ -333,7 +333,7 @@ def check_vector(
 def check_each(
     name: str, values: NDArray[Any], is_allowed: NDArray[np.bool_], allowed: str
 ) -> None:
-    """Refuse the first entry of an array that is not allowed.
+    """Refuse an array with an entry that is not allowed; `allowed` is the text of the rule.
 
     Examples
     --------
@@ -349,8 +349,8 @@ def check_each(
 def check_sequence(name: str, values: Any, expected: str = "a sequence of names") -> list[Any]:
     """Return the entries of a sequence, a column or a generator, in their order.
 
-    Sets, which have no order, are refused, and so are texts, mappings and data frames, which
-    iterate over something other than entries.
+    Sets are refused, since they have no order. Texts, mappings and data frames are refused, since
+    their iteration does not give their entries.
 
     Examples
     --------
@@ -371,7 +371,7 @@ def check_sequence(name: str, values: Any, expected: str = "a sequence of names"
 
 
 def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return words as a tuple; refuse duplicates, and a sequence without words.
+    """Return words as a tuple; refuse duplicates and an empty sequence.
 
     Examples
     --------
@@ -389,12 +389,12 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -> tuple[Any, ...]:
-    r"""Return names as `check_distinct` does; warn of names that look alike, or like one `earlier`.
+    r"""Return names as `check_distinct` does; warn if one looks like another or an `earlier` one.
 
-    Such names differ only in invisible characters (zero-width ones, direction marks, byte order
-    marks), in spaces, in forms of an accent, or as "north", "North" and "NORTH" do. They are still
-    returned as different names. A warning is also given of a name such as "Total", which is
-    probably a row of totals that was read like the other rows.
+    Such names differ only in invisible characters (zero-width characters, direction marks, byte
+    order marks), in spaces, in forms of an accent, or as "north", "North" and "NORTH" do. They
+    still count as different names. A name such as "Total" gives a warning, too, since it probably
+    comes from a row of totals.
 
     Examples
     --------
@@ -416,7 +416,7 @@ def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -
 
 
 def warn_user(text: str) -> None:
-    """Warn, naming the line outside Keyhole from which Keyhole was called, however deep."""
+    """Warn, and name the line of code outside Keyhole that called Keyhole."""
     frame = sys._getframe(1)
     level = 2
     while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("keyhole."):
@@ -426,13 +426,13 @@ def warn_user(text: str) -> None:
 
 
 def _visible_text(name: str) -> str:
-    """Return a name without invisible characters; accents, spaces and capitals in one form."""
+    """Return a name without invisible characters, with one form of accents, spaces and capitals."""
     if not name.isascii():
         categories = ((c, unicodedata.category(c)) for c in name if c not in _VARIATION_SELECTORS)
         visible = (" " if category == "Zs" else c for c, category in categories if category != "Cf")
         name = unicodedata.normalize("NFC", "".join(visible))
     name = " ".join(name.split())
-    # Capitals are kept in ids such as aB3x, since two ids may differ in capitals alone.
+    # Capitals are kept in ids such as aB3x, since two ids may differ only in capitals.
     is_word = name in (name.lower(), name.upper(), name.capitalize(), name.title())
     return name.casefold() if is_word else name
 
@@ -440,25 +440,24 @@ def _visible_text(name: str) -> str:
 def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:
     """Return `value` if it is one of the allowed words.
 
-    The error lists the allowed words. If there are many, it lists the first, and adds `listing`,
-    which says where all of them are listed.
+    The error lists the allowed words. If there are too many, it lists the first few, and adds the
+    text `listing`, which says where all are listed.
     """
     choices = list(allowed)
     if isinstance(value, str) and value in choices:
         return value
     typed = value if isinstance(value, str) else short_repr(value)
-    listed = ", ".join(choices)
-    more = ""
-    if len(choices) > _MOST_LISTED:
-        listed = ", ".join(choices[:_LISTED_OF_MORE])
-        more = f" and {len(choices) - _LISTED_OF_MORE:,} more{listing and f' ({listing})'}"
-    raise ValueError(
-        f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, choices)}"
-    )
+    choices_text = ", ".join(choices)
+    if len(choices) > _MAX_LISTED_WORDS:
+        hidden_count = len(choices) - _FIRST_LISTED_WORDS
+        choices_text = ", ".join(choices[:_FIRST_LISTED_WORDS])
+        choices_text += f" and {hidden_count:,} more{listing and f' ({listing})'}"
+    hint = suggestion(typed, choices)
+    raise ValueError(f"{name} must be one of {choices_text}; got {short_repr(value)}{hint}")
 
 
 def suggestion(typed: str, candidates: Iterable[str]) -> str:
-    """Return a question whether the nearest of some words was meant, or "".
+    """Return a question whether one of the candidates nearest to a text was meant, or "".
 
     Examples
     --------
@@ -467,11 +466,11 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     >>> suggestion("regret", ["rounds", "simple_regret", "aggregate_regret"])
     " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
-    typed = typed[:_SHOWN_CHARACTERS].casefold()
-    folded = {word.casefold(): word for word in candidates}
-    # First, candidates that contain the typed text as a whole word: "regret" is a word of both
-    # 'simple_regret' and 'aggregate_regret', and "lsa" one of 'LSA(alpha=1)'.
-    close = [key for key in folded if typed.isalpha() and typed in _NON_LETTERS.split(key)]
-    if typed in folded or not 0 < len(close) <= _MOST_SUGGESTED:
-        close = get_close_matches(typed, folded, 1)
-    return f" (did you mean {' or '.join(repr(folded[key]) for key in close)}?)" if close else ""
+    typed = typed[:_MAX_SHOWN_CHARACTERS].casefold()
+    texts = {word.casefold(): word for word in candidates}
+    # Candidates that contain the typed text as a whole word come first: "regret" is a word of both
+    # 'simple_regret' and 'aggregate_regret', and "lsa" is a word of 'LSA(alpha=1)'.
+    matches = [key for key in texts if typed.isalpha() and typed in _NON_LETTERS.split(key)]
+    if typed in texts or not 0 < len(matches) <= _MAX_SUGGESTIONS:
+        matches = get_close_matches(typed, texts, 1)
+    return f" (did you mean {' or '.join(repr(texts[key]) for key in matches)}?)" if matches else ""

@@ -85,8 +85,8 @@ def test_successes_that_are_told_early_wait_for_the_failures_before_them(tmp_pat
             study.explain_intervals()
             == str(study).splitlines()[-1]
             == (
-                "Means leave out the feedback of 2 decisions until all before them are told or "
-                "expire: successes are told first."
+                "Means leave out the feedback of 2 decisions until all earlier decisions are "
+                "settled, since successes are told before failures."
             )
         )
         study.tell(decisions[0], 1)

@@ -106,12 +106,12 @@ def test_a_study_that_is_there_is_opened_if_it_is_the_same(address):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"arms": ["a", "b"]}, r"whose arms is \['a', 'b', 'c'\], not \['a', 'b'\]$"),
-        ({"seed": 7}, "whose seed is 0, not 7$"),
-        ({"policy": LSA(alpha=3)}, "whose parameters is .*1.35.*, not .*3"),
-        ({"threshold": 0.25}, "whose facts is .*0.5.*, not .*0.25"),
-        ({"timeout": 5, "seed": 1}, "whose rule is .*; whose seed is 0, not 1$"),
-        ({"policy": APT()}, "whose policy is 'LSA', not 'APT'; whose module is"),
+        ({"arms": ["a", "b"]}, r"; arms is \['a', 'b', 'c'\], not \['a', 'b'\]$"),
+        ({"seed": 7}, "in that study seed is 0, not 7$"),
+        ({"policy": LSA(alpha=3)}, "in that study parameters is .*1.35.*, not .*3"),
+        ({"threshold": 0.25}, "in that study facts is .*0.5.*, not .*0.25"),
+        ({"timeout": 5, "seed": 1}, "in that study rule is .*; seed is 0, not 1$"),
+        ({"policy": APT()}, "in that study policy is 'LSA', not 'APT'; module is"),
     ],
 )
 def test_another_study_of_the_same_name_is_refused_with_what_differs(tmp_path, options, text):

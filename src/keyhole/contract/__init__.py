@@ -1,7 +1,7 @@
 """The contract: how policies, problems and environments are written, checked and compiled.
 
-A *policy* is a rule that chooses among options; a *problem* gives the options with their chances;
-an *environment* simulates what comes of each choice.
+A *policy* is a rule that takes decisions. A *problem* is an instance of a setting, and its
+*environment* simulates the outcome of each decision.
 
 Policies and environments consist of *kernels*: functions in plain Python that are compiled.
 """

@@ -1,4 +1,4 @@
-"""Names of the options (arms): hashable values that stand for their numbers from 0."""
+"""Names of arms: hashable values that stand for the arms' numbers from 0."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -12,22 +12,22 @@ from keyhole import validate
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""The type that type checkers accept as names of arms; a text is a sequence too, but is refused."""
+"""The type of names of arms for type checkers; not `Sequence`, since a text is one, but refused."""
 
-_MOST_LISTED: Final = 100  # names that a message lists
+_MAX_LISTED_NAMES: Final = 100  # in a message
 
 
 class ArmNames(Sequence[Hashable]):
     """The names of arms by number, and their numbers by name.
 
-    Names that are equal are one name, as in a `dict`: 1, 1.0 and True.
+    Equal names count as one name, as in a `dict`: 1, 1.0 and True are one.
 
     Parameters
     ----------
     field : str
         The name of the field, for errors.
     values : sequence of hashable values, column of a data frame, or enumeration
-        The names, distinct. Scalars of NumPy become plain values; a text must fit on one line.
+        The distinct names. Scalars of NumPy become plain values; a text must fit on one line.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class ArmNames(Sequence[Hashable]):
             return np.fromiter(numbers, np.int64)
 
     def text(self, number: int) -> str:
-        """Return the name of an arm as a text that no other arm has: 1 and '1' are two names."""
+        """Return an arm's name as text. Different arms have different texts, even 1 and '1'."""
         return self._name_texts[number]
 
     @cached_property
@@ -94,7 +94,7 @@ class ArmNames(Sequence[Hashable]):
         counts = Counter(texts)
         pairs = zip(self.names, texts, strict=True)
         texts = [validate.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
-        # Representations may be equal too, as those of long names, which are cut off.
+        # Representations of long names may be equal, too, since they are cut off.
         while len(counts := Counter(texts)) < len(texts):
             texts = [
                 f"{text} (number {number})" if counts[text] > 1 else text
@@ -103,8 +103,8 @@ class ArmNames(Sequence[Hashable]):
         return texts
 
     def _list_names(self) -> str:
-        names_text = ", ".join(self._name_texts[:_MOST_LISTED])
-        hidden_count = len(self) - _MOST_LISTED
+        names_text = ", ".join(self._name_texts[:_MAX_LISTED_NAMES])
+        hidden_count = len(self) - _MAX_LISTED_NAMES
         return names_text + (f" and {hidden_count:,} more" if hidden_count > 0 else "")
 
 
@@ -118,14 +118,14 @@ def name_text(name: Any) -> str:
     """
     if isinstance(name, Enum):
         return f"{type(name).__name__}.{name.name}"
-    # `str(name)` is not used, since a subclass may return any text from it, such as several lines.
+    # Not `str(name)`, since a subclass may return any text from it, such as several lines.
     return str.__str__(name) if isinstance(name, str) else validate.short_repr(name)
 
 
 def split_named_arms(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
     """Return the values of arms, and their names if `arms` is a mapping by name, else None.
 
-    The texts of the names must differ, since metrics of an arm are called by them.
+    The names must have different texts, since the metrics of an arm are named after its text.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...
 
 
 def entry_names_for_errors(field: str, arms: Any) -> list[str]:
-    """Return the names of the arms' values in errors: ``means[0]``, or ``means['red']``.
+    """Return what errors call the values of arms: ``means[0]``, or ``means['red']``.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
     if names is None or not isinstance(values, Mapping):
         return values
     if values.keys() != set(names):
-        names_text = ", ".join(map(name_text, names[:_MOST_LISTED]))
+        names_text = ", ".join(map(name_text, names[:_MAX_LISTED_NAMES]))
         raise ValueError(
             f"{field} must have a value of each arm, {names_text}; "
             f"got {validate.short_repr(values)}"
@@ -178,7 +178,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
 
 
 def _check_arm_name(field: str, name: Any) -> Any:
-    """Return the name of an arm, a scalar of NumPy as a plain value; refuse what is no name."""
+    """Return an arm's name, as a plain value if it is a scalar of NumPy; refuse other values."""
     plain = name.item() if isinstance(name, np.generic) else name
     try:
         hash(plain)

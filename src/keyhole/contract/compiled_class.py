@@ -1,8 +1,8 @@
 """Compilation of the kernels of a policy or an environment.
 
-A kernel names the arguments that it needs; the drivers (the loops that play rounds) call every
-kernel with one fixed argument list. In between is the *adapter*, a function of one line, generated
-from the kernel's argument names, which the compiler inlines.
+A kernel names the arguments that it needs, but the drivers (the loops that play rounds) call it
+with a fixed argument list. The *adapter* converts between the two. It is a function of one line,
+generated from the kernel's argument names, and the compiler inlines it.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_decorators import is_bounds_checked
 from keyhole.kernels.kernel_decorators import kernel as compiled
 
-# The kernels of the classes that were used last; the keys begin with the digest of the class. They
+# The kernels of the classes that were used last; a key begins with the digest of the class. Kernels
 # are cached since typing them takes seconds, and a learner, an engine and a study of one policy use
-# the same kernels. Few are cached, since each holds its typed functions.
+# the same kernels. The cache is small, since kernels hold their typed functions.
 _cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
-_MOST_CACHED: Final = 6
+_CACHE_SIZE: Final = 6
 
 
 def _do_nothing() -> int:
@@ -53,29 +53,29 @@ def bind_kernel(
 ) -> Kernel:
     """Return a compiled function with the fixed argument list `call` that runs `kernel`.
 
-    `expressions` maps each name that the kernel may use to an expression in the arguments of `call`
-    (such as ``"p, s, t, rng"``). `helpers` are compiled functions that it may name too, and
-    `result_fields` the single values that it must return; by default its result is not checked.
+    An argument list is a text such as ``"p, s, t, rng"``. `expressions` maps each name that the
+    kernel may use to an expression in the arguments of `call`. `helpers` are compiled functions
+    that the kernel may name, too. `result_fields` are the single values that the kernel must
+    return; by default its result is not checked.
     """
     kernel_checks.check_argument_names(owner, kernel, [*expressions, *helpers])
     names = kernel_checks.kernel_argument_names(kernel)
-    # The call is generated as source text, since the compiler knows neither `**` nor partial
-    # functions, with which arguments could be chosen by name. All names in the text are checked
-    # identifiers.
+    # Arguments are chosen by name in a generated source text, since the compiler knows neither `**`
+    # nor partial functions. All names in the text are checked identifiers.
     arguments = ", ".join(expressions.get(name, name) for name in names)
     scope = {"kernel": compiled_copy(kernel), **{n: helpers[n] for n in names if n in helpers}}
     result = f"kernel({arguments})"
     if result_fields is not None:
         scope["check_result"] = kernel_checks.make_return_check(owner, kernel, result_fields)
         result = f"check_result({result})"
-    # The interpreter finds the round of an error in functions that are called `adapter`
+    # The interpreter looks for the round of an error in functions named `adapter`
     # (`interpreter.error_explanation`).
     exec(f"def adapter({call}):\n    return {result}\n", scope)
     return compiled(scope["adapter"])
 
 
 def _with_nan_check(owner: str, name: str, helper: Kernel) -> Kernel:
-    """Return a helper that raises an error where `helper` returns NaN."""
+    """Return a function that calls `helper`, and raises an error if `helper` returns NaN."""
     # NaN would go unnoticed, since every comparison with NaN is false.
     arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
     scope: dict[str, object] = {
@@ -127,16 +127,16 @@ class CompiledClass:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of everything that the results of the kernels depend on."""
+        """The digest of everything on which the results of the kernels depend."""
         return self._compute_digest(error_lines=False)
 
     @cached_property
     def code_digest(self) -> str:
-        """The digest of everything that machine code depends on, also the lines of its errors."""
+        """The digest of everything on which machine code depends, lines of errors included."""
         return self._compute_digest(error_lines=True)
 
     def code_parts(self) -> dict[str, str]:
-        """Return the digests from which `code_digest` follows, by the name of the part."""
+        """Return the parts from which `code_digest` is computed, by name."""
         digests = {f"the declared fields of {self.owner.__name__}": repr(self._declared_fields())}
         for _, kernel in self._all_functions():
             digests |= fingerprint_parts(kernel)
@@ -178,31 +178,31 @@ class CompiledClass:
         return kernels
 
     def kernels(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
-        """Return the kernels in their fixed forms, linked to their helpers as these are now.
+        """Return the kernels with their fixed argument lists, linked to the present helpers.
 
-        With `nan_checked`, or where indices are checked, a helper that returns NaN raises an error.
-        The engine does not check, since that takes 10 ns a round (measured, LSA, K = 10).
+        With `nan_checked`, or if indices are checked, a helper that returns NaN raises an error.
+        The engine leaves this check out, since it takes 10 ns a round (measured, LSA, K = 10).
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
         key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
         kernels = _cached_kernels.pop(key, None) or self._bind_all_kernels(nan_checked)
         _cached_kernels[key] = kernels
-        # A dict keeps the order of insertion, so its first key is the least recently used one.
-        # Another thread may have removed that key meanwhile.
-        while len(_cached_kernels) > _MOST_CACHED:
+        # A dict keeps the order of insertion, so its first key is the least recently used key.
+        # Another thread may remove this key first.
+        while len(_cached_kernels) > _CACHE_SIZE:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return kernels
 
     def _code_locations(self) -> int:
         """Return a value that changes if interpreted kernels move to other lines; 0 if compiled."""
-        # Interpreted copies have the numbers of their lines in their code objects.
+        # The code objects of interpreted copies hold the numbers of their lines.
         if not is_interpreted():
             return 0
         sources = (self.sources | self.helper_sources).values()
         return hash(tuple(code_location(python_function(source).__code__) for source in sources))
 
     def helpers(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
-        """Return the functions that kernels may call by name: helpers, and the base's kernels."""
+        """Return the functions that kernels may call, by name: helpers, and the base's kernels."""
         helpers = {name: compiled_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
@@ -228,7 +228,7 @@ class CompiledClass:
 
 
 def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
-    """Return ``base_init``, ``base_select`` and ``base_update`` of a base (see `WrapperPolicy`)."""
+    """Return the functions ``base_init``, ``base_select`` and ``base_update`` for a base."""
     return {
         f"base_{name}": bind_kernel(
             base.__qualname__,
@@ -242,7 +242,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 
 def base_kernel_args(policy: type[Policy]) -> dict[str, str]:
-    """Return, by name, the argument lists with which other kernels call a policy's kernels."""
+    """Return the argument lists with which other kernels call a policy's kernels, by kernel."""
     return {signature.name: signature.flat_args(policy.setting) for signature in BASE_KERNELS}
 
 
@@ -300,5 +300,5 @@ def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:
 
 
 def identity_mapping(call: str) -> dict[str, str]:
-    """Return an expression for each name of an argument list: the name itself."""
+    """Return a mapping of each name in an argument list to itself, as its expression."""
     return {name: name for name in call.split(", ")}

@@ -21,12 +21,12 @@ _BOOL: Final = "True or False"
 _WHOLE: Final = "a whole number"
 _FRACTION: Final = "a number with a fraction"
 _ARRAY: Final = "an array"
-_REQUIRED: Final = {"int64": _WHOLE, "float64": "a number", "bool": _BOOL}
-_VALUES: Final = (
+_REQUIRED_TEXTS: Final = {"int64": _WHOLE, "float64": "a number", "bool": _BOOL}
+_TEXTS: Final = (
     (type(None), _NOTHING), (bool, _BOOL), (int, _WHOLE), (float, _FRACTION), (str, "text"),
 )  # fmt: skip
 
-# The value that a kernel returns, in words; a tuple of descriptions for a tuple.
+# A returned value in words. The description of a tuple is a tuple of descriptions.
 _Description: TypeAlias = "str | tuple[_Description, ...]"
 
 BOOL: Final = Field("bool")
@@ -34,7 +34,7 @@ BOOL: Final = Field("bool")
 
 
 def source_location(kernel: Kernel, line: int = 0) -> str:
-    """Return file and line of a kernel: its first line, unless another is given."""
+    """Return file and line of a kernel, by default its first line."""
     code = python_function(kernel).__code__
     return f"{code.co_filename}, line {line or code.co_firstlineno}"
 
@@ -56,7 +56,7 @@ def check_argument_names(owner: str, kernel: Kernel, allowed: Collection[str]) -
 
 
 def check_exact_arguments(owner: str, kernel: Kernel, required: Sequence[str]) -> None:
-    """Refuse a function that takes other arguments than those with which kernels call it."""
+    """Refuse a function whose arguments differ from those with which kernels call it."""
     if (names := kernel_argument_names(kernel)) != tuple(required):
         name = python_function(kernel).__name__
         raise TypeError(
@@ -66,7 +66,7 @@ def check_exact_arguments(owner: str, kernel: Kernel, required: Sequence[str]) -
 
 
 def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
-    """Yield the attributes of a variable that code uses: name, line, and whether it is written.
+    """Yield the attributes of a variable that code uses: name, line, and whether code writes it.
 
     Nothing is yielded for a variable that the code assigns itself.
 
@@ -82,7 +82,7 @@ def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, in
     steps = [
         step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
     ]
-    # After an assignment the variable may be anything. A wrong error would be worse than none.
+    # After an assignment the variable may be anything, and a wrong error would be worse than none.
     if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
         return
     for previous_step, step in pairwise(steps):
@@ -111,8 +111,8 @@ def check_field_access(
 ) -> None:
     """Refuse a kernel that uses a field that does not exist, such as ``p.treshold``.
 
-    `variable` is ``p``, ``e`` or ``s``. `remedy` is called with the name of an unknown field, and
-    returns what to do, or "". Functions to which the kernel passes the variable are not followed.
+    `variable` is ``p``, ``e`` or ``s``. `remedy` takes the name of an unknown field, and returns
+    what to do, or "". Functions to which the kernel passes the variable are not checked.
     """
     if variable not in kernel_argument_names(kernel):
         return
@@ -131,15 +131,15 @@ def check_field_access(
 
 
 def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Field]) -> Kernel:
-    """Return a compiled function that returns a kernel's result, or refuses it for a wrong type.
+    """Return a compiled function that returns a kernel's result, and refuses one of a wrong type.
 
-    The type is checked while the function is compiled, so the check leaves no trace in the machine
-    code. Without the check, the error would point at the line of Keyhole that uses the result.
+    The type is checked during compilation, so machine code has no check. Without the check, an
+    error would name the line of Keyhole that uses the result.
     """
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
     allowed = [texts.get(field.dtype, integers) for field in result_fields.values()]
-    checked_types = {python_type for python_type, text in _VALUES if _can_return(text, allowed)}
+    allowed_types = {python_type for python_type, text in _TEXTS if _can_return(text, allowed)}
 
     def check_result_type(description: _Description) -> None:
         if not _can_return(description, allowed):
@@ -162,8 +162,8 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
         return value(value), build
 
     def return_checked(value: object) -> object:
-        # The common case first, since this runs in every round.
-        if type(value) not in checked_types:
+        # This fast check comes first, since it runs in every round.
+        if type(value) not in allowed_types:
             check_result_type(_describe_value(value))
         return value
 
@@ -173,7 +173,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
 def _can_return(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
     """Return whether a kernel may return a value of this description.
 
-    `allowed` has, for each value that must be returned, the descriptions that it may have.
+    `allowed` has the allowed descriptions of each value that must be returned.
     """
     if not allowed:
         return description == _NOTHING
@@ -188,7 +188,7 @@ def _can_return(description: _Description, allowed: Sequence[Collection[str]]) -
 def _describe_result_fields(result_fields: Mapping[str, Field]) -> str:
     """Return the description of the values that a kernel must return."""
     texts = tuple(
-        f"{_REQUIRED[field.dtype]}{', ' * bool(name)}{name}"
+        f"{_REQUIRED_TEXTS[field.dtype]}{', ' * bool(name)}{name}"
         for name, field in result_fields.items()
     )
     if len(texts) > 1:
@@ -200,11 +200,11 @@ def _describe_value(value: object) -> _Description:
     """Return the description of a value that an interpreted kernel returns."""
     if isinstance(value, tuple):
         return tuple(map(_describe_value, value))
-    return next((text for python_type, text in _VALUES if isinstance(value, python_type)), _ARRAY)
+    return next((text for python_type, text in _TEXTS if isinstance(value, python_type)), _ARRAY)
 
 
 def _describe_type(value: object) -> _Description:
-    """Return the description of a value that a compiled kernel returns, from Numba's type."""
+    """Return the description of a value that a compiled kernel returns, from its Numba type."""
     from numba import types  # imported only while something is compiled
 
     if isinstance(value, types.BaseTuple):
@@ -236,13 +236,13 @@ def check_returns_value(owner: str, kernel: Kernel) -> None:
 
 def _line_of_return(function: FunctionType) -> int:
     """Return the line of a function's first return of a value; 0 if there is none."""
-    # Returns of None do not count, since Python ends every function with one.
+    # Returns of None do not count, since Python ends every function with such a return.
     return min((line for line, is_none in _list_returns(function) if not is_none), default=0)
 
 
 def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:
     """Yield the line of each return of a function, and whether it returns None."""
-    constant: object = ...  # what the instruction before loaded; `...` if it loaded no constant
+    constant: object = ...  # loaded by the previous instruction; `...` if it loaded no constant
     for step in dis.get_instructions(function.__code__):
         if step.opname in _RETURNS and step.positions and step.positions.lineno:
             if step.opname == "RETURN_CONST":

@@ -1,7 +1,7 @@
 """The signatures of all kernels: their names, arguments and results, and when they are called.
 
-Compiled classes and the checks of classes are made from the two tables `POLICY_KERNELS` and
-`ENVIRONMENT_KERNELS`, and a test compares the documentation with them.
+`CompiledClass` and the checks of classes follow the tables `POLICY_KERNELS` and
+`ENVIRONMENT_KERNELS`. A test compares the documentation with them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,12 +28,11 @@ class KernelSignature:
     description: str  # what the kernel does, as a verb
     occasion: str  # when the kernel is called
     own_args: tuple[str, ...]  # the arguments that the kernel may name in every setting
-    # the groups of the setting's values that it may name: context, decision, feedback, report
+    # the groups whose values the kernel may name: context, decision, feedback, report
     inputs: tuple[str, ...] = ()
-    # the group that it returns, or fills if a value of the group is an array; or "metrics", or
-    # "allowed", or "" for a kernel without results
+    # the result: the group that the kernel returns or fills, "metrics", "allowed", or "" for none
     outputs: str = ""
-    required: bool = False  # whether every class must have one
+    required: bool = False  # whether every class must have this kernel
 
     def args(self) -> str:
         """Return the fixed argument list with which the drivers call the kernel."""
@@ -45,7 +44,7 @@ class KernelSignature:
         return ("metrics",) if self.outputs == "metrics" else ()
 
     def argument_expressions(self, records: "KernelRecords") -> Expressions:
-        """Return the names that the kernel may use, with their expressions in `args`."""
+        """Return an expression in terms of `args` for each name that the kernel may use."""
         expressions = {name: name for name in self.own_args}
         for group in self.inputs:
             expressions |= records.layout_of(group).value_expressions(group)
@@ -54,7 +53,7 @@ class KernelSignature:
         return expressions | ({"metrics": "metrics"} if self.outputs == "metrics" else {})
 
     def result_fields(self, records: "KernelRecords") -> dict[str, Field]:
-        """Return the single values that the kernel must return; none where it fills arrays."""
+        """Return the single values that the kernel must return; none if it fills arrays."""
         if self.outputs == "allowed":
             return {"": kernel_checks.BOOL}
         if self.outputs not in _GROUPS or records.layout_of(self.outputs).is_filled:
@@ -62,22 +61,22 @@ class KernelSignature:
         return records.layout_of(self.outputs).layout.fields
 
     def flat_args(self, setting: Setting) -> str:
-        """Return the argument list in which the values of groups are arguments of their own."""
-        groups = [name for group in self.inputs for name in getattr(setting, group)]
-        return ", ".join((*self.own_args, *groups))
+        """Return the argument list in which each value of a group is an argument."""
+        value_names = [name for group in self.inputs for name in getattr(setting, group)]
+        return ", ".join((*self.own_args, *value_names))
 
 
 _GROUPS: Final = ("context", "decision", "feedback", "report")
-_P: Final = ("p", "s", "t", "rng")
-_E: Final = ("e", "s", "t", "rng")
+_P_ARGS: Final = ("p", "s", "t", "rng")
+_E_ARGS: Final = ("e", "s", "t", "rng")
 
 POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
-    KernelSignature("init", "prepares the state", "before the first round", _P),
+    KernelSignature("init", "prepares the state", "before the first round", _P_ARGS),
     KernelSignature(
         "select",
         "returns the decision",
         "in every round, or when a learner is asked",
-        _P,
+        _P_ARGS,
         inputs=("context",),
         outputs="decision",
         required=True,
@@ -86,7 +85,7 @@ POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
         "update",
         "learns from the feedback",
         "after every decision, or when a learner is told",
-        _P,
+        _P_ARGS,
         inputs=("context", "decision", "feedback"),
         required=True,
     ),
@@ -94,39 +93,39 @@ POLICY_KERNELS: Final[tuple[KernelSignature, ...]] = (
         "recommend",
         "fills the report",
         "at every checkpoint, or when a learner is asked for it",
-        _P,
+        _P_ARGS,
         outputs="report",
     ),
 )
 """The kernels of policies."""
 
 BASE_KERNELS: Final = POLICY_KERNELS[:3]
-"""The kernels of its base that a `WrapperPolicy` may call: ``init``, ``select``, ``update``."""
+"""The kernels of a base that a `WrapperPolicy` may call: ``init``, ``select``, ``update``."""
 
 IMPUTE: Final = KernelSignature(
     "impute",
     "learns the expected feedback of a pending decision, on a copy of the state",
     "for each pending decision, before the next `select`",
-    (*_P, "age"),
+    (*_P_ARGS, "age"),
     inputs=("context", "decision"),
 )
 """The kernel of policies that is used only when a decision is taken while others are pending.
 
-It may also name ``update``, the policy's own kernel, and call it with all arguments that an
+It may also name ``update``, the policy's own kernel, and then calls it with all arguments that an
 `update` may name, in the order of the table:
 ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
 """
 
 ENVIRONMENT_KERNELS: Final = (
-    KernelSignature("init", "prepares the state", "before the first round", _E),
+    KernelSignature("init", "prepares the state", "before the first round", _E_ARGS),
     KernelSignature(
-        "observe", "returns the context", "at the start of every round", _E, outputs="context"
+        "observe", "returns the context", "at the start of every round", _E_ARGS, outputs="context"
     ),
     KernelSignature(
         "respond",
         "returns the feedback",
         "after every decision",
-        _E,
+        _E_ARGS,
         inputs=("context", "decision"),
         outputs="feedback",
         required=True,
@@ -135,7 +134,7 @@ ENVIRONMENT_KERNELS: Final = (
         "score",
         "writes the metrics",
         "at every checkpoint",
-        _E,
+        _E_ARGS,
         inputs=("report",),
         outputs="metrics",
         required=True,
@@ -156,21 +155,21 @@ GUARD: Final = KernelSignature(
 
 
 def single_integer_names(fields: Mapping[str, Field]) -> tuple[str, ...]:
-    """Return the names of the single integers among the fields, to which shapes may refer."""
+    """Return the names of the single integers among the fields; shapes may name these."""
     return tuple(n for n, f in fields.items() if f.dtype == "int64" and not f.shape)
 
 
 class RecordLayout:
     """The layout of one record, and the compiled functions that read and write it.
 
-    A record is a group of the setting's values: a context, a decision, a feedback or a report. If
-    no value of the group is an array, the kernel that makes the values returns them, a single one
-    as it is and several as a tuple. If a value is an array, the kernel returns nothing. It names
-    the values as arguments, and fills the arrays that it receives for them; a single value is then
-    an array of length 1. In both cases, kernels that receive the values name them.
+    A record holds one group of the setting's values: a context, a decision, a feedback or a report.
+    If no value of the group is an array, the kernel that makes the values returns them: a single
+    value as it is, several values as a tuple. If a value is an array, the kernel returns nothing.
+    It then names the values as arguments, and fills the array that it gets for each value; the
+    array of a single value has length 1. Kernels that receive the values name them in both cases.
 
-    `dims` are the names of the integers that shapes may refer to. `filled` says whether the kernel
-    fills arrays; by default it does if a value is an array.
+    `dims` are the names of integers that shapes may use. `filled` says whether the kernel fills
+    arrays; by default it does if a value is an array.
     """
 
     def __init__(
@@ -180,35 +179,35 @@ class RecordLayout:
         has_array = any(field.shape for field in fields.values())
         self.is_filled = has_array if filled is None else filled
 
-    def value_expressions(self, value: str) -> dict[str, str]:
-        """Return the expression of each value, by name; `value` is the whole group's expression."""
+    def value_expressions(self, group: str) -> dict[str, str]:
+        """Return the expression of each value, by name; `group` is the whole group's expression."""
         names = list(self.layout.fields)
-        # Arrays are in a named tuple, several single values in a plain one.
+        # Arrays are in a named tuple, several single values in a plain tuple.
         if self.is_filled:
-            return {name: f"{value}.{name}" for name in names}
+            return {name: f"{group}.{name}" for name in names}
         if len(names) == 1:
-            return {names[0]: value}
-        return {name: f"{value}[{i}]" for i, name in enumerate(names)}
+            return {names[0]: group}
+        return {name: f"{group}[{i}]" for i, name in enumerate(names)}
 
     def target_expressions(self) -> dict[str, str]:
-        """Return the expressions of the arrays to fill, by name; empty if values are returned."""
+        """Return the expressions of the arrays to fill, by name; none if values are returned."""
         return self.value_expressions("targets") if self.is_filled else {}
 
     def reader(self) -> Kernel:
         """Return the compiled function (buffer, start, dims) -> the values, as kernels get them."""
         if self.is_filled:
             return self.layout.reader("Values")
-        values = list(self.layout.field_expressions().values())
-        value = "0"
-        if values:
-            value = values[0] if len(values) == 1 else f"({', '.join(values)},)"
+        expressions = list(self.layout.field_expressions().values())
+        result = "0"
+        if expressions:
+            result = expressions[0] if len(expressions) == 1 else f"({', '.join(expressions)},)"
         lines = self.layout.offset_statements()
-        return compile_once(f"def read(buffer, start, dims):\n{lines}    return {value}\n", "read")
+        return compile_once(f"def read(buffer, start, dims):\n{lines}    return {result}\n", "read")
 
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
 
-        It does nothing if the kernel that makes the values fills the arrays of the buffer itself.
+        It does nothing if the kernel that makes the values has filled the arrays of the buffer.
         """
         lines = ""
         if not self.is_filled and self.layout.fields:
@@ -216,7 +215,7 @@ class RecordLayout:
             values = self.value_expressions("value")
             for name, target in self.layout.field_expressions().items():
                 value = values[name]
-                if self.layout.fields[name].dtype == "int64":  # the number in a call is a float
+                if self.layout.fields[name].dtype == "int64":  # a learner's step gets a float
                     value = f"int({value})"
                 lines += f"    {target} = {value}\n"
         source = f"def write(buffer, start, dims, value):\n{lines}    return\n"
@@ -239,22 +238,22 @@ class RecordLayout:
     def number_encoder(self) -> Kernel:
         """Return the compiled function (values) -> the result of a learner's step, at least 0.
 
-        The result is the value itself if the group is a single integer, or 0 if that is negative.
-        For other groups the result is 0.
+        If the group is a single integer, the result is this value, or 0 if it is negative. For
+        other groups the result is 0.
         """
         is_integer = self.is_number and all(f.dtype == "int64" for f in self.layout.fields.values())
-        # A learner's step returns negative numbers where it fails (`keyhole.drivers.learner_step`).
+        # A learner's step returns negative numbers if it fails (`keyhole.drivers.learner_step`).
         code = "max(int(values), 0)" if is_integer else "0"
         return compile_once(f"def code(values):\n    return {code}\n", "code")
 
     def make_caller(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 
-        It runs `kernel`, bound to the argument list `call` and its targets. A kernel that fills
-        arrays fills those in `buffer` from `start` on.
+        It runs `kernel`, bound to the argument list `call` and its targets. If the kernel fills
+        arrays, these are in `buffer`, from `start` on.
         """
         # Kernels cannot return arrays, since compiled code allocates no memory. They fill cells of
-        # the buffer instead, which are then read as any receiver reads them.
+        # the buffer instead.
         scope: dict[str, object] = {"kernel": kernel}
         if self.is_filled:
             scope |= {"targets": self.layout.reader("Targets", targets=True), "read": self.reader()}
@@ -292,13 +291,13 @@ class KernelRecords:
 
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
-"""Whether a class is restored that another process has checked, and that gets its content later."""
+"""Whether a class is being restored. Another process has checked it, and its content follows."""
 
 
 def check_functions(
     cls: Any, signatures: Sequence[KernelSignature], root: type, *, abstract: bool
 ) -> None:
-    """Refuse a class that has a function which is never called, or lacks a required kernel."""
+    """Refuse a class with a public function that is no kernel, or without a required kernel."""
     # Of the bases only mixins are checked. Subclasses of `root` were checked when they were
     # defined, and `root` has public functions that are no kernels.
     kernel_names = [*(signature.name for signature in signatures), *cls.helpers]
@@ -330,12 +329,12 @@ def check_functions(
 def _public_functions_in(cls: type) -> Iterator[tuple[str, Kernel]]:
     """Yield the public functions of a class that are not methods."""
     for name, value in vars(cls).items():
-        plain = getattr(value, "py_func", value)
-        if isinstance(plain, FunctionType) and not name.startswith("_"):
-            # Kernels are told from methods by their first argument, which is not `self`.
-            code = plain.__code__
+        function = getattr(value, "py_func", value)
+        if isinstance(function, FunctionType) and not name.startswith("_"):
+            # The first argument of a method is `self`.
+            code = function.__code__
             if code.co_varnames[: code.co_argcount][:1] != ("self",):
-                yield name, plain
+                yield name, function
 
 
 def check_kernels(
@@ -369,7 +368,7 @@ def check_kernels(
 
 
 def missing_state_arrays(cls: type, name: str) -> tuple[str, ...]:
-    """Return the arrays that a kernel uses and the state of its class lacks."""
+    """Return the names of arrays that a kernel uses and its class's state lacks."""
     if (kernel := getattr(cls, name, None)) is None:
         return ()
     arrays = dict.fromkeys(
@@ -381,9 +380,9 @@ def missing_state_arrays(cls: type, name: str) -> tuple[str, ...]:
 
 def _make_remedy(cls: type, name: str) -> Callable[[str], str]:
     """Return a function that returns what to do about an array that an inherited kernel misses."""
-    home = next(base for base in cls.__mro__ if name in vars(base))
+    defining_class = next(base for base in cls.__mro__ if name in vars(base))
     # A `WrapperPolicy` gets a subclass for each base, with the name of the class as written.
-    if home is cls or home.__qualname__ == cls.__qualname__:
+    if defining_class is cls or defining_class.__qualname__ == cls.__qualname__:
         return lambda array: ""
     missing_text = join_words(missing_state_arrays(cls, name))
     return lambda array: f"declare {missing_text} in {cls.__name__}.State, or write {name}"

@@ -19,8 +19,8 @@ ARMS: Final = "arms"
 """The name of the fact that holds the number of arms; learners also take names of arms for it."""
 
 _OR_NAMES: Final = (
-    ". Or the names of the arms, distinct hashable\n    values, which the learner then takes and "
-    "returns in place of numbers from 0"
+    ". Or the names of the arms, distinct hashable\n    values: the learner then takes and returns "
+    "these in place of numbers from 0"
 )
 
 
@@ -39,7 +39,7 @@ _SCALE: Final = Argument(
     tuple[float, float],
     (0, 1),
     "(float, float), default (0, 1)",
-    """The least and the largest possible reward in your units, for example (1, 5) for stars.
+    """The smallest and the largest possible reward in your units, for example (1, 5) for stars.
     Rewards, and known quantities in units of reward, are given and shown in these units.""",
 )
 _SEED: Final = Argument(
@@ -50,9 +50,9 @@ _INTERPRETED: Final = Argument(
     bool | None,
     None,
     "bool, optional",
-    """Whether Python runs the policy's kernels: slowly, with the same decisions, for debugging.
-    By default as `keyhole.interpreted` says. Where that is not used, kernels are compiled; but if
-    those of one of Keyhole's own policies are not compiled yet, Python runs them for the first half
+    """Whether Python runs the policy's kernels, for debugging: slowly, with the same decisions.
+    By default as `keyhole.interpreted` says. Without it, kernels are compiled. But if the kernels
+    of one of Keyhole's own policies are not compiled yet, Python runs them for the first half
     second of processor time.""",
 )
 
@@ -60,7 +60,7 @@ _INTERPRETED: Final = Argument(
 def learner_arguments(setting: Setting, learner_class: object) -> list[Argument]:
     """Return the arguments of `Policy.learner` in a setting: required facts, other facts, options.
 
-    `learner_class` is the class of learners. It says whether they take names of arms.
+    `learner_class` is the class of learners, and says whether they take names of arms.
     """
     names_arms = getattr(learner_class, "names_arms", False)
     arguments = [
@@ -77,7 +77,7 @@ def learner_arguments(setting: Setting, learner_class: object) -> list[Argument]
 def _fact_argument(setting: Setting, name: str, fact: Fact, *, names_arms: bool) -> Argument:
     description = capitalize(fact.doc)
     if name == setting.mode:
-        # A learner is given the kind of feedback by its name; kernels read its position in `modes`.
+        # A learner takes the name of the kind of feedback; kernels read its position in `modes`.
         mode_texts = ", ".join(f'"{mode}"' for mode in setting.modes)
         return Argument("feedback", str, Parameter.empty, f"{{{mode_texts}}}", f"{description}.")
     annotation = fact.argument
@@ -154,8 +154,7 @@ def make_learner_method(
             keywords["scale"] = scale
         return learner_class(self, facts, seed=seed, interpreted=interpreted, **keywords)
 
-    # This one function serves all settings. `inspect.signature`, help and editors see the signature
-    # and the docstring that are made here for the setting.
+    # `inspect.signature`, help and editors show the signature and the docstring that are made here.
     method = cast(Any, learner)
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     descriptions = []
@@ -194,7 +193,7 @@ def resolve_facts(
 
 
 def _complete_facts(setting: Setting, values: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts by name: from a learner's arguments, else from the defaults of facts."""
+    """Return the facts by name, from a learner's arguments or from the defaults of facts."""
     facts: dict[str, object] = {}
     for name, fact in setting.facts.items():
         argument = "feedback" if name == setting.mode else name

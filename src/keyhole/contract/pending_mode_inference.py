@@ -23,24 +23,24 @@ PENDING_MODES: Final = get_args(Pending)
 """The pending modes: see `Policy`."""
 WAIT: Final = ("wait",)
 
-# The kernels that may read what `select` has left in the state, the weightiest first.
+# The kernels that may read what `select` has left in the state, the most important first.
 _READERS: Final = ("update", "recommend", "select")
-_SOURCE: Final = (
+_SOURCE_REMEDY: Final = (
     "define it in a file or a notebook cell, where its source can be read, and start Python again "
     "if that file has changed since"
 )
-_RECOMPUTE: Final = (
+_RECOMPUTE_REMEDY: Final = (
     "have each kernel compute what it reads, in arrays made with `scratch_array`, since another "
     "decision may have been taken in between"
 )
-_IGNORE: Final = (
+_IGNORE_REMEDY: Final = (
     'declare `pending = ("ignore",)` in the class if the policy may take other decisions before '
     "the feedback comes"
 )
 
 
 class _Reason(NamedTuple):
-    """A reason to wait, its remedy, and whether ignoring pending decisions may be right instead."""
+    """A reason to wait, its remedy, and whether the policy may ignore pending decisions instead."""
 
     text: str
     remedy: str = ""
@@ -48,18 +48,18 @@ class _Reason(NamedTuple):
 
 
 class InferredModes:
-    """The attribute `pending` of a class that does not declare it.
+    """The descriptor `pending` of a class that does not declare its modes.
 
-    The modes are inferred when they are first read, which takes some milliseconds.
+    The modes are inferred when they are first read, since this takes some milliseconds.
     """
 
     def __init__(self, modes: Modes, find_reasons: Callable[[], list[_Reason]]) -> None:
-        self.modes = modes  # where there is no reason to wait
+        self.modes = modes  # if there is no reason to wait
         self._find_reasons = find_reasons
 
     @cached_property
     def reasons_to_wait(self) -> list[_Reason]:
-        """The reasons to wait, the weightiest first; empty if the policy need not wait."""
+        """The reasons to wait, the most important first; empty if the policy need not wait."""
         return self._find_reasons()
 
     def __get__(self, policy: object, owner: type | None = None) -> Modes:
@@ -68,26 +68,26 @@ class InferredModes:
 
 
 def possible_modes(cls: type[Policy]) -> Modes:
-    """Return the modes that a class has at best, without an analysis of its kernels."""
+    """Return the modes that a class has if its kernels give no reason to wait; analyse none."""
     declaration: Modes | InferredModes = inspect.getattr_static(cls, "pending")
     return declaration.modes if isinstance(declaration, InferredModes) else declaration
 
 
 def reason_to_wait(cls: type[Policy]) -> str:
-    """Return why a class that does not declare its modes waits; "" if it does not wait."""
+    """Return why a class without declared modes waits; "" if there is no reason."""
     return "; and ".join(reason.text for reason in _inferred_reasons(cls))
 
 
 def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
-    If `update` would learn from what another decision has left in the state, ignoring pending
-    decisions would be wrong, and is not suggested.
+    To ignore pending decisions is suggested only if all reasons allow it (`may_ignore`). It would
+    be wrong if `update` then learnt from what another decision has left in the state.
     """
     reasons = _inferred_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
     if all(reason.may_ignore for reason in reasons):
-        remedies[_IGNORE] = None
+        remedies[_IGNORE_REMEDY] = None
     return "; or ".join(remedies)
 
 
@@ -110,9 +110,9 @@ def describe_declaration_doubts(cls: type[Policy]) -> str:
 
 @lru_cache(maxsize=256)
 def reason_against_off_policy_decisions(cls: type[Policy]) -> str:
-    """Return why a caller must not take other decisions than the policy's; "" if the caller may.
+    """Return why a caller must not take other decisions than the policy's, or "".
 
-    The caller may if the policy can learn from decisions of others, and its `select` writes no
+    A caller may do so if the policy can learn from decisions of others, and its `select` writes no
     state that is read later.
     """
     if not cls.off_policy:
@@ -150,21 +150,21 @@ def check_mode_allowed(policy: Policy, pending: str, modes: Modes) -> None:
 def infer_pending_modes(cls: Any) -> None:
     """Infer the modes of a class from its kernels, unless its author has declared them.
 
-    A declaration holds for the kernels that its class has or inherits, not for those that a
+    A declaration holds for the kernels that its class has or inherits, not for kernels that a
     subclass writes anew.
     """
-    # `home` is the nearest class that declares the modes itself, as a tuple (not an
-    # `InferredModes`). There is one, since the base of all policies declares modes. They hold for
-    # `cls` if all kernels that the declaration covers are those of `home` or of its bases.
-    home = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
-    modes: Modes = vars(home)["pending"]
-    if home is cls:
+    # The nearest class that declares modes, as a tuple and not as `InferredModes`. There is such a
+    # class, since `Policy` declares modes.
+    declarer = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
+    modes: Modes = vars(declarer)["pending"]
+    if declarer is cls:
         return
-    covered_kernels = _list_covered_kernels(cls, home)
-    is_inherited = all(issubclass(home, _defining_class(cls, name)) for name in covered_kernels)
+    covered_kernels = _list_covered_kernels(cls, declarer)
+    is_inherited = all(issubclass(declarer, _defining_class(cls, name)) for name in covered_kernels)
     reasons: list[_Reason] = []
     if modes == WAIT and not is_inherited:
-        reasons = [_Reason(f"it declares no `pending`, and its base class {home.__name__} waits")]
+        text = f"it declares no `pending`, and its base class {declarer.__name__} waits"
+        reasons = [_Reason(text)]
     elif "impute" in modes and (arrays := missing_state_arrays(cls, "impute")):
         text = f"its State lacks {_quote_names(arrays)}, which `impute` of its setting uses"
         reasons = [_Reason(text)]
@@ -192,35 +192,32 @@ def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
     cls.pending = InferredModes(common_modes or WAIT, lambda: _inferred_reasons(base) or reasons)
 
 
-def _list_covered_kernels(cls: type[Policy], home: type[Policy]) -> list[str]:
-    """Return the kernels for which a declaration of modes holds.
+def _list_covered_kernels(cls: type[Policy], declarer: type[Policy]) -> list[str]:
+    """Return the kernels for which the declaration of modes in the class `declarer` holds.
 
-    Helpers whose arguments the declaring class has fixed, without the state, are left out, since
-    they see only what its kernels pass to them.
+    Helpers that never get the state, by the `helper_arguments` of this class, are left out: they
+    see only what its kernels pass to them.
     """
-    fixed_arguments = getattr(home, "helper_arguments", {})
+    fixed_arguments = getattr(declarer, "helper_arguments", {})
     helpers = [name for name in cls.helpers if "s" in fixed_arguments.get(name, ("s",))]
     return [*_READERS, *helpers]
 
 
 def _defining_class(cls: type[Policy], kernel: str) -> type:
-    """Return the class in which a kernel is written."""
     return next((base for base in cls.__mro__ if kernel in vars(base)), object)
 
 
 def _reasons_to_wait(cls: type[Policy]) -> list[_Reason]:
     """Return the reasons to wait: arrays that `select` writes and a later kernel reads.
 
-    An array made with `scratch_array` counts only if the later kernel does not write it. That
-    kernel then reads what `select` has left in the array, which files and copies do not keep.
+    An array made with `scratch_array` counts only if the later kernel does not write it. The kernel
+    then reads what `select` has left in the array, which files and copies do not keep.
     """
-    # Imported only here, since policies that declare `pending`, as all of Keyhole's do, do not need
-    # it.
+    # Imported only here, since most policies declare `pending`, as all of Keyhole's do.
     from keyhole.contract.state_access_analysis import analyse_state_access
 
-    # The readers are in order of weight. An array that `update` reads makes learning wrong, one
-    # that `recommend` reads makes a report wrong, and one that only a later `select` reads makes
-    # the next decision wrong. `named_arrays` are those that an earlier reason names already.
+    # With another decision's values, `update` learns wrongly, `recommend` makes a wrong report, and
+    # a later `select` takes a wrong decision. An array is named only with the first that reads it.
     state = declared_state(cls)
     reasons = []
     named_arrays = set[str]()
@@ -236,12 +233,12 @@ def _reasons_to_wait(cls: type[Policy]) -> list[_Reason]:
         if causes := select_access.unanalysed | access.unanalysed:
             subject = "`select` writes" if select_access.unanalysed else f"`{reader}` reads"
             cause_text = ", ".join(f"`{name}`: {cause}" for name, cause in sorted(causes.items()))
-            return [_Reason(f"what {subject} could not be analysed ({cause_text})", _SOURCE)]
+            return [_Reason(f"what {subject} could not be analysed ({cause_text})", _SOURCE_REMEDY)]
         named_arrays.update(arrays)
         reader_text = "a later `select`" if reader == "select" else f"`{reader}`"
         text = f"`select` writes {_quote_names(arrays)}, which {reader_text} reads"
         may_ignore = reader != "update" and all(state[name].kept for name in arrays)
-        reasons.append(_Reason(text, _RECOMPUTE, may_ignore))
+        reasons.append(_Reason(text, _RECOMPUTE_REMEDY, may_ignore))
     return reasons
 
 

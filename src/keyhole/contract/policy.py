@@ -1,4 +1,4 @@
-"""The base classes of policies, and the declaration of their parameters."""
+"""The base classes of policies, and how their parameters are declared."""
 
 import dataclasses
 import math
@@ -26,7 +26,7 @@ _STOPPING_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Fiel
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise of a policy that can stop: the mean of a metric is at most a number.
+    """The promise of a policy that can stop: the mean of a metric is at most `most`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Guarantee:
 
 
 def check_verdicts(cls: "type[Policy]") -> None:
-    """Refuse verdicts that are not texts, or a class with verdicts but without arrays for them."""
+    """Refuse verdicts that are not texts, and a class with verdicts but without arrays for them."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
@@ -61,7 +61,7 @@ def check_verdicts(cls: "type[Policy]") -> None:
 
 
 def check_settled(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse a state, read from a file, that holds verdicts which the policy cannot give."""
+    """Refuse a state read from a file if it has verdicts that the policy cannot give."""
     if not policy.verdicts:
         return
     count = len(policy.verdicts)
@@ -76,7 +76,7 @@ def is_done(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> bool:
 
 
 def settled_arms(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> dict[int, str]:
-    """Return the verdict on each settled arm, by its number."""
+    """Return the verdicts on the settled arms, by the arm's number."""
     if not policy.verdicts:
         return {}
     codes = enumerate(state["settled"].tolist())
@@ -107,13 +107,13 @@ def parameter(default: Any = MISSING, *, doc: str = "", **ends: float | None) ->
     Parameters
     ----------
     default : float or int, optional
-        The parameter's default. It is given by keyword, so that type checkers see whether a policy
-        can be made without the parameter. A parameter without a default must always be given.
+        The parameter's default. Without a default, the parameter must always be given. The default
+        is a keyword argument, so that type checkers see which parameters must be given.
     doc : str
         A description in a few words, which the catalog shows.
     **ends : float
         The ends of the range of allowed values: ``ge`` or ``gt`` is the lower end, ``le`` or ``lt``
-        the upper one. The values ``gt`` and ``lt`` themselves are not allowed.
+        the upper end. The values ``gt`` and ``lt`` themselves are not allowed.
 
     Examples
     --------
@@ -129,15 +129,16 @@ class Policy:
     """A rule that takes a decision in every round, from the feedback so far.
 
     A policy has three parts. Its *parameters* are annotated class attributes made with
-    `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
+    `parameter`; a policy object is immutable. Its *state* is declared by the nested class `State`,
     whose attributes are made with `float_array`, `int_array`, `argmin_tree_array` and
-    `scratch_array`; it starts as zeros. Its *kernels* are plain functions in the class body,
-    compiled when first used. A kernel receives the arguments that it names, out of these:
+    `scratch_array`; all arrays start as zeros. Its *kernels* are plain functions in the class body,
+    which are compiled at their first use. A kernel receives the arguments that it names, out of
+    these:
 
     ``p``
         the parameters, and the known quantities (`p.arms`, `p.threshold`, ...);
     ``s``
-        the state; the only thing that a kernel may change;
+        the state; a kernel may change nothing else;
     ``rng``
         the policy's own random stream (see `keyhole.draws.samplers`);
     ``t``
@@ -147,21 +148,22 @@ class Policy:
 
     ``init(p, s)`` prepares the state, ``select(...)`` returns the decision, ``update(...)``
     learns from the feedback, and ``recommend(...)`` fills the report. `init` and `recommend` may
-    be left out where there is nothing to do.
+    be left out if there is nothing to do.
 
-    A class that other policies build on may list further functions in `helpers`; kernels receive
-    them by name too.
+    A base class of other policies may list further functions in `helpers`; kernels may name them as
+    arguments, too.
 
     Attributes
     ----------
     setting : Setting
-        The setting; set by its base class of policies.
+        The setting. The setting's base class of policies sets it.
     needs : tuple of str
-        Known quantities that the policy uses beyond those that every policy of the setting knows.
+        The known quantities that the policy uses beyond those that all policies of the setting
+        know.
     oracle : bool
         Whether `needs` contains quantities that are unknown in practice.
     helpers : tuple of str
-        Functions that kernels may name.
+        The functions that kernels may name.
     helper_arguments : mapping of str to tuple of str
         For each helper that subclasses write, the arguments with which kernels call it.
     learner_class : type, optional
@@ -169,36 +171,37 @@ class Policy:
     vocabulary_class : type, optional
         The words that studies use for the setting: a `keyhole.policy.StudyVocabulary`.
     arms_change : bool
-        Whether arms may be added and retired while the policy is at work. Its arrays must then
-        have an axis of arms wherever they are about arms. An arm that was never pulled must either
-        be pulled first whenever it appears, or be treated like other arms.
+        Whether arms may be added and retired while the policy is at work. Each of its arrays that
+        is about arms must then have an axis of arms. An arm that was never pulled must either be
+        pulled first whenever it appears, or be treated like other arms.
     abstract : bool
         Whether the class is only a base of others: ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
-        The kinds of feedback that the policy works with: by default all of the setting's.
+        The kinds of feedback with which the policy works: by default all of the setting's.
     off_policy : bool
         Whether the policy can learn from decisions that it has not taken, such as those of a log.
         It can if `update` counts feedback, and `select` reads the counts. If, besides, `select`
-        writes nothing that is read later, users may ask it to leave arms out
-        (``ask(exclude=...)``). It then decides on a copy of its state that has the other arms
-        alone. If the state holds the number of an arm, that number may be `p.arms` or more on the
-        copy, so a kernel must compare it with `p.arms`.
+        writes nothing that is read later, users may exclude arms from a decision
+        (``ask(exclude=...)``). The policy then decides on a copy of its state that has only the
+        other arms. If the state holds the number of an arm, this number may be `p.arms` or more in
+        the copy, so a kernel must compare it with `p.arms`.
     requires : str
         A condition on rounds, in words, for a policy that does not work in all rounds. In a round
-        that violates it, `select` returns a decision that the setting does not allow (arm -1).
+        that violates the condition, `select` returns a decision that the setting does not allow
+        (arm -1).
     pending : tuple of str
-        The ways in which the policy can treat pending decisions, the best first. "impute": the
-        kernel `impute` imputes their feedback, on a copy of the state; "ignore": it decides as if
-        they had not been taken; "wait": it takes no other decision meanwhile. A class that does not
-        declare `pending` has the setting's modes, but waits if its `select` writes state that is
-        read later (see `explain_waiting`).
+        The modes in which the policy can treat pending decisions, the best mode first. "impute":
+        the kernel `impute` imputes their feedback, on a copy of the state. "ignore": the policy
+        decides as if they had not been taken. "wait": it takes no other decision meanwhile. A class
+        that does not declare `pending` has the setting's modes, but waits if its `select` writes
+        state that is read later (see `explain_waiting`).
     verdicts : tuple of str
         The verdicts that the policy can give on an arm, such as "above" and "below"; empty for a
         policy that never stops. A policy that stops has two more arrays in its `State`. The first
-        is ``settled = int_array("arms")``: 0 for an arm without a verdict, else 1 + the position of
-        its verdict, which is final. The second is ``stopped = int_array()``: 0, or the round in
-        which `update` settled the last arm. The policy is then done, and simulations play no
-        further round. It defines `guarantee` and `wrong_verdicts` too (see `docs/contract.md`).
+        is ``settled = int_array("arms")``: 0 for an arm without a verdict, otherwise 1 + the
+        position of its verdict, which is final. The second is ``stopped = int_array()``: 0, or the
+        round in which `update` settled the last arm. The policy is then done, and simulations play
+        no further round. It also defines `guarantee` and `wrong_verdicts` (see `docs/contract.md`).
     feedback, randomness, cost_per_round : str
         What the policy learns from, what it draws, and how many steps a round takes. Catalog and
         documentation print these (see `traits`).
@@ -222,7 +225,7 @@ class Policy:
     randomness: ClassVar[str] = "none"
     cost_per_round: ClassVar[str] = ""
 
-    if TYPE_CHECKING:  # or else a subclass could only have a State that derives from this one
+    if TYPE_CHECKING:  # else type checkers would want a subclass's State to derive from this State
         State: ClassVar[Any]
     else:
 
@@ -230,7 +233,7 @@ class Policy:
             """The policy's state: empty, unless a subclass declares arrays."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
-        """Make the subclass a frozen dataclass of its parameters; refuse a breach of contract."""
+        """Make the subclass a frozen dataclass; refuse a class that breaks the contract."""
         if kernel_signatures.is_restoring.get():
             return
         # Fields are checked afterwards, since `dataclass` itself accepts any default and type.
@@ -285,7 +288,7 @@ class Policy:
 
     @classmethod
     def check_kernels(cls) -> None:
-        """Refuse kernels that name arguments, or read fields, that do not exist."""
+        """Refuse kernels that name arguments or read fields that do not exist."""
 
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
@@ -299,12 +302,12 @@ class Policy:
 
     @classmethod
     def explain_waiting(cls) -> str:
-        """Return why the policy waits though its class does not declare it, and a remedy; or "".
+        """Return why the policy waits although its class does not say so, and a remedy; or "".
 
-        The policy waits where `select` writes state that `update`, `recommend` or a later `select`
-        reads, since feedback would be learnt with another decision's values. It also waits where
-        the kernels cannot be analysed, and where neither the class nor its setting declares
-        `pending`.
+        The policy waits if `select` writes state that `update`, `recommend` or a later `select`
+        reads, since the policy would then learn feedback with the values of another decision. It
+        also waits if the kernels cannot be analysed, and if neither the class nor its setting
+        declares `pending`.
         """
         reason = pending_mode_inference.reason_to_wait(cls)
         return reason and (
@@ -319,7 +322,7 @@ class Policy:
 
     @classmethod
     def _check_parameter_names(cls, args: tuple[object, ...], values: Mapping[str, object]) -> None:
-        """Refuse unknown and missing parameters, with the allowed names, before Python does."""
+        """Refuse unknown and missing parameters before Python does, and name the allowed ones."""
         names = [item.name for item in parameter_fields(cls)]
         for name in values:
             if name not in names:
@@ -340,8 +343,8 @@ class Policy:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return how to pickle and copy a policy: by its class and its parameters."""
-        # `factory` returns the class as written in a module. The class of a `WrapperPolicy` is made
-        # at run time, and under its name pickle would find the class as written.
+        # The class of a `WrapperPolicy` is made at run time, so pickle cannot find it by name.
+        # `factory` returns the class as written in a module.
         values = {item.name: getattr(self, item.name) for item in parameter_fields(self)}
         return partial(self.factory(), **values), ()
 
@@ -353,9 +356,8 @@ class Policy:
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
         for item in parameter_fields(self):
-            # The base of a wrapper policy, which was checked when it was made.
             if isinstance(getattr(self, item.name), Policy):
-                continue
+                continue  # the base of a wrapper policy was checked when it was made
             convert = validate.check_integer if item.type in (int, "int") else validate.check_number
             value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
             object.__setattr__(self, item.name, value)
@@ -367,9 +369,9 @@ class Policy:
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters by name, as plain numbers (for TOML, JSON).
+        """Return the parameters by name, as plain numbers for TOML or JSON.
 
-        ``type(policy).from_parameters(policy.parameters()) == policy``.
+        `from_parameters` makes an equal policy from them.
         """
         return self.numbers()
 
@@ -385,7 +387,7 @@ class Policy:
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities of the policy by name, checked.
 
-        A subclass may refuse values that it does not work with. None stands for a quantity that is
+        A subclass may refuse values with which it does not work. None stands for a quantity that is
         not known.
         """
         facts = self.setting.check(self.needs, values)
@@ -402,10 +404,10 @@ class Policy:
         return dict(arguments)
 
     def caution(self, facts: Mapping[str, Any], problem: Any) -> str:
-        """Return a warning about facts, or a problem, that the policy is not made for; or "".
+        """Return a warning about facts or a problem for which the policy is not made; or "".
 
-        `facts` are those from `check_facts`. In a simulation they include the ``horizon``, whether
-        the policy knows it or not. For a learner, `problem` is None.
+        `facts` are those that `check_facts` returns, and in a simulation the ``horizon``, even if
+        the policy does not know it. For a learner, `problem` is None.
         """
         return ""
 
@@ -419,27 +421,28 @@ class Policy:
         return None
 
     def guarantee(self) -> Guarantee:
-        """Return the promise of a policy that can stop; a class with `verdicts` defines it."""
+        """Return the promise of a policy that can stop; a class with `verdicts` overrides this."""
         raise TypeError(f"{type(self).__name__} has verdicts and must define guarantee")
 
     def wrong_verdicts(self, problem: Any) -> NDArray[np.bool_]:
         """Return which verdicts break the guarantee on a problem, shape (arms, verdicts).
 
-        Simulations count wrong verdicts. A class with `verdicts` defines this method.
+        Simulations count wrong verdicts. A class with `verdicts` overrides this method.
         """
         raise TypeError(f"{type(self).__name__} has verdicts and must define wrong_verdicts")
 
     def describe(self, learner: Any) -> list[str]:
         """Return what a learner of this policy has learnt, as lines of text.
 
-        By default these are the pulls and the mean of each arm, if the state has `pulls` and
-        `totals`; else all arrays of the state. If `has_plain_counts`, an interval follows that
-        holds the mean at all times at once, with 95 % confidence for each arm.
+        By default these are the pulls and the mean of each arm if the state has `pulls` and
+        `totals`, and otherwise all arrays of the state. If `has_plain_counts`, each line has an
+        interval that contains the arm's true mean at all times at once, with 95 % confidence for
+        each arm.
 
-        A policy may override this: `learner.state` has its arrays by name, `learner.facts` the
-        known quantities, both with rewards from 0 to 1, and `learner.scale` the units to show them
-        in. Arms are numbers here, also in the results of the learner's methods. If arms have names,
-        the name of arm 3 then replaces "arm 3" in a line.
+        A policy may override this. `learner.state` has the arrays of its state by name, and
+        `learner.facts` the known quantities, both with rewards from 0 to 1. `learner.scale` has the
+        units in which rewards are shown. Arms are numbers here, also in the results of the
+        learner's methods. If arms have names, "arm 3" in a line is replaced by the name of arm 3.
 
         Parameters
         ----------
@@ -449,7 +452,7 @@ class Policy:
         Returns
         -------
         list of str
-            Lines, of which the first ten are shown when the learner is printed.
+            The lines; the first ten are shown when the learner is printed.
         """
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
@@ -462,7 +465,7 @@ class Policy:
     def has_plain_counts(self, learner: Any) -> bool:
         """Return whether each arm's rewards have one mean, and `pulls` counts all rounds told.
 
-        A policy that forgets or discounts has fewer pulls, for which no interval is known.
+        A policy that forgets or discounts has fewer pulls, and no interval is known for it.
         """
         pulls = float(learner.state["pulls"].sum())
         return self.setting.fixed_means and pulls == learner.rounds_told
@@ -486,7 +489,7 @@ class Policy:
 
 
 def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
-    """Refuse a parameter that is not made with `parameter`, or not annotated int or float."""
+    """Refuse a parameter that is not made with `parameter`, or is not annotated int or float."""
     name = f"{cls.__name__}.{item.name}"
     if "allowed" not in item.metadata:
         got = "no value" if item.default is MISSING else repr(item.default)
@@ -497,8 +500,8 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
 
 def _may_be_policy_type(annotation: object) -> bool:
     """Return whether an annotation may be that of the base of a `WrapperPolicy`."""
-    # Annotations are strings in a module with `from __future__ import annotations`. Strings are not
-    # looked up here, so any string is accepted.
+    # In a module with `from __future__ import annotations`, annotations are strings. Any string is
+    # accepted, since strings are not looked up here.
     if isinstance(annotation, type):
         return issubclass(annotation, Policy)
     return isinstance(annotation, str)
@@ -511,16 +514,16 @@ def _format_number(value: object) -> str:
 
 
 class IndexPolicy(Policy, abstract=True):
-    """A policy that pulls the arm with the largest index, given by a formula.
+    """A policy that pulls the arm with the largest index, which a formula gives.
 
-    A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
-    pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
-    once, in order. From then on the arm with the largest index is pulled; if several arms have the
-    largest index, it is the arm with the lowest number. If the smallest index should win, the
-    kernel returns the negative of its formula.
+    A subclass writes one kernel, ``index(p, pulls, total)``: it returns the index of an arm that
+    has been pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is
+    pulled once, in order. After that the arm with the largest index is pulled; among equal indices
+    the lowest number wins. If the smallest index should win, the kernel returns the negative of its
+    formula.
 
-    The index may depend on the arm's own pulls and rewards alone. A round then changes one index,
-    and its cost grows at most with the logarithm of the number of arms.
+    An arm's index may depend only on the arm's own pulls and rewards. A round then changes one
+    index, and its cost grows at most with the logarithm of the number of arms.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)

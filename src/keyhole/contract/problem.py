@@ -16,27 +16,27 @@ from keyhole.validate import check_distinct, short_repr
 class Environment:
     """The compiled simulator of a problem, which answers each decision with feedback.
 
-    The truth (means, say) is described by class attributes made with `integer`, `number`,
-    `float_array` and `int_array`. The nested class `State` describes the environment's own state.
-    Kernels are written like those of a policy (see `keyhole.contract.policy.Policy`), and name what
-    they need: ``e`` (the truth), ``s`` (the state), ``rng`` (the environment's random stream),
-    ``t`` (the round, from 1), and the values of the setting.
+    The *truth*, such as the means, is declared by class attributes made with `integer`, `number`,
+    `float_array` and `int_array`. The nested class `State` declares the environment's own state.
+    Kernels are written as for a policy (see `keyhole.contract.policy.Policy`). They may name ``e``
+    (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the
+    round, from 1), and the values of the setting.
 
-    ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
-    ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
-    each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``,
-    or ``metrics.pulls[arm]`` if there is one for each arm. Metrics that grow round by round are
-    summed by `respond`, in the state. A policy learns nothing but the result of `respond`.
+    ``init`` prepares the state. ``observe`` returns the context, if the setting has one.
+    ``respond`` returns the feedback to a decision. ``score(e, s, t, <report>, metrics)`` fills
+    each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``, or
+    ``metrics.pulls[arm]`` for a metric of each arm. If a metric grows round by round, `respond`
+    sums it in the state. A policy learns nothing but the result of `respond`.
 
-    An environment that declares ``horizon = integer()`` knows how many rounds the run has;
-    ``memory``, for the shapes of arrays, is the same number.
+    An environment that declares ``horizon = integer()`` knows how many rounds the run has.
+    ``memory = integer()`` is the same number, for the shapes of arrays.
     """
 
     setting: ClassVar[Setting]
     metrics: ClassVar[tuple[Metric, ...]]
     helpers: ClassVar[tuple[str, ...]] = ()
 
-    if TYPE_CHECKING:  # or else a subclass could only have a State that derives from this one
+    if TYPE_CHECKING:  # else type checkers would want a subclass's State to derive from this State
         State: ClassVar[Any]
     else:
 
@@ -77,10 +77,10 @@ def checked_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
 
 
 ROUND_COUNT_NAMES: Final = ("horizon", "memory")
-"""Names of the number of rounds of a run, which simulations give to policies and environments.
+"""The names under which policies and environments get the number of rounds of a run.
 
-The horizon is a known quantity. The memory is the length of arrays with one entry for each round;
-without a horizon it grows.
+The horizon is a known quantity. The memory is the length of arrays with one entry for each round.
+Without a horizon it grows.
 """
 
 
@@ -100,11 +100,11 @@ class Problem(ABC):
     """
 
     rounds: int | None = None
-    """The most rounds there are, where a sequence is replayed; None for any number."""
+    """The largest number of rounds, if a sequence is replayed; None if there is no limit."""
     arm_names: tuple[Any, ...] | None = None
-    """The names of the arms, whose texts differ; None if they have only numbers.
+    """The names of the arms, with different texts; None if arms have only numbers.
 
-    Metrics of an arm are called by its name; nothing else depends on it.
+    The metrics of an arm have its name in their names. No simulated value depends on the names.
     """
 
     @property
@@ -129,20 +129,21 @@ class Problem(ABC):
         Returns
         -------
         dict
-            Values by name, for all that the environment declares, except `ROUND_COUNT_NAMES`.
+            The values by name of all inputs that the environment declares, except
+            `ROUND_COUNT_NAMES`.
         """
 
     def fact(self, name: str) -> Any:
-        """Return a known quantity by its name, which is none of `ROUND_COUNT_NAMES`."""
+        """Return a known quantity by its name; the name is none of `ROUND_COUNT_NAMES`."""
         return getattr(self, name)
 
     def resized(self, arms: int) -> "Problem | None":
-        """Return a problem like this one with `arms` arms, for tests; None if there is none."""
+        """Return a similar problem with `arms` arms, for tests; None if there is none."""
         return None
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return a problem's metrics in the order of storage; a `per_arm` metric becomes one per arm.
+    """Return a problem's metrics in the order of storage, a `per_arm` metric as one for each arm.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     Returns
     -------
     tuple of Metric
-        Metrics of each arm are called ``pulls[0]``, ``pulls[1]``, ..., or by the names of the arms,
-        ``pulls[red]``.
+        Metrics of each arm have the names ``pulls[0]``, ``pulls[1]``, ..., or ``pulls[red]``, ...
+        if arms have names.
     """
     metrics: list[Metric] = []
     for metric in checked_metrics(problem.environment):
@@ -178,7 +179,7 @@ def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     problem : Problem
         The instance.
     horizon : int, optional
-        Rounds of the run.
+        The number of rounds of the run.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        If the environment declares the horizon, and it is not given.
+        If the environment declares `horizon` or `memory`, and `horizon` is not given.
     """
     truth = problem.truth()
     if declared_fields(problem.environment).keys().isdisjoint(ROUND_COUNT_NAMES):

@@ -1,4 +1,4 @@
-"""Rewards in the user's units, such as euros, and in [0, 1] for policies; their means as text."""
+"""Conversion of rewards between the user's units, such as euros, and [0, 1]; means as text."""
 
 import math
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ HARDNESS: Final = "difference**-2"
 _SCALE_HINT: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
 _CONVERSION_HINT: Final = "simulations have rewards from 0 to 1: convert yours by"
 
-# A value in units of reward**k is divided by span**k. From a reward itself, `low` is subtracted
-# first; from a difference it is not.
+# For policies, a value in units of reward**k is divided by span**k. If it is a reward and not a
+# difference, `low` is subtracted first.
 _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
 
 ALPHA: Final = 0.05
-"""The level of the intervals that summaries show beside means."""
+"""The error probability of the intervals that summaries show beside means."""
 
 UNIT_RANGE: Final = Range(ge=0, le=1)
-"""The rewards that policies learn."""
+"""The range of the rewards that policies learn."""
 
 Value = TypeVar("Value", bound=Any)
 
 
 class Scale(NamedTuple):
-    """The least and the largest reward in the user's units, which are 0 and 1 for policies.
+    """The smallest and the largest reward in the user's units; for policies they are 0 and 1.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, ends: Any) -> Self:
-        """Return the scale for a pair (low, high), checked."""
+        """Check a pair (low, high), and return its scale."""
         if not isinstance(ends, tuple | list) or len(ends) != 2:
             raise TypeError(f"scale must be a pair (low, high), got {short_repr(ends)}")
         low, high = (check_number(f"scale[{i}]", end) for i, end in enumerate(ends))
@@ -75,7 +75,7 @@ class Scale(NamedTuple):
         return cast(Value, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
 
     def _zero_in_user_units(self, unit: str) -> float:
-        """Return the value in the user's units that is 0 for policies."""
+        """Return the value, in the user's units, that is 0 for policies."""
         return self.low if unit == REWARD else 0.0
 
     def check_reward(self, name: str, reward: Any) -> float:
@@ -93,7 +93,7 @@ class Scale(NamedTuple):
 
 @contextmanager
 def errors_with_scale_hint() -> Iterator[None]:
-    """Add a hint to errors about rewards outside of [0, 1]: to give the `scale`."""
+    """Extend errors about rewards outside of [0, 1] by the hint to give the `scale`."""
     try:
         yield
     except ValueError as error:
@@ -102,9 +102,9 @@ def errors_with_scale_hint() -> Iterator[None]:
 
 @contextmanager
 def errors_with_conversion_hint(low: float = -np.inf, high: float = np.inf) -> Iterator[None]:
-    """Add a hint to errors about simulated rewards outside of [0, 1]: how to convert them.
+    """Extend errors about simulated rewards outside of [0, 1] by a formula that converts rewards.
 
-    `low` and `high` are the least and the largest reward, if they are known.
+    `low` and `high` are the smallest and the largest reward, if they are known.
     """
     try:
         yield
@@ -120,10 +120,11 @@ UNIT: Final = Scale()
 
 
 def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bool = False) -> str:
-    """Return the mean of `number` values that sum to `total`, in the user's units; "" for none.
+    """Return the mean of `number` values that sum to `total`, as text; "" without values.
 
-    With `has_interval`, an interval follows that holds the mean at all times at once. The values
-    must then be plain rewards of one arm, from 0 to 1, and `number` must be whole.
+    The mean is in the user's units. With `has_interval` it has an interval that contains the true
+    mean at all times at once. The values must then be plain rewards of one arm, from 0 to 1. If
+    `number` is not whole, the interval is left out.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def format_arm_means(
     *,
     has_interval: bool = False,
 ) -> list[str]:
-    """Return a line for each arm: the number of its values, called `noun`, and their mean."""
+    """Return a line for each arm: the number of its values, named by `noun`, and their mean."""
     return [
         f"arm {arm}: {count_text(count, noun)}{mean_text(count, total, scale, has_interval)}"
         for arm, (count, total) in enumerate(zip(counts, totals, strict=True))
@@ -157,13 +158,13 @@ def format_arm_means(
 
 
 def mean_interval(number: float, total: float, scale: Scale = UNIT) -> tuple[float, float]:
-    """Return the interval of a mean of rewards from 0 to 1, in the user's units."""
+    """Return the interval of the mean of rewards from 0 to 1, in the user's units."""
     low, high = beta_mixture_bounds(number, total, ALPHA)
     return scale.from_unit(low), scale.from_unit(high)
 
 
 def format_interval(mean: float, low: float, high: float) -> str:
-    """Return a mean with its interval, rounded outwards to two digits of its width.
+    """Return a mean with its interval as text, rounded outwards to two digits of its width.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def format_interval(mean: float, low: float, high: float) -> str:
     """
     digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 3
     unit = 10.0**digits
-    # With some tolerance, so that 1.0000000000000002 is not rounded up to the next number.
+    # A tolerance keeps 1.0000000000000002 from being rounded up to the next number.
     outer_low = math.floor(low * unit + 1e-6) / unit
     outer_high = math.ceil(high * unit - 1e-6) / unit
     return f"{mean:.{digits}f} [{outer_low:.{digits}f}, {outer_high:.{digits}f}]"

@@ -1,4 +1,4 @@
-"""Settings: the values that a policy decides and sees in a round, and its known quantities."""
+"""Settings: the values of a round (context, decision, feedback, report), and known quantities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,11 +23,11 @@ class Fact:
     Parameters
     ----------
     doc : str
-        What the fact is, in a few words.
+        A description of the fact, in a few words.
     field : Field
         The type of the fact, and its shape in terms of other facts.
     allowed : Range
-        The numbers that the fact may be, or consist of.
+        The range of the fact, or of its entries.
     always : bool
         Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None
@@ -36,8 +36,8 @@ class Fact:
     default : Any
         The value of the fact if none is given.
     unit : str
-        How the fact depends on the units of rewards (see `keyhole.contract.reward_units`); "" if it
-        does not.
+        The unit of the fact in terms of rewards (see `keyhole.contract.reward_units`); "" if the
+        fact does not depend on the units of rewards.
     """
 
     doc: str
@@ -56,7 +56,7 @@ class Fact:
         return int if self.field.dtype == "int64" else float
 
     def check(self, name: str, value: object) -> Any:
-        """Return the value, converted; raise an error that names the fact if it is not allowed."""
+        """Check a value, and return it converted; errors name the fact."""
         if self.field.shape:
             return check_vector(name, value, self.allowed)
         if self.field.dtype == "int64":
@@ -65,7 +65,7 @@ class Fact:
 
     def to_unit(self, name: str, value: object, scale: Scale) -> Any:
         """Check a value in the user's units, and return it in the units of policies."""
-        # Checked in the user's units, so that the error names the range that the user knows.
+        # The check is in the user's units, so that an error names the range that the user knows.
         user_fact = replace(self, allowed=scale.map_range(self.allowed, self.unit))
         return scale.to_unit(user_fact.check(name, value), self.unit)
 
@@ -98,20 +98,20 @@ def fact(
     length : str, optional
         The name of the fact that holds the length, if this fact is a vector of numbers.
     doc : str
-        What the fact is, in a few words.
+        A description of the fact, in a few words.
     always : bool, default True
         Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None, optional
-        The type of the argument of `Policy.learner`, if it differs from the type of the fact (the
-        setting then converts the argument: see `Policy.facts_of`); None if there is no argument.
+        The type of the argument of `Policy.learner`; None if there is no argument. By default it is
+        the type of the fact. If it differs, `Policy.facts_of` converts the argument.
     default : Any, optional
         The value of the fact if none is given.
     unit : str, optional
         ``"reward"`` for a reward, ``"difference"`` for differences of rewards, ``"difference**-2"``
-        for sums of their inverse squares: see `Setting.rewards`.
+        for sums of inverse squares of differences: see `Setting.rewards`.
     **ends : float
         The ends of the range of allowed values: ``ge`` or ``gt`` is the lower end, ``le`` or ``lt``
-        the upper one. The values ``gt`` and ``lt`` themselves are not allowed.
+        the upper end. The values ``gt`` and ``lt`` themselves are not allowed.
 
     Examples
     --------
@@ -146,31 +146,31 @@ class Setting:
     decision, feedback, context, report : mapping of str to Field
         Named values; a single value has the shape ().
     allowed : kernel
-        The guard: it returns whether a decision can be carried out. It may name ``p`` (with the
-        quantities that every policy knows), the context and the decision. It must refuse indices
-        out of range, since it protects the memory of the environment.
+        The guard: a kernel that returns whether a decision can be carried out. It may name ``p``
+        (with the quantities that every policy knows), the context and the decision. It must refuse
+        indices out of range, since it protects the memory of the environment.
     modes : tuple of str
         The kinds of feedback, if there are several.
     mode : str
         The name of the fact that holds the position of the kind of feedback in `modes`. A learner
-        takes the kind itself, as ``feedback``.
+        takes the kind by its name, as the argument ``feedback``.
     budgeted : bool
-        Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
-        once for each checkpoint with that checkpoint as its horizon.
+        Whether each checkpoint is a separate budget. A policy that knows the horizon is then run
+        once for each checkpoint, with the checkpoint as its horizon.
     rewards : bool
-        Whether feedback consists of rewards in [0, 1]. A learner then may take rewards in other
-        units, which its ``scale`` gives.
+        Whether feedback consists of rewards in [0, 1]. A learner may then take rewards in other
+        units, which its argument ``scale`` gives.
     fixed_means : bool
-        Whether the rewards of an arm, in [0, 1], have one mean, whatever was decided and seen
-        before. Summaries then show an interval for this mean, which holds at all times at once.
+        Whether the rewards of an arm, in [0, 1], have the same mean whatever was decided and seen
+        before. Summaries then show an interval for this mean that holds at all times at once.
     by_round : bool
         Whether feedback belongs to the round in which it arrives, and not to a decision. Rounds are
-        then steps of time, and simulations have no workers.
+        then steps of time, and simulations have no simulated workers.
     version : int, default 1
         The version of the values' meaning. Databases of studies hold values, not their meaning, and
-        are opened only by the version that wrote them. The version must be raised when the same
-        names and types come to mean something else. A change of names, types or order is noticed
-        without it.
+        can be opened only with the version that wrote them. The version must be raised if the same
+        names and types get another meaning. A change of names, types or order is noticed without
+        the version.
     """
 
     name: str
@@ -190,7 +190,7 @@ class Setting:
     facts: Mapping[str, Fact] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Collect the facts; refuse a guard that names or reads what it is not given."""
+        """Collect the facts; refuse a guard that names or reads values that it does not get."""
         object.__setattr__(self, "facts", declared_attributes(self.declarations, Fact))
         check_integer("version", self.version, Range(ge=1))
         owner = f"Setting({self.name!r})"
@@ -215,13 +215,13 @@ class Setting:
         return converted_values
 
     def check(self, needs: tuple[str, ...], values: Mapping[str, object]) -> dict[str, Any]:
-        """Return the facts that a policy with these needs knows, each checked."""
+        """Return the facts that a policy with these needs knows, checked and converted."""
         facts = self.known_quantities(needs)
         for name in facts:
             if values.get(name) is None:
                 raise TypeError(f"{name} ({facts[name].doc}) must be given, as {name}=...")
         checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
-        # A shape may name an integer fact. So shapes are checked after all facts are converted.
+        # A shape may name an integer fact, so shapes are checked once all facts are converted.
         sizes = {name: value for name, value in checked.items() if isinstance(value, int)}
         for name, fact in facts.items():
             expected_shape = fact.field.extent(sizes)

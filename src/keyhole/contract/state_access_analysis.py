@@ -1,8 +1,8 @@
-"""Static analysis of which arrays of its state each kernel of a policy reads and writes.
+"""Static analysis of the state arrays that each kernel of a policy reads and writes.
 
-It works on the kernels' syntax trees. It finds of which arrays each value may be a view, and
-follows values through helpers, other names, views and loops. The order of lines is ignored. Arrays
-that cannot be followed, such as those that are put into tuples, count as read and written.
+The analysis works on the kernels' syntax trees. It finds the arrays of which each value may be a
+view, and follows values through helpers, other names, views and loops. It ignores the order of
+lines. If an array cannot be followed, as in a tuple, it counts as read and written.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
 
 _BASE_KERNELS: Final = ("init", "select", "update")
-# Functions of NumPy, and methods of arrays, that return numbers and change nothing.
-_READERS: Final = (
+# The names of functions of NumPy, and of methods of arrays, that return numbers and change nothing.
+_READING_NAMES: Final = (
     "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
     "searchsorted", "std", "sum", "var",
 )  # fmt: skip
-_READER_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
+_READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
 _SIZE_ATTRIBUTES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
-# Statements that neither bind a name nor make a function, so only their parts are visited.
+# Statements that bind no name and make no function. Only their parts are visited.
 _PLAIN_STATEMENTS: Final = (
     ast.Expr, ast.If, ast.While, ast.Assert, ast.Raise, ast.Pass, ast.Break, ast.Continue, ast.Try,
     ast.ExceptHandler,
@@ -39,18 +39,19 @@ _PLAIN_STATEMENTS: Final = (
 
 
 class _ArrayView(NamedTuple):
-    """An array that a value may be a view of; the name is "" for the state as a whole."""
+    """An array, or the whole state, of which a value may be a view."""
 
-    array: str
-    axes: int  # the number of axes of the view; without any, the value is a number and no view
+    array: str  # its name; "" for the whole state
+    axes: int  # the number of axes of the view; a value without axes is a number and no view
 
 
 _Views = frozenset[_ArrayView]
 _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
-_NOTHING: Final[_Views] = frozenset()
-_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
-_SLICE: Final[_Views] = frozenset({_ArrayView("a slice", 0)})  # an index that takes no axis away
+_NO_VIEWS: Final[_Views] = frozenset()
+_WHOLE_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
+# The views of a slice, which is an index that takes no axis away.
+_SLICE_VIEW: Final[_Views] = frozenset({_ArrayView("a slice", 0)})
 
 
 class _BaseKernel(NamedTuple):
@@ -64,7 +65,7 @@ class _BaseKernel(NamedTuple):
 class StateAccess:
     """The arrays that are read and written, and the functions that cannot be analysed, with causes.
 
-    The arguments of these functions count as read and written.
+    Arrays in the arguments of these functions count as read and written.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -73,12 +74,12 @@ class StateAccess:
 
 
 def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
-    """Return the arrays that a kernel of a policy class reads and writes; none without a kernel.
+    """Return the arrays that a kernel of a policy class reads and writes; none without the kernel.
 
     Parameters
     ----------
     policy : Policy class
-        The class, complete.
+        The class, with all its kernels and helpers.
     name : str
         The kernel's name.
     """
@@ -90,7 +91,7 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
 
 
 class _Tracer:
-    """Follows kernels and the functions they call, once for each set of views they receive."""
+    """Follows kernels and the functions that they call, once for each set of views as arguments."""
 
     def __init__(self, axis_counts: Mapping[str, int]) -> None:
         self.axis_counts = axis_counts  # the number of axes of each array, by its name
@@ -101,26 +102,25 @@ class _Tracer:
         """Follow a kernel of a class, which receives the whole state in `s`."""
         if (kernel := getattr(policy, name, None)) is None:
             return
-        functions: dict[str, object] = {name: getattr(policy, name) for name in policy.helpers}
+        functions: dict[str, object] = {n: getattr(policy, n) for n in policy.helpers}
         if (base := getattr(policy, "base_class", None)) is not None:
-            functions |= {f"base_{kernel}": _BaseKernel(base, kernel) for kernel in _BASE_KERNELS}
-        self.follow_function(python_function(kernel), {"s": _STATE}, functions)
+            functions |= {f"base_{n}": _BaseKernel(base, n) for n in _BASE_KERNELS}
+        self.follow_function(python_function(kernel), {"s": _WHOLE_STATE}, functions)
 
     def follow_function(
         self, function: FunctionType, arguments: Mapping[str, _Views], functions: _Functions
     ) -> _Views:
-        """Return the views of the state that a function returns, given those in its arguments.
+        """Return the views of the state that a function returns, given the views in its arguments.
 
-        `functions` are the arguments that are functions, by name.
+        `functions` has the arguments that are functions, by name.
         """
         key = (function, frozenset(arguments.items()), frozenset(functions.items()))
         if key in self._returned_views:
             views = self._returned_views[key]  # None if the function calls itself
             return self.mark_all(arguments.values()) if views is None else views
-        # Entered before the function is followed, so that a recursive call finds None.
-        self._returned_views[key] = None
+        self._returned_views[key] = None  # found by a recursive call
         tree = find_definition(function.__code__)
-        if isinstance(tree, str):
+        if isinstance(tree, str):  # why there is no tree
             self.access.unanalysed[function.__qualname__] = tree
             return self.mark_all(arguments.values())
         views = _FunctionVisitor(self, function, arguments, functions).find_returned_views(tree)
@@ -142,16 +142,16 @@ class _Tracer:
 
     def mark_all(self, arguments: Iterable[_Views]) -> _Views:
         """Mark all arrays in the arguments as read and written, and return views of them."""
-        views = _NOTHING.union(*arguments)
+        views = _NO_VIEWS.union(*arguments)
         self.mark_read(views)
         self.mark_written(views)
         return views
 
 
 class _FunctionVisitor(ast.NodeVisitor):
-    """A visitor of one function with its arguments, which collects the views of each variable.
+    """A visitor of one function, which collects the views that each variable may be.
 
-    `visit` returns the views that an expression may be.
+    For an expression, `visit` returns the views that it may be.
     """
 
     def __init__(
@@ -165,13 +165,13 @@ class _FunctionVisitor(ast.NodeVisitor):
         self.scope = {**dict(used_variables(function)), **functions}
         code = function.__code__
         local_names = {*code.co_varnames, *code.co_cellvars} - functions.keys()
-        self.views = {name: arguments.get(name, _NOTHING) for name in local_names}
-        self.returned = _NOTHING
+        self.views = {name: arguments.get(name, _NO_VIEWS) for name in local_names}
+        self.returned = _NO_VIEWS
 
     def find_returned_views(self, tree: ast.FunctionDef) -> _Views:
-        """Go through all lines until no new view is found; return the views that are returned."""
-        # Repeatedly, since in a loop a variable may get its view from a later line. The repetition
-        # ends, since views are only added, and there are finitely many.
+        """Visit all lines until no new view is found; return the views that are returned."""
+        # In a loop, a variable may get a view from a later line, so one visit is not enough. The
+        # repetition ends, since views are only added, and there are finitely many.
         earlier_views: dict[str, _Views] | None = None
         while earlier_views != self.views:
             earlier_views = dict(self.views)
@@ -180,18 +180,18 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; mark all arrays in other nodes without a method."""
+        """Visit the parts of a plain statement; in any other node, mark all arrays."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
-            return _NOTHING
+            return _NO_VIEWS
         names = (name.id for name in ast.walk(node) if isinstance(name, ast.Name))
-        return self.tracer.mark_all(self.views.get(name, _NOTHING) for name in names)
+        return self.tracer.mark_all(self.views.get(name, _NO_VIEWS) for name in names)
 
     # Statements.
 
     def _assign_views(self, target: ast.expr, views: _Views) -> None:
         if isinstance(target, ast.Name):
-            self.views[target.id] = self.views.get(target.id, _NOTHING) | views
+            self.views[target.id] = self.views.get(target.id, _NO_VIEWS) | views
         elif isinstance(target, ast.Tuple | ast.List):
             for item in target.elts:
                 self._assign_views(item, self._entry_views(views, 1))
@@ -220,8 +220,8 @@ class _FunctionVisitor(ast.NodeVisitor):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
         self.tracer.mark_read(self.visit(node.value) | self.visit(target))
-        written = target.value if isinstance(target, ast.Subscript) else target
-        self.tracer.mark_written(self.visit(written))
+        array = target.value if isinstance(target, ast.Subscript) else target
+        self.tracer.mark_written(self.visit(array))
 
     def visit_For(self, node: ast.For) -> None:
         self._assign_views(node.target, self._entry_views(self.visit(node.iter), 1))
@@ -235,10 +235,10 @@ class _FunctionVisitor(ast.NodeVisitor):
     # Expressions.
 
     def visit_Name(self, node: ast.Name) -> _Views:
-        return self.views.get(node.id, _NOTHING)
+        return self.views.get(node.id, _NO_VIEWS)
 
     def visit_Constant(self, node: ast.Constant) -> _Views:
-        return _NOTHING
+        return _NO_VIEWS
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> _Views:
         self._assign_views(node.target, self.visit(node.value))
@@ -246,25 +246,25 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_IfExp(self, node: ast.IfExp) -> _Views:
         self.tracer.mark_read(self.visit(node.test))
-        return _NOTHING.union(self.visit(node.body), self.visit(node.orelse))
+        return _NO_VIEWS.union(self.visit(node.body), self.visit(node.orelse))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> _Views:
-        return _NOTHING.union(*map(self.visit, node.values))
+        return _NO_VIEWS.union(*map(self.visit, node.values))
 
     def visit_Tuple(self, node: ast.Tuple) -> _Views:
         return self.tracer.mark_all(map(self.visit, node.elts))
 
     def visit_Compare(self, node: ast.expr) -> _Views:
-        """Mark the arrays in all operands as read; the result is a new array, or a number."""
+        """Mark the arrays in all operands as read; the result is a new array or a number."""
         children = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        self.tracer.mark_read(_NOTHING.union(*map(self.visit, children)))
-        return _NOTHING
+        self.tracer.mark_read(_NO_VIEWS.union(*map(self.visit, children)))
+        return _NO_VIEWS
 
     visit_BinOp = visit_UnaryOp = visit_Compare
 
     def visit_Slice(self, node: ast.Slice) -> _Views:
         self.visit_Compare(node)
-        return _SLICE
+        return _SLICE_VIEW
 
     def visit_Attribute(self, node: ast.Attribute) -> _Views:
         views: set[_ArrayView] = set()
@@ -284,8 +284,7 @@ class _FunctionVisitor(ast.NodeVisitor):
     def _entry_views(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
 
-        `index_axes` is the number of axes that its index takes away. An entry without axes is a
-        number, and no view.
+        `index_axes` is the number of axes that the entry's index takes away.
         """
         self.tracer.mark_read(frozenset(view for view in views if view.array))
         axis_counts = self.tracer.axis_counts
@@ -302,27 +301,27 @@ class _FunctionVisitor(ast.NodeVisitor):
         owner = self.visit(node.func)
         positional = [(argument, self.visit(argument)) for argument in node.args]
         keywords = {item.arg: (item.value, self.visit(item.value)) for item in node.keywords}
-        views = _NOTHING.union(*(views for _, views in (*positional, *keywords.values())))
+        views = _NO_VIEWS.union(*(views for _, views in (*positional, *keywords.values())))
         if function is slice:
-            return _SLICE
-        # A base's kernel gets the base's part of the state, as a whole.
+            return _SLICE_VIEW
+        # A kernel of the base gets the whole state of the base.
         if isinstance(function, _BaseKernel):
             self.tracer.follow_kernel(function.policy, function.name)
-            return _NOTHING
+            return _NO_VIEWS
         if owner:  # a method of an array
-            # The results of these methods share no memory with the array.
-            if getattr(node.func, "attr", "") in (*_READERS, "copy", "item") and not views:
+            # These methods return no view of the array.
+            if getattr(node.func, "attr", "") in (*_READING_NAMES, "copy", "item") and not views:
                 self.tracer.mark_read(owner)
-                return _NOTHING
+                return _NO_VIEWS
             return self.tracer.mark_all([owner, views])
-        # A function that gets no part of the state cannot read or write it, whatever it does.
+        # A function that gets no part of the state cannot read or write the state.
         if not views or function is len:
-            return _NOTHING
+            return _NO_VIEWS
         if function in (enumerate, zip):
             return self.tracer.mark_all([self._entry_views(views, 1)])  # entries go into tuples
         if _is_read_only(function, len(positional), keywords.keys()):
             self.tracer.mark_read(views)
-            return _NOTHING
+            return _NO_VIEWS
         if is_function(function) and (arguments := _bind_arguments(function, positional, keywords)):
             functions = {name: self._resolve(value) for name, (value, _) in arguments.items()}
             return self.tracer.follow_function(
@@ -350,7 +349,7 @@ class _FunctionVisitor(ast.NodeVisitor):
 def _bind_arguments(
     function: Kernel, positional: Sequence[_Argument], keywords: Mapping[Any, _Argument]
 ) -> dict[str, _Argument]:
-    """Return the arguments of a call by name; none where they cannot be matched (`*args`)."""
+    """Return the arguments of a call by name; none if they cannot be matched, as with `*args`."""
     code = python_function(function).__code__
     if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return {}
@@ -368,13 +367,13 @@ def _keeps_axes(index: ast.expr) -> bool:
 
 
 def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
-    """Return whether a call with `count` positional arguments and keywords `names` changes none.
+    """Return whether a call with `count` positional arguments and keywords `names` only reads them.
 
-    The answer is yes for some functions of Python and NumPy, and for Keyhole's `argmin`, which
-    cannot be analysed since it calls intrinsics.
+    This holds for some functions of Python and NumPy, and for Keyhole's `argmin`, which cannot be
+    analysed since it calls intrinsics.
     """
-    if function in _READER_BUILTINS or function is argmin:
+    if function in _READING_BUILTINS or function is argmin:
         return True
     package = str(getattr(function, "__module__", "")).partition(".")[0]
-    is_simple_call = getattr(function, "__name__", "") in _READERS and count <= 2
+    is_simple_call = getattr(function, "__name__", "") in _READING_NAMES and count <= 2
     return package == "numpy" and is_simple_call and {*names} <= {"axis"}

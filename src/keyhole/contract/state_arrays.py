@@ -1,7 +1,7 @@
 """Declaration of state arrays, and their layout in one buffer.
 
-A buffer is a vector of 8-byte cells; a `Layout` says which cells belong to which name. Compiled
-functions therefore have one fixed signature of plain vectors, whatever arrays a policy has.
+A buffer is a vector of 8-byte cells, and a `Layout` says which cells belong to which array. So
+compiled functions have one fixed signature of plain vectors, whatever arrays a policy has.
 """
 
 import math
@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]  # of float64 or int64, by name
 Dim = int | str
 T = TypeVar("T")
 
-# Python calls these plain functions, since a kernel would then be compiled in every process.
+# The plain functions, for calls from Python: a call of the kernels would compile them.
 _argmin_size: Final = python_function(argmin_size)
 _argmin_keys_start: Final = python_function(argmin_keys_start)
 
@@ -44,15 +44,15 @@ class Field:
     dtype : {"float64", "int64"}
         The type of a cell.
     shape : tuple of int or str
-        Lengths, or the names of integers that are known when the buffer is made ("arms").
-        Empty for a single value.
+        The lengths of the axes, or names of integers that are known when the buffer is made, such
+        as "arms"; empty for a single value.
     tree : bool
-        Whether the array has the keys of a tournament tree for the arg-min over its only axis.
-        Kernels see the whole tree; Python and files see its leaves, the keys.
+        Whether the array holds a tournament tree for the arg-min over its only axis. Kernels see
+        the whole tree; Python and files see only its leaves, the keys.
     kept : bool
-        Whether files of learners hold it: see `scratch_array`.
+        Whether files of learners hold the array: see `scratch_array`.
     added : bool
-        Whether files of an earlier version lack the array, which is then read as zeros.
+        Whether files of an earlier version lack the array; it is then read as zeros.
     """
 
     dtype: str
@@ -62,7 +62,7 @@ class Field:
     added: bool = False
 
     def extent(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape in numbers, given the integers that its names stand for."""
+        """Return the shape as numbers; `sizes` has the integers that the shape names."""
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
     def cell_count(self, sizes: Mapping[str, int]) -> int:
@@ -77,12 +77,12 @@ def float_array(*shape: Dim, added: bool = False) -> FloatArray:
     Parameters
     ----------
     *shape : int or str
-        One entry an axis: a length, or the name of an integer that the policy knows, such as the
-        fact "arms" or one of its own integer parameters. Without an entry, the array has length 1:
-        kernels read the number as ``s.name[0]``.
+        For each axis a length, or the name of an integer that the policy knows: a fact, such as
+        "arms", or an integer parameter. Without an axis, the array has length 1: kernels read the
+        number as ``s.name[0]``.
     added : bool
-        Whether a learner that was saved before the policy had this array may be loaded, with zeros
-        in the array.
+        Whether a learner that was saved before the policy had this array may be loaded. The array
+        is then zero.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def int_array(*shape: Dim) -> IntArray:
 
 
 def argmin_tree_array(dim: Dim) -> FloatArray:
-    """Declare the keys of an arg-min over `dim` candidates: see `keyhole.draws.argmin_tree`.
+    """Declare a tree that finds the smallest of `dim` keys: see `keyhole.draws.argmin_tree`.
 
     Examples
     --------
@@ -117,9 +117,9 @@ def argmin_tree_array(dim: Dim) -> FloatArray:
 def scratch_array(*shape: Dim) -> FloatArray:
     """Declare a float64 state array that affects the speed of a decision, but not the decision.
 
-    It is zero at the start, and again in a learner that was loaded or copied; see `float_array`.
-    What a kernel leaves in it may therefore be gone at the next call. A kernel must write the array
-    before it reads it, or take the same decision if it reads zeros.
+    The array is zero at the start, and again in a learner that was loaded or copied; see
+    `float_array`. So what a kernel leaves in the array may be gone at the next call. A kernel must
+    write the array before it reads it, or take the same decision if it reads zeros.
 
     Examples
     --------
@@ -139,21 +139,19 @@ def integer() -> int:
     return cast(int, Field("int64"))
 
 
-def declared_attributes(cls: type, kind: type[T]) -> dict[str, T]:
-    """Return the attributes of one type that a class declares; bases first."""
+def declared_attributes(cls: type, value_type: type[T]) -> dict[str, T]:
+    """Return the attributes of one type that a class and its bases declare, bases first."""
     bases = reversed(cls.__mro__)
-    return {
-        n: value for base in bases for n, value in vars(base).items() if isinstance(value, kind)
-    }
+    return {n: v for base in bases for n, v in vars(base).items() if isinstance(v, value_type)}
 
 
 def declared_fields(cls: type) -> dict[str, Field]:
-    """Return the arrays that a class declares, by `float_array` and the like; bases first."""
+    """Return the arrays that a class and its bases declare (`float_array`, ...), bases first."""
     return declared_attributes(cls, Field)
 
 
 def declared_state(owner: type) -> dict[str, Field]:
-    """Return the arrays of the nested class `State`; refuse attributes of another kind."""
+    """Return the arrays of the nested class `State`; refuse any other attribute."""
     state: type = owner.State  # type: ignore[attr-defined]
     for base in state.__mro__[:-1]:
         for name, value in vars(base).items():
@@ -168,13 +166,12 @@ def declared_state(owner: type) -> dict[str, Field]:
 def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
-    The caller must keep the buffer alive for as long as the arrays are in use. The array is a view
-    that counts no references. Slices count them, and the atomic increments and decrements cost
-    15 to 35 ns a round (decision 002).
+    The array counts no references, so the caller must keep the buffer alive for as long as the
+    array is in use. Slices count references, which costs 15 to 35 ns a round (decision 002).
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
-        """Give the intrinsic function its name and arguments."""
+        """Give the intrinsic its name and its arguments."""
 
     view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
@@ -188,7 +185,10 @@ borrow_word = _make_view_function("uint64", "borrow_word")
 
 
 class Layout:
-    """The positions of named arrays in a buffer."""
+    """The positions of named arrays in a buffer.
+
+    Shapes may use the integers with the names `dims`. Methods get their values as `sizes`.
+    """
 
     def __init__(self, fields: Mapping[str, Field], dims: Iterable[str]) -> None:
         self.fields = dict(fields)
@@ -205,14 +205,14 @@ class Layout:
         return sum(field.cell_count(sizes) for field in self.fields.values())
 
     def views(self, buffer: FloatArray, sizes: Mapping[str, int]) -> Arrays:
-        """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
+        """Return the arrays in `buffer` by name, as NumPy views; single values have shape ()."""
         views: Arrays = {}
         start = 0
         for name, field in self.fields.items():
             shape = field.extent(sizes)
             size = field.cell_count(sizes)
             keys_start = start
-            if field.tree:  # Python sees the leaves alone, from which the inner nodes follow
+            if field.tree:  # Python sees only the leaves, from which the inner nodes follow
                 keys_start += _argmin_keys_start(size, shape[0])
             cells = buffer[keys_start : keys_start + math.prod(shape)]
             views[name] = cells.view(field.dtype).reshape(shape)
@@ -220,7 +220,7 @@ class Layout:
         return views
 
     def rebuild_trees(self, buffer: FloatArray, sizes: Mapping[str, int]) -> None:
-        """Rebuild the inner nodes of trees; `views` gives Python only the keys of a tree."""
+        """Rebuild the inner nodes of trees from the keys, which Python may have written."""
         start = 0
         for field in self.fields.values():
             size = field.cell_count(sizes)
@@ -245,8 +245,8 @@ class Layout:
 
     def offset_statements(self) -> str:
         """Return the lines that compute where each field begins, from `start` on: at0, at1, ..."""
-        # Each line adds to the one before. If each were a sum of its own, the code to compile would
-        # grow with the square of the number of fields (decision 007).
+        # Each line adds to the line before. If each line were a whole sum, the code to compile
+        # would grow with the square of the number of fields (decision 007).
         lines = ""
         offset = "start"
         for i, field in enumerate(self.fields.values()):
@@ -257,7 +257,8 @@ class Layout:
     def field_expressions(self, *, targets: bool = False) -> dict[str, str]:
         """Return the expression that reads each field from `buffer`, after `offset_statements`.
 
-        A single value (shape ()) is a number; as a target it is an array of length 1.
+        A single value (shape ()) is read as a number. With `targets`, which a kernel fills, it is
+        an array of length 1.
         """
         expressions: dict[str, str] = {}
         for i, (name, field) in enumerate(self.fields.items()):
@@ -273,13 +274,13 @@ class Layout:
         `dims` is the tuple of the integers named by `self.dims`; for `targets` see
         `field_expressions`.
         """
-        # A named tuple, so that kernels write `s.totals`; the compiler keeps it in registers.
+        # With a named tuple kernels can write `s.totals`; the compiler keeps it in registers.
         expressions = ", ".join(self.field_expressions(targets=targets).values()) or "0"
         lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
         function = compile_once(source, "read", type_name, tuple(self.fields) or ("nothing",))
-        # In interpreted mode the named tuple may be cached if it holds views alone. A number in it
-        # would stay what it was when the tuple was made.
+        # In interpreted mode the named tuple may be cached if it holds only views: a number in it
+        # would not follow the buffer.
         has_views_only = targets or all(field.shape for field in self.fields.values())
         return mark_as_returning_views(function) if self.fields and has_views_only else function
 
@@ -287,10 +288,10 @@ class Layout:
 def allocate(
     layouts: Sequence[Layout], dims: Sequence[str], sizes: Mapping[str, int], *, reserved: int = 0
 ) -> tuple[FloatArray, IntArray, list[Arrays]]:
-    """Allocate one buffer for several layouts; return it, its plan, and the named arrays of each.
+    """Allocate one buffer for several layouts; return buffer, plan, and the arrays of each layout.
 
-    The plan has the start of each layout, then the integers that shapes refer to, then a zero (so
-    that it is never empty). `reserved` cells are left free in front of the first layout.
+    The *plan* has the start of each layout, then the integers that shapes name, then a zero, so
+    that it is never empty. The first `reserved` cells of the buffer are left free.
     """
     lengths = [layout.size(sizes) for layout in layouts]
     starts = [reserved + sum(lengths[:i]) for i in range(len(lengths))]
@@ -308,7 +309,7 @@ def copy_arm_entries(
 ) -> None:
     """Copy arrays to a state with other arms: from arm ``sources[i]`` to arm ``targets[i]``.
 
-    Scratch arrays are not copied, since a scratch array may hold the former number of an arm.
+    Scratch arrays are not copied, since they may hold former numbers of arms.
     """
     for name, field in fields.items():
         if not field.kept:
@@ -320,8 +321,8 @@ def copy_arm_entries(
         np.moveaxis(new[name], axis, 0)[targets] = np.moveaxis(old[name], axis, 0)[sources]
 
 
-# Cached, since each call of `namedtuple` makes a new type, for which functions would be compiled
-# again although the fields are the same.
+# The types are cached, since functions would be compiled again for each new type, even with the
+# same fields.
 @lru_cache(maxsize=256)
 def _record_type(type_name: str, names: tuple[str, ...]) -> type:
     return namedtuple(type_name, names)
@@ -330,18 +331,17 @@ def _record_type(type_name: str, names: tuple[str, ...]) -> type:
 def compile_once(
     source: str, name: str, type_name: str = "", names: tuple[str, ...] = ()
 ) -> Kernel:
-    """Return the compiled function `name` of some source text; equal arguments share a function.
+    """Return the compiled function `name` of a source text; equal arguments share a function.
 
-    `source` defines `name`; it may call ``borrow_float`` and ``borrow_int``, and make a ``record``,
-    a named tuple `type_name` with the fields `names`. A shared function is compiled once for all
-    policies and environments of a process. Functions that take its records are then compiled once,
-    too.
+    `source` defines `name`. It may call ``borrow_float`` and ``borrow_int``, and may make a
+    ``record``, a named tuple `type_name` with the fields `names`. A process compiles a shared
+    function, and functions that take its records, only once.
     """
     return _compile_cached(source, name, type_name, names, is_bounds_checked())
 
 
-# `is_checked` is used as part of the cache's key alone, since code without index checks must not be
-# used where the checks are asked for (`bounds_checked`).
+# `is_checked` is only a part of the cache's key: code without bounds checks must not be used where
+# they are required (`bounds_checked`).
 @lru_cache(maxsize=256)
 def _compile_cached(
     source: str, name: str, type_name: str, names: tuple[str, ...], is_checked: bool

@@ -1,4 +1,4 @@
-"""Wrapper policies, which leave the choice among arms to another policy, their base."""
+"""Wrapper policies: policies that leave the choice among arms to another policy, their base."""
 
 import dataclasses
 import inspect
@@ -16,8 +16,8 @@ from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validate import check_choice
 
-# The one subclass of each wrapper for each class of base. If there were two, their policies would
-# never be equal, and their kernels would be compiled twice.
+# One subclass for each pair of a wrapper class and a class of bases. With two subclasses, equal
+# policies would not compare as equal, and kernels would be compiled twice.
 _SUBCLASSES: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
 
 
@@ -28,8 +28,8 @@ class WrapperPolicy(Policy, abstract=True):
 
         base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
-    Its kernels find the parameters of the base in `p` and the state of the base in `s`, beside
-    their own. They may name three more functions, which run the kernels of the base:
+    In its kernels, `p` and `s` also hold the parameters and the state of the base. The kernels may
+    name three more functions, which run the kernels of the base:
 
     ``base_init(p, s, t, rng)``
         prepares the state of the base;
@@ -38,16 +38,16 @@ class WrapperPolicy(Policy, abstract=True):
     ``base_update(p, s, t, rng, <context>, <decision>, <feedback>)``
         has the base learn from the feedback.
 
-    Context, decision and feedback are the single values of the base's setting, in its order, and
-    ``t`` is the round as the base counts it. The policy needs the known quantities that its base
-    needs. By default it waits while a decision is pending. If a subclass declares other modes in
-    `pending`, a policy has those of the declared modes that its base has, too.
+    Context, decision and feedback stand for the values of the base's setting as single arguments,
+    in the order of the setting, and ``t`` is the round as the base counts it. The policy needs the
+    known quantities that its base needs, too. By default it waits while a decision is pending. If a
+    subclass declares other modes in `pending`, the policy has those of them that its base has.
 
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. A wrapper class has a subclass of its own name for each class of
-        bases, since its kernels are different machine code for each. Instances are of the subclass.
+        The class of the base. For each class of bases a wrapper class has a subclass of the same
+        name, since its kernels are compiled for the base. Instances are of the subclass.
     """
 
     randomness = "that of the base"
@@ -69,13 +69,13 @@ class WrapperPolicy(Policy, abstract=True):
                     f"base must be a policy of the setting {base_class.setting.name!r}, "
                     f"got {base!r}"
                 )
-            # This is also an instance of `cls`, so that Python goes on to call its `__init__` with
-            # the same arguments.
+            # The instance is also an instance of `cls`, so Python then calls its `__init__` with
+            # these arguments.
             return object.__new__(_subclass_for_base(cls, type(base)))
 
     @classmethod
     def factory(cls) -> type[Self]:
-        """Return the class as written in a module, not the subclass for a class of bases."""
+        """Return the class as written in a module, not its subclass for a class of bases."""
         return cast(type[Self], getattr(cls, "_class_as_written", cls))
 
     def parameters(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class WrapperPolicy(Policy, abstract=True):
         return Policy.numbers(self) | {"base": {"name": type(base).__name__, **base.parameters()}}
 
     def numbers(self) -> dict[str, Any]:
-        """Return the parameters as kernels read them, by name; those of the base are the last."""
+        """Return the parameters as kernels read them, by name; the base's come last."""
         numbers = super().numbers()
         return numbers | cast(Policy, numbers.pop("base")).numbers()
 
@@ -95,7 +95,7 @@ class WrapperPolicy(Policy, abstract=True):
         The base is a policy, its name, or a mapping of its name and its parameters.
         """
         factory = cls.factory()
-        if factory is not cls:  # a subclass for one class of bases; the values may name another
+        if factory is not cls:  # `cls` is for one class of bases, and the values may name another
             return factory.from_parameters(values)
         base = values.get("base")
         if isinstance(base, str):
@@ -110,7 +110,7 @@ class WrapperPolicy(Policy, abstract=True):
 
     @classmethod
     def input_fields(cls) -> dict[str, state_arrays.Field]:
-        """Return the fields of `p`: the parameters, those of the base, the known quantities."""
+        """Return the fields of `p`: the fields of the base, then those of this policy."""
         input_fields = super().input_fields()
         del input_fields["base"]
         return cls.base_class.input_fields() | input_fields
@@ -126,7 +126,7 @@ class WrapperPolicy(Policy, abstract=True):
 
     @classmethod
     def check_kernels(cls) -> None:
-        """Refuse kernels that name arguments, or read fields, that do not exist.
+        """Refuse kernels that name arguments or read fields that do not exist.
 
         Arguments and fields of the base exist, too. A class without a default base is checked when
         it gets a base.
@@ -149,12 +149,12 @@ def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
 
 
 def _base_parameter(cls: type[WrapperPolicy]) -> dataclasses.Field[object]:
-    """Return the parameter `base` of a class, whose type is the class that bases must have."""
+    """Return the parameter `base` of a class; its type is the class of allowed bases."""
     return {item.name: item for item in parameter_fields(cls)}["base"]
 
 
 def _subclass_for_base(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[WrapperPolicy]:
-    """Return the one subclass of a policy class for a class of bases."""
+    """Return the subclass of a policy class for a class of bases; make it at the first call."""
     if (cls, base_class) not in _SUBCLASSES:
         _SUBCLASSES[cls, base_class] = _make_subclass(cls, base_class)
     return _SUBCLASSES[cls, base_class]
@@ -179,7 +179,7 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        # Both states side by side, so that the kernels of both find their arrays by name.
+        # It has the arrays of both states, so that the kernels of both find their arrays.
         "State": type("State", (cls.State, base_class.State), {}),
         "base_class": base_class,
         "needs": tuple(dict.fromkeys((*cls.needs, *base_class.needs))),
@@ -200,7 +200,7 @@ def _concrete_subclasses(policy_class: type[Policy]) -> Iterator[type[Policy]]:
 
 
 SAME_MEAN = 1e-12
-"""Means that differ by less than this, as by rounding, count as equal."""
+"""Means that differ by less than this count as equal, since rounding may explain the difference."""
 
 
 class StoppingState:
@@ -213,7 +213,7 @@ class StoppingState:
     evidence_histogram = state_arrays.float_array("arms", GRID, added=True)
     """The weights of rewards between 0 and 1: see `keyhole.draws.betting_evidence`."""
     open_pulls = state_arrays.argmin_tree_array("arms")
-    """The pulls of each arm that is not settled yet (an open arm); infinite for a settled arm."""
+    """The pulls of each *open* arm, which has no verdict yet; infinite for a settled arm."""
 
 
 class _Inputs(Protocol):
@@ -223,10 +223,10 @@ class _Inputs(Protocol):
 class StoppingWrapper(WrapperPolicy, abstract=True):
     """Base class of policies that stop: their `update` settles arms, with a verdict on each.
 
-    It is for settings without a context, whose decision is an arm and whose feedback its reward.
+    The setting must have no context, an arm as its decision, and the arm's reward as its feedback.
     """
 
-    if TYPE_CHECKING:  # subclasses declare the parameter, with the kind of policy that they take
+    if TYPE_CHECKING:  # subclasses declare the parameter, with the class of policies that they take
         base: Policy
 
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
@@ -243,7 +243,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     def select(p: _Inputs, s: StoppingState, t: int, rng: Stream, base_select: Kernel) -> int:
         """Return the arm of the base; if it is settled, the open arm with the fewest pulls."""
         arm = int(base_select(p, s, t, rng))
-        # An arm that does not exist is left to the guard, which refuses the decision.
+        # If the arm does not exist, the guard refuses the decision.
         if 0 <= arm < p.arms and s.settled[arm] != 0:
             open_arm = argmin(s.open_pulls, p.arms)
             arm = open_arm if s.settled[open_arm] == 0 else arm
@@ -259,7 +259,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         add_reward(s, arm, mean, p.arms)
 
     def __post_init__(self) -> None:
-        """Check the parameters; refuse a base that learns from its own decisions alone."""
+        """Check the parameters; refuse a base that can only learn from its own decisions."""
         super().__post_init__()
         # If the base chooses a settled arm, it must learn from the open arm that is pulled instead.
         if not self.base.off_policy:
@@ -270,7 +270,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
 
 
 def add_reward(s: StoppingState, arm: int, reward: float, arms: int) -> None:
-    """Add a reward to the evidence."""
+    """Add a reward of an arm to the evidence."""
     s.evidence_pulls[arm] += 1.0
     s.evidence_totals[arm] += reward
     add_to_histogram(s.evidence_histogram, arm, reward)

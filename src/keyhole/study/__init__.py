@@ -1,7 +1,7 @@
-"""Studies: policies (rules that choose among options) that decide for real, kept in a database.
+"""Studies: policies that take real decisions, with a log of all events in a database.
 
-A program *asks* a study for a decision, acts on it, and *tells* it later what came of that (the
-feedback). Many decisions may wait for their feedback at the same time.
+A program *asks* a study for a decision, acts on the decision, and later *tells* the study what came
+of it, the *feedback*. Until then the decision is *pending*; any number of decisions may be pending.
 """
 
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-# Imported when first used: asyncio takes longer to import than all the rest.
+# `AsyncStudy` is imported at its first use, since importing asyncio takes longer than all the rest.
 def __getattr__(name: str) -> object:
     if name == "AsyncStudy":
         from keyhole.study.async_study import AsyncStudy

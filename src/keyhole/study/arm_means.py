@@ -1,4 +1,4 @@
-"""Counts of decisions, means of feedback and chances to be best by arm, read from the log alone."""
+"""Each arm's number of decisions, means of feedback and chance to be best, from the log alone."""
 
 import struct
 from array import array
@@ -18,25 +18,26 @@ from keyhole.study.storage import Row
 from keyhole.text_formatting import count_text
 
 NO_ARM: Final = -1
-"""The number that stands for the arm of a decision that is not about one arm."""
+"""The arm number of a decision that is not about one arm."""
 _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
-"""Points around the middle of a posterior, in units of its width, dense in the middle."""
+"""Points around the middle of a posterior, in units of its width, densest in the middle."""
 _MAX_POINTS: Final = 3000  # of a quadrature
-_TINY: Final = 1e-300  # in the place of 0, which has no logarithm
+_TINY: Final = 1e-300  # replaces 0, which has no logarithm
 LAST_EVENT_COUNT: Final = 20
 
 
 class ToldValues:
-    """The values of one field in all feedback of an arm, such as its rewards, in the study's units.
+    """All values of one feedback field of an arm, such as its rewards, in the study's units.
 
     Attributes
     ----------
     steps : array of int
-        How many decisions there were when each value was told.
+        For each value, how many decisions there were when it was told; with
+        ``on_timeout="no_reward"``, the number of its own decision, counted from 1.
     values : array of float
         The values, in the order of `steps`.
     total : float
-        Their sum.
+        The sum of the values.
     """
 
     def __init__(self) -> None:
@@ -45,14 +46,19 @@ class ToldValues:
         self.total = 0.0
 
     def add(self, step: int, value: float) -> None:
-        """Add a value that was told."""
+        """Add a value."""
         self.steps.append(step)
         self.values.append(value)
         self.total += value
 
 
 class DecisionCounts(LogState):
-    """The decisions and feedback of a study so far, event by event, without its policy.
+    """Counts of a study's decisions and feedback, updated event by event without learning.
+
+    With ``on_timeout="no_reward"`` a success is told before a failure is assumed, so the feedback
+    told so far is a biased sample. In such a study feedback counts in means only once all earlier
+    decisions have their feedback. In the order of the decisions a confidence sequence holds
+    wherever one stops.
 
     Attributes
     ----------
@@ -63,31 +69,29 @@ class DecisionCounts(LogState):
     rounds_by_event, pending_by_event : array of int
         How many decisions there were after each event, and how many of them were pending.
     delays : array of float
-        Seconds from each decision to its feedback, if it was told while the decision was pending.
+        Seconds from decision to feedback, for decisions that were told while they were pending.
     last_events : deque of pairs
-        The last events, each with the row of its decision if this was pending, else with no bytes.
+        The last events, at most `LAST_EVENT_COUNT`, each with the row of its decision. The row is
+        empty if the decision was not pending before the event, or the event is about no decision.
     expiry_count : int
         How many times a decision expired.
     asked : array of int
-        The number of each decision's arm, in order; -1 if a decision is not about one arm.
+        The arm number of each decision, in order; -1 if a decision is not about one arm.
     asked_counts : Counter of int
         How many decisions each arm has had, by the arm's number.
     numbers : dict of str to dict of int to ToldValues
-        The values in feedback that counts in means, by field, such as "reward", and then by the
-        arm's number. With ``on_timeout="no_reward"`` only feedback of decisions before the oldest
-        pending one counts, in the order of the decisions.
+        The values that count in means, by field, such as "reward", and then by the arm's number.
     told_counts, assumed_counts : Counter of int
-        How many times feedback counts in means, and how often it was assumed at a timeout, by the
-        arm's number.
+        By the arm's number: how many decisions have feedback that counts in means, and for how many
+        of these it was assumed at a timeout.
     early_feedback : dict
-        Feedback that does not count yet, by the decision's id. With ``on_timeout="no_reward"`` a
-        success is told before a failure is assumed. So the feedback told so far is a fair sample
-        only of the decisions before the oldest pending decision.
+        Feedback that does not count in means yet, by the decision's id.
     flag_names : set of str
-        The names of flags in feedback, such as "exceeded". A flag that is not True is left out.
+        The feedback fields that are flags, such as "exceeded". Vocabularies may leave out a flag
+        that is not True.
     told_sums : dict of str to float
-        How many sums were told, as "sums", and the totals of their numbers, such as "rounds"; empty
-        if no sum was told.
+        How many anonymous sums were told, as "sums", and the total of each of their fields, such as
+        "rounds"; empty if no sum was told.
 
     Parameters
     ----------
@@ -108,7 +112,8 @@ class DecisionCounts(LogState):
         super().__init__(definition, corrections=corrections)
         self.policy = definition.policy
         self._policies = tuple(policies)
-        self._ids_to_count: deque[str] = deque()  # of decisions whose feedback counts next
+        # Decisions in the order in which their feedback counts in means.
+        self._ids_to_count: deque[str] = deque()
         self.times = array("d")
         self.rounds_by_event = array("q")
         self.pending_by_event = array("q")
@@ -130,7 +135,7 @@ class DecisionCounts(LogState):
         return len(self.asked) > 0 and NO_ARM not in self.asked_counts
 
     def apply(self, event: Row) -> None:
-        """Count an event; refuse one that no study can have written."""
+        """Count an event; refuse a malformed one."""
         decision_row = self.pending.get(str(event.decision), b"")
         try:
             # The log may be damaged or edited, so any field of the event can have any value.
@@ -166,14 +171,14 @@ class DecisionCounts(LogState):
         self.policy = self.definition.read_change(event.body, self._policies, event.seq).policy
 
     def _arm_number_of_row(self, row: bytes) -> int:
-        """Return the number of the arm of a decision, or -1."""
+        """Return the number of a decision's arm, or -1 if the decision is not about one arm."""
         name = self.vocabulary.format_decision(*self.decisions.unpack_row(row)).get("arm")
         if not isinstance(name, str):
             return NO_ARM
         return self.vocabulary.arm_number("arm", name)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Count feedback; with "no_reward", only once all earlier decisions have feedback, too."""
+        """Count feedback; with "no_reward", only once all earlier decisions have their feedback."""
         super().learn(event, row, feedback)
         values = self.feedback.unpack(feedback)
         fields = self.vocabulary.format_feedback(*self.decisions.unpack_row(row), values)
@@ -190,7 +195,6 @@ class DecisionCounts(LogState):
             self._ids_to_count.append(id)
         while self._ids_to_count and self._ids_to_count[0] in self.early_feedback:
             arm, numbers, is_assumed = self.early_feedback.pop(self._ids_to_count.popleft())
-            # The position on the axis of a plot.
             step = len(self.asked)
             if self.assumes_no_reward:  # the decision's own number, since feedback counts in order
                 step = self.feedback_count - len(self.early_feedback)
@@ -201,14 +205,13 @@ class DecisionCounts(LogState):
 
     @property
     def field_with_intervals(self) -> str:
-        """The field whose means have intervals: "reward", or "" where no interval is known to hold.
+        """The field whose means have intervals: "reward", or "" if no interval is known to hold.
 
-        If decisions expired for good without feedback, intervals would be wrong: the feedback that
-        was told may then be no fair sample of all feedback, for instance if only successes are
-        told.
+        If decisions expired for good without feedback, the feedback that was told may be a biased
+        sample, for instance of successes only.
         """
-        is_fair = self.policy.setting.fixed_means and self.unlearnt_count == 0
-        return "reward" if is_fair else ""
+        is_unbiased = self.policy.setting.fixed_means and self.unlearnt_count == 0
+        return "reward" if is_unbiased else ""
 
 
 @dataclass(frozen=True)
@@ -218,15 +221,16 @@ class ArmMean:
     Attributes
     ----------
     told : int
-        The number of values.
+        The number of values, assumed values included.
     mean : float
-        Their mean, in the units of the study.
+        The mean of the values, in the units of the study.
     interval : tuple of float or None
         The ends of an interval that contains the arm's mean at all times at once, with 95 %
         confidence; None if no such interval is known.
     assumed : int
-        The number of values that nobody told. They were assumed when the decision expired
-        (``on_timeout="no_reward"``).
+        How many of the values nobody told: they were assumed when their decisions expired
+        (``on_timeout="no_reward"``). It is 0 also if some feedback lacks the number, since the
+        count is then not known. This does not hold for a flag: missing, it counts as not True.
     """
 
     told: int
@@ -242,33 +246,31 @@ class ArmMean:
 
 
 def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
-    """Return the mean of each number in the feedback of each arm, by arm and by field."""
+    """Return the mean of each number in the feedback of each arm, by arm and then by field."""
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
-        for name, by_arm in counts.numbers.items():
-            numbers = by_arm.get(arm) or ToldValues()
-            # A flag is left out where it is not True. Its mean is the share of all feedback in
-            # which it is True.
-            is_flag = name in counts.flag_names
+        for field, values_by_arm in counts.numbers.items():
+            numbers = values_by_arm.get(arm) or ToldValues()
+            # The mean of a flag is the share of feedback in which the flag is True. Other feedback
+            # may lack it.
+            is_flag = field in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(numbers.values):
-                # Assumed feedback may lack the field. How many of the values were assumed is known
-                # only if all feedback has the field.
                 is_in_all_feedback = count == counts.told_counts[arm]
                 assumed_count = counts.assumed_counts[arm] if is_in_all_feedback else 0
-                mean = make_mean(counts, name, count, numbers.total, assumed_count)
-                means[arm_name][name] = mean
+                mean = make_mean(counts, field, count, numbers.total, assumed_count)
+                means[arm_name][field] = mean
     return means
 
 
 def make_mean(
-    counts: DecisionCounts, name: str, told: int, total: float, assumed: int = 0
+    counts: DecisionCounts, field: str, told: int, total: float, assumed: int = 0
 ) -> ArmMean:
-    """Return the mean of `told` numbers that sum to `total`, in the units of the study."""
+    """Return the mean of `told` values of a field that sum to `total`, in the study's units."""
     mean = total / told
     scale = counts.vocabulary.scale
-    if name != counts.field_with_intervals:
+    if field != counts.field_with_intervals:
         return ArmMean(told, mean, None, assumed)
-    # Conversion to [0, 1] rounds, and could put a mean at an end of the scale outside of [0, 1].
+    # Rounding in the conversion may put a mean at an end of the scale just outside of [0, 1].
     unit_total = min(max(told * scale.to_unit(mean), 0.0), float(told))
     return ArmMean(told, mean, mean_interval(float(told), unit_total, scale), assumed)
 
@@ -276,7 +278,7 @@ def make_mean(
 def arms_without_feedback(counts: DecisionCounts) -> list[str]:
     """Return the arms in use for which the policy has no feedback yet.
 
-    Feedback that is not about one arm, such as feedback of an allocation, is about all arms.
+    Feedback that is not about one arm, such as on an allocation, counts as feedback on all arms.
     """
     arms = counts.told_counts.keys() | {arm for arm, _, _ in counts.early_feedback.values()}
     if counts.told_sums or NO_ARM in arms:
@@ -285,15 +287,11 @@ def arms_without_feedback(counts: DecisionCounts) -> list[str]:
 
 
 def explain_intervals(counts: DecisionCounts) -> str:
-    """Return what the intervals of means are, or why there are none, and what is still pending.
+    """Explain the intervals of means, or why there are none, and the effect of pending decisions.
 
-    While decisions are pending, a mean of the feedback told so far is wrong if good outcomes are
-    told sooner than bad outcomes. With ``on_timeout="no_reward"`` they are, since a failure is
-    assumed only when its decision expires. An interval from all feedback told so far would then
-    not hold, with or without a warning. So means and intervals leave out the feedback of decisions
-    after the oldest pending decision; in the order of the decisions, a confidence sequence holds
-    wherever one stops. In other studies it is unknown whether bad outcomes come later, and the text
-    says that means are wrong if they do.
+    With ``on_timeout="no_reward"`` means leave out some feedback: see `DecisionCounts`. In other
+    studies nobody knows whether bad outcomes are told later than good outcomes, so the text says
+    what follows if they are.
     """
     return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
 
@@ -318,21 +316,21 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_pending(counts: DecisionCounts) -> str:
-    """Return how pending decisions affect means; "" if they are few and have no timeout."""
+    """Return how pending decisions may bias means; "" if there are few and they have no timeout."""
     if counts.early_feedback:
         count = count_text(len(counts.early_feedback), "decision")
-        text = f"Means leave out the feedback of {count} until all before them are told or expire"
-        return f"{text}: successes are told first."
+        text = f"Means leave out the feedback of {count} until all earlier decisions are settled"
+        return f"{text}, since successes are told before failures."
     rule = counts.definition.rule
-    matters = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
-    if not (counts.pending and counts.told_counts and matters) or counts.assumes_no_reward:
+    may_bias = rule.timeout or rule.timeout_decisions or len(counts.pending) > counts.feedback_count
+    if not (counts.pending and counts.told_counts and may_bias) or counts.assumes_no_reward:
         return ""
     pending = count_text(len(counts.pending), "decision")
     return f"With {pending} pending, means are wrong if bad outcomes are told later than good ones."
 
 
 def means_as_json(means: dict[str, dict[str, ArmMean]]) -> dict[str, dict[str, JsonObject]]:
-    """Return means as JSON values: told, assumed, mean, low, high of each number of each arm."""
+    """Return means as JSON values: told, assumed, mean, low and high, by arm and then by field."""
     return {
         arm: {name: _mean_as_json(mean) for name, mean in by_name.items()}
         for arm, by_name in means.items()
@@ -364,10 +362,10 @@ def best_chances(counts: DecisionCounts) -> dict[str, float]:
 
 
 def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return, for each of some independent beta variates, the chance that it is the highest.
+    """Return the chance of each of several independent beta variates to be the highest of them.
 
-    `a` and `b` are the parameters of the variates. The integral is a quadrature over the logit of
-    the variate, in which each density has one peak.
+    `a` and `b` are the parameters of the variates. The chances are integrated numerically over the
+    logit of the variate, in which each density has one peak.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from keyhole.validate import Range, check_choice, check_distinct, check_integer,
 
 def pack_numbers(numbers: Sequence[int]) -> bytes:
     """Return numbers of arms as bits: bit n is 1 if n is among the numbers."""
-    # A labeller may have had hundreds of arms, and 8 bytes for each would be most of the log.
+    # A decision may exclude hundreds of arms, and 8 bytes for each would be most of the log.
     bits = np.zeros(max(numbers, default=-1) + 1, bool)
     bits[list(numbers)] = True
     return np.packbits(bits, bitorder="little").tobytes()
@@ -27,14 +27,14 @@ def unpack_numbers(data: bytes) -> list[int]:
 class Arms:
     """All arms that a study ever had, in the order in which they were added.
 
-    An arm has a permanent *number*, which the log uses, and while it is in use a *position* in the
-    policy's arrays. Adding and retiring take constant time: `numbers_in_use` and `positions` are
-    computed when they are first read after a change.
+    Each arm has a permanent *number*, which the log uses. While it is in use it also has a
+    *position* in the policy's arrays. Adding and retiring take constant time, since
+    `numbers_in_use` and `positions` are computed when they are first read after a change.
 
     Parameters
     ----------
     names : iterable of str
-        The arms at the beginning.
+        The names of the first arms.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class Arms:
         self.restore(names)
 
     def restore(self, names: Iterable[str], in_use: Iterable[int] | None = None) -> None:
-        """Replace all arms; `in_use` are the numbers of those in use, by default of all."""
-        # Changed in place, since the study's vocabulary has this list.
+        """Replace all arms; `in_use` has the numbers of the arms in use, by default all."""
+        # The list is changed in place, since the study's vocabulary has the same list.
         self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
         numbers = list(range(len(self.names)) if in_use is None else in_use)
@@ -78,7 +78,7 @@ class Arms:
         self._clear_caches()
 
     def check_new(self, field: str, name: str) -> None:
-        """Refuse the name of an arm that exists or was retired."""
+        """Refuse the name of an arm in use or of a retired arm."""
         if name in self._numbers:
             reason = "was retired, for good"
             if self._numbers[name] in self._in_use:
@@ -95,7 +95,7 @@ class Arms:
             raise UnknownArmError(*error.args) from None
 
     def check_can_retire(self, field: str, name: object) -> None:
-        """Refuse a name that is no arm in use, and the last arm."""
+        """Refuse a name that is no arm in use; refuse the last arm in use, too."""
         self.check_in_use(field, name)
         if len(self._in_use) == 1:
             raise ValueError(f"{name!r} is the last arm, and cannot be retired")
@@ -105,10 +105,9 @@ class Arms:
         return number in self._in_use
 
     def find_excluded(self, field: str, names: Iterable[object]) -> list[int]:
-        """Return the numbers of the arms in use among `names`; refuse a name that is no arm.
+        """Return the numbers of the arms in use among `names`, the arms that a decision excludes.
 
-        The arms are to be left out of a decision. `names` may have retired arms, which no decision
-        is about anyway.
+        Retired arms are ignored, since no decision is about them. Any other name is refused.
         """
         for name in names:
             if not isinstance(name, str) or name not in self._numbers:
@@ -116,7 +115,7 @@ class Arms:
         return sorted(self._in_use.keys() & {self._numbers[str(name)] for name in names})
 
     def without(self, numbers: Iterable[int]) -> "Arms":
-        """Return a copy in which arms with these numbers are not in use; the names are shared."""
+        """Return a copy in which arms of these numbers are not in use; it shares the names."""
         arms = copy(self)
         arms._in_use = dict.fromkeys(self._in_use)
         for number in numbers:

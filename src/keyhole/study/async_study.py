@@ -14,16 +14,16 @@ from keyhole.study.study import Study
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 _Awaited = Coroutine[object, None, _Result]
-_Waiting = tuple["asyncio.Future[object]", Call]
+_WaitingCall = tuple["asyncio.Future[object]", Call]
 
 
 def _make_async_method(
     method: Callable[Concatenate[Study, _Parameters], _Result],
 ) -> Callable[Concatenate["AsyncStudy", _Parameters], _Awaited[_Result]]:
-    """Return a method of `AsyncStudy` for a method of `Study` that submits a call.
+    """Return the asynchronous form of a method of `Study` that submits an operation.
 
-    The method of `Study` is called with the `AsyncStudy` as its `self`. So its call goes to the
-    `_writer` of `AsyncStudy`, whose `submit` returns a coroutine.
+    The method of `Study` is called with the `AsyncStudy` as its `self`. So it submits the operation
+    to the `_writer` of `AsyncStudy`, whose `submit` returns a coroutine.
     """
 
     @wraps(method)
@@ -39,20 +39,20 @@ def _make_async_method(
 class AsyncStudy:
     """A study whose methods are awaited; they have the names of the methods of `Study`.
 
-    Calls that wait are committed together: `ask`, `tell` and the like of a hundred tasks cost one
-    transaction, in one thread. Calls that only read run in other threads. An attribute is awaited
-    too: ``await study.arms``.
+    Calls of `ask`, `tell` and the like that wait at the same time are committed together, in one
+    thread: a hundred tasks may share one transaction. Calls that only read run in other threads.
+    An attribute is awaited too: ``await study.arms``.
 
     Make a study with `create` or `open`, in ``async with`` or with ``await``, and use it in the
     event loop in which it was opened. If a call is cancelled before its transaction begins, nothing
-    happens. If it is cancelled later, it is done all the same and only its answer is lost; the
-    idempotency key of an `ask` gets the answer again. `close` waits for the calls that came before,
-    and later calls are refused.
+    happens. If it is cancelled later, it takes effect all the same, and only its result is lost; an
+    `ask` with the same idempotency key returns the decision. `close` waits for earlier calls, and
+    later calls are refused.
 
     Parameters
     ----------
     open_study : callable
-        Opens the study, in a thread.
+        A function that opens the study; it is called in a thread.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class AsyncStudy:
     def __init__(self, open_study: Callable[[], Study]) -> None:
         self._open_study = open_study
         self._writer = SimpleNamespace(submit=self._commit)  # see `_make_async_method`
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_WaitingCall] = []
         self._is_closed = False
 
     @classmethod
@@ -112,7 +112,7 @@ class AsyncStudy:
         await self.close()
 
     async def close(self) -> None:
-        """Close the study, once the calls that wait are done; it cannot be used any more."""
+        """Close the study once all waiting calls are done; it cannot be used any more."""
         self._check_event_loop()
         self._is_closed = True
         await self._idle.wait()
@@ -120,14 +120,14 @@ class AsyncStudy:
         self._executor.shutdown()
 
     def _check_event_loop(self) -> None:
-        """Refuse another event loop, such as that of a fork, which has no copy of our thread."""
+        """Refuse another event loop, such as a forked child's: the child lacks our thread."""
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError(
                 "the study was opened in another event loop: open it again in this one"
             )
 
     async def _commit(self, operation: Callable[..., object], *arguments: object) -> Any:
-        """Return the result of an operation, run in a transaction with all others that wait."""
+        """Run an operation in one transaction with all that wait; return its result."""
         self._check_event_loop()
         if self._is_closed:
             raise RuntimeError("the study was closed: open it again")
@@ -135,32 +135,32 @@ class AsyncStudy:
         self._waiting.append((future, (operation, arguments)))
         if self._idle.is_set():
             self._idle.clear()
-            # Not at once, since other tasks in this turn of the event loop may have calls as well.
+            # The calls run later, since other tasks in this turn of the event loop may add calls.
             self._loop.call_soon(self._run_waiting_calls)
         return await future
 
     def _run_waiting_calls(self) -> None:
-        """Let the thread run all calls that wait, except those that were cancelled."""
-        waiting = [item for item in self._waiting if not item[0].cancelled()]
+        """Let the thread run all waiting calls that were not cancelled."""
+        calls = [item for item in self._waiting if not item[0].cancelled()]
         self._waiting = []
-        if waiting:
-            self._executor.submit(self._run_calls, waiting)
+        if calls:
+            self._executor.submit(self._run_calls, calls)
         else:
             self._idle.set()
 
-    def _run_calls(self, waiting: list[_Waiting]) -> None:
-        """Run calls together, in the thread; let the event loop hand out the outcomes."""
+    def _run_calls(self, calls: list[_WaitingCall]) -> None:
+        """Run calls together in the thread, then let the event loop deliver the outcomes."""
         outcomes: list[object]
         try:
-            outcomes = self.study._writer.submit_many(call for _, call in waiting)
+            outcomes = self.study._writer.submit_many(call for _, call in calls)
         except BaseException as error:
-            outcomes = [error] * len(waiting)
+            outcomes = [error] * len(calls)
         with suppress(RuntimeError):  # the event loop has ended
-            self._loop.call_soon_threadsafe(self._deliver_outcomes, waiting, outcomes)
+            self._loop.call_soon_threadsafe(self._deliver_outcomes, calls, outcomes)
 
-    def _deliver_outcomes(self, waiting: list[_Waiting], outcomes: list[object]) -> None:
-        """Hand out the outcomes of calls, and go on with the calls that came meanwhile."""
-        for (future, _), outcome in zip(waiting, outcomes, strict=True):
+    def _deliver_outcomes(self, calls: list[_WaitingCall], outcomes: list[object]) -> None:
+        """Deliver the outcomes of calls, then run the calls that came meanwhile."""
+        for (future, _), outcome in zip(calls, outcomes, strict=True):
             if future.done():
                 continue
             if isinstance(outcome, BaseException):
@@ -180,7 +180,7 @@ class AsyncStudy:
     retire = _make_async_method(Study.retire)
 
     def __getattr__(self, name: str) -> Any:
-        """Return another method or an attribute of `Study` to be awaited; it runs in a thread."""
+        """Return any other method or attribute of `Study` to be awaited; it runs in a thread."""
         value = getattr(Study, name)
         if isinstance(value, property):
             return asyncio.to_thread(getattr, self.study, name)

@@ -1,4 +1,4 @@
-"""The definition of a study (policy, arms, rules), written once at the beginning of its log."""
+"""The definition of a study: its policy, its arms, and its rules."""
 
 import json
 import warnings
@@ -22,10 +22,11 @@ from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserve
 from keyhole.study.errors import StudyExistsError
 from keyhole.study.events import EventError, SettingCodeError, convert_vocabulary_errors
 
-# This number is raised with every change of meaning, so that older versions refuse new definitions.
+# This number rises with every change of meaning, so that older versions refuse new definitions.
 _FORMAT: Final = 2
 _version: Final = cache(version)  # cached, since `version` reads a file
-_SECONDS: Final = validate.Range(gt=0, le=2**33)  # 272 years, so that expiry is a valid date
+# At most 272 years, so that the time of expiry is a valid date.
+_TIMEOUT_RANGE: Final = validate.Range(gt=0, le=2**33)
 _NO_REWARD: Final = "no_reward"
 _CONSEQUENCES: Final = ("forget", "ask_again", _NO_REWARD)
 
@@ -37,7 +38,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True)
 class TimeoutRule:
-    """The rule that says when a pending decision expires, and with which consequence.
+    """The rule that says when a pending decision expires, and what happens then.
 
     Attributes
     ----------
@@ -46,9 +47,9 @@ class TimeoutRule:
     timeout_decisions : int or None
         Number of later decisions after which a decision expires.
     on_timeout : {"forget", "ask_again", "no_reward"}
-        "forget": the policy learns nothing from the decision, though its round stays counted; late
-        feedback counts. "ask_again": the decision is handed out once more. "no_reward": its reward
-        is 0; late feedback is recorded and not counted.
+        "forget": the policy learns nothing from the decision unless feedback comes late; its round
+        stays counted. "ask_again": the decision is handed out once more. "no_reward": the decision
+        has a reward of 0; late feedback is recorded and not learnt.
     """
 
     timeout: float | None = None
@@ -58,7 +59,7 @@ class TimeoutRule:
     def __post_init__(self) -> None:
         """Check the fields."""
         if self.timeout is not None:
-            validate.check_number("timeout", self.timeout, _SECONDS)
+            validate.check_number("timeout", self.timeout, _TIMEOUT_RANGE)
         if self.timeout_decisions is not None:
             validate.check_integer(
                 "timeout_decisions", self.timeout_decisions, validate.Range(ge=1)
@@ -79,24 +80,24 @@ class TimeoutRule:
 
 @dataclass(frozen=True)
 class Definition:
-    """The policy, arms and rules of a study; a change of policy may change facts and pending mode.
+    """The policy, arms and rules of a study.
 
     Attributes
     ----------
     policy : Policy
         The policy.
     facts : dict
-        What the policy knows in advance, as kernels read it.
+        The known quantities, as kernels read them.
     arms : tuple of str
-        The names of the arms at the beginning.
+        The names of the first arms.
     pending : {"impute", "ignore", "wait"}
         What the policy does while decisions are pending.
     rule : TimeoutRule
-        What happens to decisions without feedback.
+        The rule for decisions without feedback.
     seed : int
-        Seed of the policy's random numbers.
+        The seed of the policy's random numbers.
     time_unit : float
-        Length of a second in the unit of the limits; 0 if limits are not times.
+        The length of a second in the unit of the limits; 0 if limits are not times.
     scale : Scale
         The units of rewards.
     """
@@ -118,8 +119,8 @@ class Definition:
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
-                f"studies need a vocabulary for the setting {policy.setting.name!r}: name a "
-                "keyhole.policy.StudyVocabulary as vocabulary_class in the base of its policies"
+                f"studies need a vocabulary for the setting {policy.setting.name!r}: in the base "
+                "class of its policies, set vocabulary_class to a keyhole.policy.StudyVocabulary"
             )
         names = _check_arm_names(arms)
         all_facts = {**facts, "arms": len(names)}
@@ -149,8 +150,8 @@ class Definition:
     def with_policy(self, policy: Policy, facts: Mapping[str, object]) -> Self:
         """Return the definition with another policy and the facts that it needs in addition.
 
-        The default pending mode of the present policy is replaced by that of the new policy; any
-        other pending mode stays.
+        If the pending mode is the default of the present policy, it becomes the default of the new
+        policy. Otherwise it stays.
         """
         fact_names = [name for name in self.policy.setting.facts if name != "arms"]
         for name in facts:
@@ -169,7 +170,7 @@ class Definition:
             )
         for name, value in facts.items():
             present_value = self.facts.get(name)
-            # The log was written with these facts, and its decisions may be invalid with others.
+            # The log was written with the present facts; with others its decisions may be invalid.
             if present_value is not None and not np.array_equal(present_value, value):
                 raise ValueError(
                     f"{name} must be {present_value} as before, got {validate.short_repr(value)}"
@@ -178,21 +179,21 @@ class Definition:
     def check_successor(self, successor: "Definition") -> None:
         """Refuse a definition that differs in more than `with_policy` changes."""
         self.check_change(successor.policy, successor.facts)
-        original = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
-        if original != self:
+        reverted = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
+        if reverted != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
-    def read_change(self, data: bytes, policies: Policies, event: int) -> Self:
-        """Return the definition that a change of policy has written; refuse any other change."""
+    def read_change(self, data: bytes, policies: Policies, seq: int) -> Self:
+        """Return the definition that a change of policy wrote as event `seq`; refuse others."""
         definition = self.from_bytes(data, policies)
         try:
             self.check_successor(definition)
         except ValueError as error:
-            raise EventError(event, str(error)) from error
+            raise EventError(seq, str(error)) from error
         return definition
 
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
-        """Refuse an existing study `name` if its definition, `data`, differs from this one."""
+        """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
@@ -204,8 +205,8 @@ class Definition:
         ]
         if differences:
             raise StudyExistsError(
-                f"{field} must be new or that of the same study, got {validate.short_repr(name)}: "
-                f"there is such a study, whose {'; whose '.join(differences)}"
+                f"{field} must be new, or that of a study with the same arguments, got "
+                f"{validate.short_repr(name)}: in that study {'; '.join(differences)}"
             )
 
     def check_arms_change(self) -> None:
@@ -227,7 +228,7 @@ class Definition:
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
     def setting_as_json(self) -> JsonObject:
-        """Return the setting and the fields of its rows, which say what the log's bytes mean."""
+        """Return the setting's name, version and fields, which say what the log's bytes mean."""
         setting = self.policy.setting
         vocabulary = self.vocabulary(self.arms)
         groups = {
@@ -243,7 +244,7 @@ class Definition:
         return {"name": setting.name, "version": setting.version, "fields": fields}
 
     def _check_setting(self, written: JsonObject, ordered: bool) -> None:
-        """Refuse a log whose rows had other fields than the setting has today."""
+        """Refuse a log of another setting or version, or with other fields than today's."""
         setting = self.setting_as_json()
         title = f"the setting {setting['name']!r}"
         for name in ("name", "version"):
@@ -253,7 +254,7 @@ class Definition:
                     f"{validate.short_repr(written['version'])}, but this is {title}, version "
                     f"{setting['version']}: use the package that wrote it"
                 )
-        # Where the order does not matter, both lists are sorted: an export names each value.
+        # An export names each value, so the order of its fields does not matter.
         arrange = list if ordered else sorted
         for group, fields in setting["fields"].items():
             written_fields = written["fields"][group]
@@ -289,8 +290,8 @@ class Definition:
     def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
         """Return the definition that `to_bytes` wrote; find the policy's class by `find_policy`.
 
-        With `ordered`, the fields of the setting must have the same order as today. Rows that are
-        stored as bytes need this.
+        With `ordered`, the fields must have the order that they have in the setting today, as rows
+        stored as bytes need.
         """
         content = _parse_json(data)
         if content["format"] != _FORMAT:
@@ -318,7 +319,6 @@ class Definition:
 
 
 def _parse_json(data: bytes) -> JsonObject:
-    """Return the JSON of a definition."""
     try:
         content: object = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -329,7 +329,6 @@ def _parse_json(data: bytes) -> JsonObject:
 
 
 def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
-    """Return names, types and shapes of fields in a line."""
     texts = (f"{name} ({' by '.join(map(str, [dtype, *shape]))})" for name, dtype, shape in fields)
     return ", ".join(texts) or "none"
 
@@ -337,21 +336,21 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
 def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
-    In a setting without context, the words of example decisions are checked too. In other settings
-    there are no examples, since contexts are not known here.
+    In a setting without context, the words of example decisions are checked too. Other settings
+    have no examples here, since the contexts of decisions are not known.
     """
     check_reserved_words(study_vocabulary.declared_words(vocabulary))
     if vocabulary.setting.context:
         return
     for decision in study_vocabulary.example_decisions(vocabulary.setting, vocabulary.facts):
-        # Errors in the code are left to `ask`, which names the decision that leads to them.
+        # An error in the vocabulary's code is left to `ask`, which names the decision.
         with suppress(SettingCodeError), convert_vocabulary_errors(vocabulary):
             check_reserved_words(vocabulary.format_decision({}, decision))
 
 
 def pending_mode(policy: Policy, pending: str | None) -> str:
     """Return the pending mode of a policy: its default, unless another is chosen."""
-    # In settings by round the policy's own state allows for pending decisions.
+    # In settings by round the policy's own state takes account of pending decisions.
     modes = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return modes[0]

@@ -1,4 +1,4 @@
-"""Errors in a caller's requests to a study; their texts never name the database."""
+"""Errors in a caller's requests to a study. Their texts never name the database."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ class DifferentFeedbackError(ValueError):
 
 
 class PendingDecisionError(RuntimeError):
-    """The policy waits for the feedback of a pending decision, and takes no other."""
+    """The policy waits for the feedback of a pending decision, and decides nothing until then."""
 
     later = True
     """Whether the same request may succeed later."""
@@ -49,7 +49,7 @@ ALL: Final[tuple[type[Exception], ...]] = (
 
 
 def http_problem_name(error: type[Exception]) -> str:
-    """Return the name of one of these errors in answers over HTTP.
+    """Return the name of an error class in answers over HTTP.
 
     Examples
     --------

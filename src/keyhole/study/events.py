@@ -1,16 +1,17 @@
-"""The events of a study's log: how each kind is checked, and put into words.
+"""The kinds of events in a study's log: their bodies, their checks, and their named values.
 
 Numbers in a body have 8 bytes and are little-endian. The bodies are:
 
 ``asked``
-    round, context and decision, then the two words of the policy's random stream after the
-    decision; if arms were excluded, their numbers follow as bits;
+    round, context and decision, then counter and key of the policy's random stream after the
+    decision, then, if arms were excluded, their numbers as bits;
 ``told``, ``expired``
     feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
     again;
 ``told late``, ``told too late``, ``corrected``
-    the decision's row (round, time, context, decision), then the feedback; *late* is
-    learnt, *too late* only recorded, and *corrected* learnt in the place of what was told;
+    the decision's row (round, time, context, decision), then feedback and notes; what is told
+    *late* is learnt, what is told *too late* is only recorded, and a correction is learnt in the
+    place of what was told;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_DECISION: Final = (SUM_TOLD, ARM_ADDED, ARM_RETIRED, POLICY_CHANGED)
 CHANGES: Final = (POLICY_CHANGED, CORRECTED)
-"""Events after which the whole log is learnt anew."""
+"""The kinds of events after which the whole log is learnt anew."""
 
 ROW_HEADER: Final = Struct("<dd")
 """The beginning of a row: round, and time of asking."""
@@ -61,7 +62,7 @@ STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
 MAX_METADATA_BYTES: Final = 1000
-# The first columns of a table of events. In an event with feedback, all other words are feedback.
+# The first columns of a table of events. All other words of an event with feedback are feedback.
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")
 
 ID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -69,8 +70,8 @@ _ID_LENGTH: Final = 26
 _CACHE_SIZE: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
 _NO_SUMS: Final = "a sum is for anonymous feedback, which this setting does not have"
-# Values read from a database have the types of their fields. So if the code of a vocabulary raises
-# these errors, the code is wrong and not the values.
+# Values read from a database always have the types of their fields. So if the code of a vocabulary
+# raises one of these errors, the code is wrong, not the values.
 _CODE_ERRORS: Final = (
     AssertionError, AttributeError, KeyError, NameError, NotImplementedError, TypeError,
     struct.error,
@@ -78,7 +79,7 @@ _CODE_ERRORS: Final = (
 
 
 def is_decision_id(text: object) -> bool:
-    """Return whether a value has the form of an id."""
+    """Return whether a value has the form of a decision's id."""
     return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(ID_LETTERS)
 
 
@@ -132,7 +133,7 @@ def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
         raise SettingCodeError(vocabulary, repr(error)) from error
 
 
-# Checks: refuse an event that cannot follow a state.
+# Checks: each refuses an event of its kind that cannot follow a state.
 
 
 def _check_asked(state: "LogState", event: Row) -> None:
@@ -216,7 +217,7 @@ def _check_body_is_empty(event: Row) -> None:
 
 
 def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that the decision cannot have, as it was told or as it was last corrected."""
+    """Refuse feedback that the decision cannot have, as it was told and as last corrected."""
     for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
         state.checker.check_feedback(row[ROW_HEADER.size :], version)
 
@@ -228,12 +229,12 @@ def _require_pending(state: "LogState", event: Row) -> bytes:
     raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
 
 
-# Words: return the body as named values, given the row of the decision that the event is about.
+# Words: each returns an event's body as named values, given the row of the event's decision.
 
 
 def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
     row = state.row(event)
-    stream = [f"{word:016x}" for word in state.decisions.stream_of_event(event.body)]
+    stream = [f"{number:016x}" for number in state.decisions.stream_of_event(event.body)]
     excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arm_numbers(event.body)]
     state.checker.check_decision_format(row[ROW_HEADER.size :])
     values = state.decisions.unpack_row(row)
@@ -283,13 +284,13 @@ def _format_nothing(state: "LogState", event: Row, decision_row: bytes) -> Words
     return {}
 
 
-# Bodies: return the body of an event that is given as named values.
+# Bodies: each returns the body of an event that is given as named values.
 
 
 def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
     context, decision = state.vocabulary.parse_decision(event_words)
     cells = state.decisions.context.pack(context) + state.decisions.decision.pack(decision)
-    stream = (int(word, 16) for word in event_words["stream"])
+    stream = (int(digits, 16) for digits in event_words["stream"])
     names = event_words.get("excluded", ())
     excluded = [state.vocabulary.arm_number("excluded", name) for name in names]
     return state.decisions.event_body(event_words["round"], cells, stream, excluded)
@@ -320,7 +321,7 @@ def _pack_arm(state: "LogState", event_words: Words, decision_row: bytes) -> byt
 
 
 def _pack_policy(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
-    # The fields of the setting get today's order.
+    # The fields get the order that they have in the setting today.
     setting = state.definition.setting_as_json()
     return json.dumps({**event_words["head"], "setting": setting}).encode()
 
@@ -337,7 +338,7 @@ def _body_words(event_words: Words) -> Words:
 class EventKind(NamedTuple):
     """A kind of event: its name, its functions, and whether it may have an idempotency key.
 
-    What an event of each kind changes is in `LogState.apply`.
+    `LogState.apply` has the effect of each kind.
     """
 
     name: str
@@ -365,12 +366,12 @@ KINDS: Final[Mapping[int, EventKind]] = {
 # Events are checked before they reach a kernel. Whoever can write to a database can also compute
 # checksums, but must not be able to decide where machine code writes.
 def check_event(state: "LogState", event: Row) -> None:
-    """Refuse an event that cannot be the next one after a state.
+    """Refuse an event that cannot follow a state.
 
     Raises
     ------
     EventError
-        With the reason.
+        With the number of the event and the reason.
     """
     try:
         if event.seq != state.seq + 1:
@@ -395,26 +396,25 @@ def check_event(state: "LogState", event: Row) -> None:
 class ValueChecker:
     """Refuses decisions and feedback that no study can have written.
 
-    A value is checked as if a user gave it: the vocabulary formats it, parses the words again, and
-    must get the same value. Decisions are given as cells, which are a row without its header.
+    The vocabulary formats a value as words and parses the words, which must give the value again.
+    Decisions are given as *cells*, the bytes of a row after its header.
     """
 
     def __init__(self, state: "LogState") -> None:
         self._state = state
-        # In unit scale, since in other units a value may differ in its last bit when parsed again.
+        # Rewards are in [0, 1] here: in other units a parsed value may differ in its last bit.
         self._vocabulary = replace(state.definition, scale=UNIT).vocabulary(state.arms.names)
         self.clear_caches()
 
     def clear_caches(self) -> None:
-        """Forget which values were checked, since other arms are in use."""
-        # A log has the same few decisions and rewards again and again. So the checks are cached by
-        # the bytes of the values, until the arms change.
+        """Forget which values were checked, since other arms are in use now."""
+        # A log repeats a few decisions and rewards, so checks are cached by the values' bytes.
         self.check_decision_format = lru_cache(_CACHE_SIZE)(self._check_decision_format)
         self.check_decision = lru_cache(_CACHE_SIZE)(self._check_decision)
         self.check_feedback = lru_cache(_CACHE_SIZE)(self._check_feedback)
 
     def _check_decision_format(self, cells: bytes) -> None:
-        """Refuse a decision that cannot be formatted, such as one of an arm that never existed."""
+        """Refuse a decision that cannot be formatted, such as one on an arm that never existed."""
         values = self._state.decisions.unpack_row(_NO_HEADER + cells)
         with convert_vocabulary_errors(self._vocabulary):
             decision_words = self._vocabulary.format_decision(*values)
@@ -422,16 +422,16 @@ class ValueChecker:
                 raise ValueError(f"its decision is not allowed, {short_repr(decision_words)}")
 
     def _check_decision(self, cells: bytes, may_be_retired: bool = False) -> None:
-        """Refuse a decision that the setting does not allow, or whose arm was retired.
+        """Refuse a decision that the setting does not allow.
 
-        With `may_be_retired` a retired arm is no reason to refuse it.
+        A decision on a retired arm is refused, too, unless `may_be_retired`.
         """
         self.check_decision_format(cells)
         if not self._state.guard_allows(_NO_HEADER + cells, may_be_retired=may_be_retired):
             raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
 
     def check_pending_row(self, row: bytes) -> None:
-        """Refuse the row of a pending decision that no study can have had."""
+        """Refuse a row that no pending decision can have had."""
         round_number, asked_at = ROW_HEADER.unpack_from(row)
         if not 1 <= round_number <= self._state.rounds or round_number != int(round_number):
             raise ValueError(f"round must be from 1 to {self._state.rounds}, got {round_number}")

@@ -1,11 +1,11 @@
 """Group commit: one transaction writes the asks and tells of all threads that wait.
 
-1. Submit: a method of `Study` submits an operation, a function of `operations` and its arguments.
-2. Queue: its thread waits with a request. The thread of the oldest request leads a group.
-3. Lock and catch up: the leader takes the writers' lock (`Store.begin`), which in SQLite is one for
-   all studies of the file, and applies the events that other processes have committed to the state
-   in memory (`CachedState`). At the first call, and after an error or a change of policy, it first
-   makes that state, from a snapshot or from the whole log.
+1. Submit: a method of `Study` submits an operation (a function of `operations`) and its arguments.
+2. Queue: the calling thread waits with a request. The thread of the oldest request leads a group.
+3. Lock and catch up: the leader takes the writers' lock (`Store.begin`); in SQLite all studies of a
+   file share one. It reads the events that other processes have committed, and applies them to the
+   state in memory (`CachedState`). At the first call, and after an error, a change of policy or a
+   correction, it first makes the state, from a snapshot or from the whole log.
 4. Run: the leader runs all operations that wait. Each operation checks its arguments (by the
    setting's `StudyVocabulary`), and appends events (`Transaction`), which change the state
    (`LogState.apply`). An ask lets the policy decide; the policy learns feedback in batches, at the
@@ -16,8 +16,8 @@
    file.
 6. Answer: each thread gets the result of its operation, or the error.
 
-Calls that only read use a replica of the state (`ReadOnlyReplica`), and wait for nobody. Only
-`Study.decision` and `Study.find_decision`, which look into the log, wait as a writer does.
+Calls that only read use a replica of the state (`ReadOnlyReplica`) and wait for no writer. The
+exceptions are `Study.decision` and `Study.find_decision`, which wait as writers do.
 """
 
 import os
@@ -38,9 +38,9 @@ from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import short_repr
 
-_MAX_GROUP_SIZE: Final = 256
-_SNAPSHOT_EVERY: Final = 10_000
-_POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should wake another was interrupted
+_MAX_GROUP_SIZE: Final = 256  # requests
+_SNAPSHOT_EVERY: Final = 10_000  # events
+_POLL_INTERVAL: Final = 1.0  # seconds after which a waiting thread looks whether it must lead
 
 Clock = Callable[[], float]
 _Arguments = TypeVarTuple("_Arguments")
@@ -49,9 +49,9 @@ Call = tuple[Callable[..., object], tuple[object, ...]]
 """An operation, and the arguments that it takes after the transaction."""
 
 
-# Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
-# that a forked child would inherit locked. So `GroupCommit` and `ReadOnlyReplica`, which inherit
-# from this class, hold FORK_LOCK meanwhile.
+# Building or using a state loads compiled kernels, which takes locks of LLVM and of cached
+# properties. A child that is forked meanwhile would inherit these locks locked for good. So the
+# subclasses, `GroupCommit` and `ReadOnlyReplica`, hold FORK_LOCK, which delays forks.
 class CachedState:
     """A connection to a study's log, and the state after the events read through it.
 
@@ -82,8 +82,9 @@ class CachedState:
         return self._state is not None
 
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
-        """Return the state after all events; `read` returns a study's events after a number.
+        """Return the state after all events.
 
+        `read` takes the numbers of the study and of an event, and returns the study's later events.
         With `learns=False` the policy learns nothing, since it fails at the log.
         """
         with self.convert_event_errors():
@@ -94,8 +95,8 @@ class CachedState:
                 with FORK_LOCK.shared(self):
                     state = self._load_snapshot() if learns else None
                     state = state or self._rebuild(learns)
-            # The state is detached until all events are applied, so that after an error or an
-            # interrupt the next call rebuilds it.
+            # The state is kept again only once all events are applied: after an error or an
+            # interrupt the next call must rebuild it.
             self._state = None
             while True:
                 if new_rows := read(self.study_number, state.seq):
@@ -103,7 +104,7 @@ class CachedState:
                         try:
                             state.apply_all(new_rows)
                         except RebuildNeededError:
-                            # Learning the whole log takes long, so the lock is released before.
+                            # Release the lock first, since learning the whole log takes long.
                             self.store.rollback()
                             state = self._rebuild(learns, self._read_change_events())
                             continue
@@ -111,7 +112,7 @@ class CachedState:
                 return state
 
     def _load_snapshot(self) -> State | None:
-        """Return the state of the last snapshot, or None if there is none that can be used."""
+        """Return the state of the last snapshot, or None without a usable snapshot."""
         self.store.check_tail(self.study_number)
         snapshot = self.store.snapshot(self.study_number)
         last_event = snapshot and next(self.store.read(self.study_number, snapshot[0] - 1, 1), None)
@@ -122,10 +123,10 @@ class CachedState:
         return state
 
     def _rebuild(self, learns: bool, changes: Sequence[Row] = ()) -> State:
-        """Replay the whole log with the policy that is in force at its end, and all corrections.
+        """Replay the whole log with the last policy and with all corrections.
 
-        `changes` are the changes of policy and the corrections that are known already. If the log
-        has others, it is replayed once more.
+        `changes` are the changes of policy and the corrections known so far. If the log has others,
+        it is replayed once more.
         """
         first_definition = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
@@ -149,7 +150,7 @@ class CachedState:
 
     @contextmanager
     def convert_event_errors(self) -> Iterator[None]:
-        """Raise an `EventError` as a `DamagedError` that names study and database."""
+        """Convert an `EventError` to a `DamagedError`, which names study and database."""
         try:
             yield
         except EventError as error:
@@ -171,11 +172,12 @@ class Transaction:
     Attributes
     ----------
     events : list of Row
-        The events. The state has all of them already, except changes of policy and corrections.
+        The events to commit. All of them were applied to the state, except changes of policy and
+        corrections.
     metadata : dict of int to str
         The metadata of decisions, by the numbers of their events.
     ends_group : bool
-        Whether no other operation may follow, since the state must be rebuilt.
+        Whether no other operation may use the state, since it must be rebuilt.
     """
 
     state: State
@@ -199,7 +201,7 @@ class Transaction:
             self.metadata[event.seq] = metadata
 
     def write_past_event(self, event: Row) -> None:
-        """Append an event that the policy has not caused; apply it as if it were read."""
+        """Append an imported event; check and apply it as if it were read from the log."""
         self.state.apply_all([event])
         self._append(event)
 
@@ -216,8 +218,8 @@ class Transaction:
 
     def events_of_decision(self, decision: str) -> list[Row]:
         """Return all events of a decision, including the events of this transaction."""
-        own_events = [event for event in self.events if event.decision == decision]
-        return self.store.events_of_decision(self.study_number, decision) + own_events
+        new_events = [event for event in self.events if event.decision == decision]
+        return self.store.events_of_decision(self.study_number, decision) + new_events
 
     def find_by_key(self, key: str) -> Row | None:
         """Return the event with an idempotency key; None if there is none."""
@@ -239,7 +241,7 @@ def check_now(now: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A call that waits for a commit, in a group with others or by itself (`is_exclusive`)."""
+    """A call that waits for its turn: in a group, or by itself (`is_exclusive`)."""
 
     operation: Callable[..., object]
     arguments: tuple[object, ...] = ()
@@ -255,7 +257,7 @@ class _Request:
 
 
 class _Group:
-    """The requests of one commit, and the error that they get if it fails."""
+    """The requests of one commit, and the error that they get if the commit fails."""
 
     def __init__(self) -> None:
         self.requests: list[_Request] = []
@@ -265,8 +267,8 @@ class _Group:
 class GroupCommit(CachedState):
     """The single writer of a study within a process.
 
-    A thread may be interrupted (Ctrl-C) between any two instructions, and the others must go on.
-    What a leader has begun is finished by idempotent steps, which are tried twice.
+    A thread may be interrupted (Ctrl-C) between any two instructions, and the other threads must go
+    on. So a leader's work ends with idempotent steps (`_cancel`), which run twice.
     """
 
     def __init__(
@@ -277,18 +279,18 @@ class GroupCommit(CachedState):
         clock: Clock,
         policies: Policies = (),
     ) -> None:
-        # Locks are taken in this order: the queue of requests here, the `-queue` file or the
-        # advisory lock (`Store.begin`), FORK_LOCK. A thread that has FORK_LOCK must not wait for
-        # anything that another thread may hold while waiting for FORK_LOCK.
+        # Locks are taken in this order: the leadership here, the `-queue` file or the advisory lock
+        # (`Store.begin`), FORK_LOCK. While a thread has FORK_LOCK, it must not wait for anything
+        # that another thread may hold while it waits for FORK_LOCK.
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
-        # A deque: `append` and `popleft` are single instructions, so no lock is needed, and
-        # none can be left held by a thread that is interrupted.
+        # Methods of a deque are single instructions, so it needs no lock, which an interrupted
+        # thread could leave locked.
         self._waiting: deque[_Request] = deque()
-        # The first request of the leader's thread, or nothing. A lock would not do: a thread that
-        # is interrupted in `acquire` cannot tell whether it holds the lock, whereas `setdefault`
-        # is one instruction.
+        # It holds the first request of the leading thread; it is empty if no thread leads. A lock
+        # would not do: a thread that is interrupted in `acquire` cannot know whether it has the
+        # lock. `setdefault` is one instruction.
         self._leader: dict[None, _Request] = {}
         self._group: _Group | None = None
 
@@ -301,35 +303,34 @@ class GroupCommit(CachedState):
     def _run_alone(
         self, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
     ) -> _Result:
-        """Run a function in its turn, in no group with others; return its result."""
+        """Run a function when its turn comes, in no group; return its result."""
         return cast(_Result, self._wait_for_result(_Request(function, arguments, True)))
 
     def submit_many(self, calls: Iterable[Call]) -> list[object]:
-        """Run operations, each with its arguments, as if each had a thread that submits it.
+        """Run calls as if each were submitted by a thread of its own.
 
-        Return the result of each, or its error, an `Exception`.
+        Return the result of each call, or the `Exception` that it raised.
         """
         requests = [_Request(operation, arguments) for operation, arguments in calls]
         self._wait_for_commit(requests)
         return [request.error or request.result for request in requests]
 
     def _wait_for_result(self, request: _Request) -> object:
-        """Return the result of a request, or raise its error."""
         self._wait_for_commit([request])
         if request.error is not None:
             raise request.error
         return request.result
 
     def _wait_for_commit(self, requests: list[_Request]) -> None:
-        """Queue requests (step 2), and lead if no other thread does, until all are done."""
+        """Queue this thread's requests (step 2); until all are done, lead if nobody else does."""
         self._check_process()
         try:
             try:
                 self._waiting.extend(requests)
                 for request in requests:
                     while not request.is_done:
-                        # The next leader is not woken if the old one is interrupted before `_wake`,
-                        # so every waiting thread looks again once per interval.
+                        # If a leader is interrupted before `_wake`, it wakes no successor. So every
+                        # waiting thread looks again after each interval.
                         if self._try_to_lead(request, requests[0]):
                             self._run_group(request)
                         else:
@@ -340,16 +341,15 @@ class GroupCommit(CachedState):
             self._cancel(requests)
 
     def _oldest_request(self) -> _Request | None:
-        """Return the request that has waited longest."""
         requests = self._waiting.copy()
         return next(
             (request for request in requests if not (request.is_cancelled or request.is_done)), None
         )
 
     def _try_to_lead(self, request: _Request, first_request: _Request) -> bool:
-        """Lead if `request` is the oldest of all and nobody leads; return whether this succeeded.
+        """Lead if `request` is the oldest of all and no other thread leads; return whether it does.
 
-        `first_request` stands for the thread, which may have queued several.
+        `first_request` is the first request of this thread, and stands for the thread.
         """
         if self._oldest_request() is not request:
             return False
@@ -359,9 +359,9 @@ class GroupCommit(CachedState):
         """Withdraw requests, wherever their thread was interrupted, and wake the next leader."""
         for request in requests:
             request.is_cancelled = True
-        # This runs twice, in nested `finally`: if the first cancellation is interrupted, the second
-        # finishes what is left. The leadership is given up last, since nobody else may lead while
-        # the group is unfinished.
+        # This runs twice, in nested `finally`: if the first run is interrupted, the second finishes
+        # it. The leadership is given up last, since no other thread may lead while the group is
+        # unfinished.
         if requests and self._leader.get(None) is requests[0]:
             self._deliver_results()
             FORK_LOCK.release(self)
@@ -370,7 +370,7 @@ class GroupCommit(CachedState):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
-        """Run a request: an exclusive one alone, any other with the others that wait."""
+        """Run a request: an exclusive one by itself, any other in a group with those that wait."""
         group = self._group = _Group()
         try:
             if request.is_exclusive:
@@ -383,8 +383,8 @@ class GroupCommit(CachedState):
             group.error = error
         self._deliver_results()
         if self._state is not None and self._state.seq - self._snapshot_seq >= _SNAPSHOT_EVERY:
-            # This group is empty and has an error. So if the snapshot is interrupted,
-            # `_deliver_results` discards the state, which may have been left half changed.
+            # This empty group has an error. So if the snapshot is interrupted, `_deliver_results`
+            # discards the state, which may then be half changed.
             self._group = _Group()
             self.save_snapshot()
             self._group = None
@@ -395,7 +395,7 @@ class GroupCommit(CachedState):
         if group is None:
             return
         if group.error is not None:
-            # The state may hold events that were not committed, so the next call rebuilds it.
+            # The state may hold events that were not committed, so the next call must rebuild it.
             self._state = None
             with suppress(StoreError):
                 self.store.rollback()
@@ -416,20 +416,19 @@ class GroupCommit(CachedState):
             with FORK_LOCK.shared(self):
                 while not transaction.ends_group and (request := self._admit_next_request(group)):
                     self._run_request(request, transaction)
-            # Step 5: the whole group has one commit, and so one flush to the disk. This is why
-            # many threads get more done than one.
+            # Step 5: the whole group has one commit, and so one flush to the disk.
             self.store.commit(self.study_number, transaction.events, transaction.metadata)
             if transaction.ends_group:
                 self._state = None
         except Exception:
             while transaction is None and self._admit_next_request(group) is not None:
-                pass  # no transaction began: all that wait get the error
+                pass  # no transaction began, so all requests that wait get the error
             raise
 
     def _admit_next_request(self, group: _Group) -> _Request | None:
-        """Move the next request that waits into the group and return it.
+        """Move the next waiting request into the group and return it.
 
-        Return None if no request is left, the group is full, or the next one is exclusive.
+        Return None if no request waits, the group is full, or the next request is exclusive.
         """
         while self._waiting and len(group.requests) < _MAX_GROUP_SIZE:
             request = self._waiting[0]  # only the leader removes requests
@@ -447,15 +446,15 @@ class GroupCommit(CachedState):
         event_count = len(transaction.events)
         try:
             request.result = request.operation(transaction, *request.arguments)
-        except StoreError:  # the lock is lost, and the whole transaction with it
+        except StoreError:  # the whole transaction has failed
             raise
         except Exception as error:
-            if not self.store.has_lock():  # the store has rolled back, whatever the error is
+            if not self.store.has_lock():  # the store has rolled the transaction back
                 why = f"the database driver failed ({error!r}): try again"
                 raise StoreError(f"{self.store.where}: {why}") from error
             request.error = error
-            # The requests before this one are complete and will be committed. The events of this
-            # one are dropped, and no other request may see a state that holds part of them.
+            # Earlier requests are complete and will be committed. The events of this request are
+            # dropped, and no other request may see a state to which some of them were applied.
             if transaction.state.is_dirty:
                 transaction.ends_group = True
                 del transaction.events[event_count:]
@@ -474,8 +473,8 @@ class GroupCommit(CachedState):
         state = self._state
         if state is None or state.seq <= self._snapshot_seq or state.is_dirty:
             return
-        # The state is detached meanwhile, since `make_snapshot` lets the policy learn its batch.
-        # An interrupt must not leave a half-updated state behind.
+        # `make_snapshot` lets the policy learn its batch. An interrupt would leave the state half
+        # changed, so the state is kept again only once the snapshot is written.
         self._state = None
         self._snapshot_seq = state.seq
         try:
@@ -495,8 +494,10 @@ class GroupCommit(CachedState):
     def submit_change(
         self, operation: Callable[[Transaction, *_Arguments], None], *arguments: *_Arguments
     ) -> None:
-        """Run an operation that writes a change, even where the policy fails at the log."""
-        # Where the policy fails at the log, `_run_change` applies events without the policy.
+        """Run an operation that writes a change of policy or a correction.
+
+        It runs also if the policy fails at the log, which the change may mend.
+        """
         with suppress(LearningError):
             return self.submit(operation, *arguments)
         self._run_alone(self._run_change, operation, arguments)
@@ -510,7 +511,7 @@ class GroupCommit(CachedState):
         self._state = None
 
     def erase_metadata(self, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions (None: of all); return how many events had metadata."""
+        """Erase the metadata of decisions, or of all if None; return how many events had any."""
         return self._run_alone(self._erase_metadata, decisions)
 
     def _erase_metadata(self, decisions: Sequence[str] | None) -> int:
@@ -518,7 +519,7 @@ class GroupCommit(CachedState):
         return self.store.erase_metadata(self.study_number, decisions)
 
     def close(self) -> None:
-        """Write a snapshot and close the connection, after the requests that came before."""
+        """Once all earlier requests are done, write a snapshot and close the connection."""
         if os.getpid() == self._process:
             self._run_alone(self._close)
 

@@ -1,4 +1,4 @@
-"""The check of a whole database of studies, and the rescue of the events that precede a damage."""
+"""The check of a database of studies, and the rescue of the events before a damage."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_integer
 
 _WITH_ROW: Final = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
-"""Events whose body begins with the row of their decision."""
+"""The kinds of events whose body begins with the row of their decision."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class StudyCheck:
     name : str
         The name of the study.
     events : int
-        The number of events that the study has had, missing and damaged ones included.
+        The number of events that were written, missing and damaged events included.
     whole : int
         The number of events before the first damage.
     damage : str
-        A line on the first damage; "" if there is none.
+        A line that describes the first damage; "" if there is none.
     """
 
     name: str
@@ -57,8 +57,8 @@ class DatabaseCheck:
     Attributes
     ----------
     damage : str
-        A line on damaged pages and indexes; "" if there are none, or for a server, which checks
-        its pages itself.
+        A line that describes damaged pages and indexes; "" if there are none. It is always "" for
+        PostgreSQL, whose server checks its pages itself.
     studies : list of StudyCheck
         The studies that were checked, oldest first.
     """
@@ -80,8 +80,8 @@ def check_database(
 ) -> DatabaseCheck:
     """Check all that a database holds: pages, definitions, events and snapshots.
 
-    Each event is compared with its digest and applied, as if the study were opened without a
-    snapshot. A snapshot is compared with the state after the event at which it was taken.
+    Each event is compared with its digest and applied, as when a study is opened without a
+    snapshot. A snapshot is compared with the state after its last event.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def check_database(
     Returns
     -------
     DatabaseCheck
-        The intact events, and the damage.
+        The damage, and the number of intact events of each study.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def check_database(
         study_names = [study for study, _ in store.studies()]
         if name is not None:
             if name not in study_names:
-                store.find(name)  # raises, and names the studies that there are
+                store.find(name)  # raises an error that names the existing studies
             study_names = [name]
         checks = [_check_study(store, study, tuple(policies)) for study in study_names]
         return DatabaseCheck(store.find_page_damage(), checks)
@@ -142,14 +142,14 @@ def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
         if read_error is not None:
             raise read_error
         return StudyCheck(name, event_count, whole_count)
-    except events.SettingCodeError:  # it says nothing of the stored data
+    except events.SettingCodeError:  # the code is wrong, not the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
         return StudyCheck(name, event_count, whole_count, str(error))
 
 
 def _read_intact_rows(store: Store, study: int) -> tuple[list[Row], StoreError | None]:
-    """Return the rows of a study up to the first damage, and the error that names it, if any."""
+    """Return a study's rows before the first damage, and the error that names it, if any."""
     rows: list[Row] = []
     try:
         for row in store.read(study):
@@ -160,7 +160,7 @@ def _read_intact_rows(store: Store, study: int) -> tuple[list[Row], StoreError |
 
 
 def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
-    """Refuse a snapshot that can be read, but differs from the state after its event."""
+    """Refuse a snapshot that can be used, but differs from the state after its last event."""
     assert state.last_event is not None
     snapshot_state = read_snapshot(snapshot, state.last_event, policies)
     if snapshot_state is not None and make_snapshot(snapshot_state) != make_snapshot(state):
@@ -176,10 +176,10 @@ class _LogCheck:
         self._told: set[str | None] = set()
 
     def check_event(self, state: State, event: Row) -> None:
-        """Refuse a used key or id, and late feedback or a correction that contradicts its decision.
+        """Refuse an event that contradicts an earlier event.
 
-        Late feedback and corrections must begin with the row of their decision, as it was asked. A
-        correction must be of a decision that was told.
+        Keys and ids must be new. Late feedback and corrections must begin with the row of their
+        decision as it was asked. A correction must be of a decision that was told.
 
         Raises
         ------
@@ -210,18 +210,17 @@ class _LogCheck:
 def rebuild_states(
     definition: Definition, rows: Sequence[Row], policies: Policies
 ) -> Iterator[State]:
-    """Yield the state of a study after each of its events, all checked.
+    """Yield the state of a study after each of its events, and check each event.
 
-    Corrections apply from the first state on, also to feedback that is corrected in a later event.
-    More is checked than when a study is opened: no id or key is used twice, late feedback repeats
-    the row of its decision, and a correction is of a decision that was told.
+    All corrections apply from the first state on. `_LogCheck` checks more than is checked when a
+    study is opened.
 
     Raises
     ------
     EventError
         At the first event that no study can have written.
     LearningError
-        After all events, if the policy fails at one of them and is not changed after it.
+        After all events, if the policy fails at an event and no later event changes the policy.
     """
     corrections = find_corrections(rows)
     state = State(definition, 0, corrections)
@@ -240,15 +239,14 @@ def rebuild_states(
             new_rows = applied_rows
         try:
             state.apply_all(new_rows)
-        except LearningError as error:  # go on checking: the policy may change later
+        except LearningError as error:  # go on, since a later event may change the policy
             learning_error = error
             state = State(state.definition, state.definition_seq, corrections, learns=False)
             state.apply_all(applied_rows)
         yield state
     if learning_error is not None and not state.learns:
         raise learning_error
-    # The policy learns the last batch here, which may fail, too.
-    state.arrays_to_save()
+    state.arrays_to_save()  # the policy learns the last batch, at which it may fail, too
 
 
 def copy_intact_events(
@@ -261,7 +259,7 @@ def copy_intact_events(
 ) -> StudyCheck:
     """Copy the first events of a damaged study to another database, where the study goes on.
 
-    The damaged study is left as it is.
+    The damaged study does not change.
 
     Parameters
     ----------
@@ -270,9 +268,9 @@ def copy_intact_events(
     name : str
         The name of the study.
     event : int
-        The last event to copy, at most the last intact one.
+        The number of the last event to copy; no event up to it may be damaged.
     out : str or Path
-        The other database, created if need be; it must have no study of this name.
+        The other database. It is created if need be, and must have no study of this name.
     policies : iterable of Policy classes, optional
         Classes of your own among which to look for the policy.
 

@@ -1,4 +1,4 @@
-"""A study's log in readable form: as a table, as an export, and replayed with another policy."""
+"""A study's log as a table, as an export in JSON, and replayed with another policy."""
 
 from __future__ import annotations
 
@@ -33,25 +33,24 @@ if TYPE_CHECKING:
 _KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in events.KINDS.items()}
 _BATCH_SIZE: Final = 10_000  # events that `LogReader` reads together
 _FORMAT: Final = "keyhole-study"
-_VERSIONS: Final = (2, 3)  # 0.2.0 wrote 2, without excluded arms, metadata and corrections
+_VERSIONS: Final = (2, 3)  # 2, of 0.2.0, has no excluded arms, metadata or corrections
 
 
 class EventFormatter:
     """Converts rows of a study's log to named values and back, in the order of the log.
 
-    The named values of an event are a dict, in the words of the study's user: names of arms, and
-    rewards in the study's units.
+    The named values of an event are a dict, with names of arms and rewards in the study's units.
 
     Attributes
     ----------
     state : LogState
-        The arms and the codecs. Only events that add arms are applied to it.
+        The codecs, and all arms added so far, also retired arms; nothing else changes in it.
     asked : dict of str to bytes
         The rows of all decisions so far, by the ids of the decisions.
     policies : tuple of Policy classes
         Classes in which a policy is looked up first.
     metadata : dict of int to str
-        Metadata as JSON, by the numbers of the events to which they belong.
+        The metadata of events as JSON, by the numbers of the events.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class EventFormatter:
         decision = event_words.get("decision")
         key = event_words.get("key")
         row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
-        if number == events.POLICY_CHANGED:  # "head" is the study's definition from here on
+        if number == events.POLICY_CHANGED:  # "head" has the new definition
             new_definition = json.dumps(event_words["head"]).encode()
             Definition.from_bytes(new_definition, self.policies, ordered=False)
         event_kind = events.KINDS[number]
@@ -105,14 +104,14 @@ class EventFormatter:
     def _decision_row(self, event: Row) -> bytes:
         """Return the row of the decision that an event is about.
 
-        Return no bytes if the event is about no decision, or is the decision itself.
+        Return no bytes if the event is about no decision or hands out the decision.
         """
         if event.decision is None or event.kind == events.ASKED:
             return b""
         return self.asked[event.decision]
 
     def _remember_reference(self, event: Row) -> None:
-        """Keep the decision or the arm of an event, to which later events can refer."""
+        """Keep the decision or the arm of an event, since later events may refer to it."""
         if event.kind == events.ASKED:
             self.asked[str(event.decision)] = self.state.row(event)
         elif event.kind == events.ARM_ADDED:
@@ -157,7 +156,7 @@ def format_table(
 ) -> pa.Table:
     """Return a log as a table with a row for each event; a value that an event lacks is null.
 
-    Metadata is given as JSON, since its fields may differ between decisions.
+    Metadata is one column of JSON, since the fields of metadata may differ between decisions.
     """
     import pyarrow as pa
 
@@ -192,7 +191,7 @@ def write_export(
     metadata: Mapping[int, str],
 ) -> None:
     """Write a log as lines of JSON: a header with the study's definition, then all events."""
-    # Rewards are written in [0, 1]: in the user's units, a reward might not read back to the bit.
+    # Rewards are written in [0, 1], since in other units a parsed value may differ in its last bit.
     formatter = EventFormatter(replace(definition, scale=UNIT), metadata=metadata)
     header = {
         "format": _FORMAT,
@@ -208,10 +207,7 @@ def write_export(
 def read_export(
     path: Path, policies: Policies
 ) -> tuple[str, Definition, list[Row], dict[int, str]]:
-    """Check an export; return the study's name, definition, rows, and metadata.
-
-    Metadata are given by the numbers of the events to which they belong.
-    """
+    """Check an export; return the study's name, definition, rows, and metadata by event number."""
     try:
         text = decode_text(read_file(path, "an exported study"), path)
         header_line, *event_lines = text.splitlines() or [""]
@@ -259,16 +255,16 @@ def _add_line_to_errors(number: int) -> Iterator[None]:
 class Replay:
     """The decisions of another policy that learnt the same feedback.
 
-    A log has feedback only of the decisions that were taken. So it does not show what the other
-    policy would have earned. But it shows how often the two policies agree, and where they do not.
+    A log has feedback only of the decisions that were taken, so it does not show what the other
+    policy would have earned. It shows how often the two policies agree, and where they differ.
 
     Attributes
     ----------
     policy : Policy
         The other policy.
     asked, agreed : int
-        The number of decisions, and the number of these decisions that the other policy would have
-        taken as well. Before each decision it had learnt all feedback that came earlier.
+        The number of decisions, and the number of decisions that the other policy would have taken
+        as well. Before each decision it has learnt all earlier feedback.
     decisions : pyarrow.Table
         A row for each decision: ``decision``, ``round``, ``asked`` and ``would_ask``, as JSON.
     """
@@ -284,14 +280,14 @@ class Replay:
 
 
 def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
-    """Replay a log with the policy of a definition, which need not be the policy of the log."""
+    """Replay a log with the policy of a definition, which may differ from the log's policy."""
     import pyarrow as pa
 
     rows = list(rows)
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
-    # The state takes its definition as one that came into force with the last event. So changes of
-    # policy in the log count as older, and are ignored.
+    # The state takes the definition to have come into force at the last event, and so ignores the
+    # changes of policy in the log.
     state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
@@ -305,7 +301,7 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
             columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))
             columns["would_ask"].append(json.dumps(state.vocabulary.format_decision(*other_values)))
-        # The decision of the log is applied, whatever this policy would have decided.
+        # The decision of the log is applied, not the decision of this policy.
         state.apply(row)
     match_count = sum(a == b for a, b in zip(columns["asked"], columns["would_ask"], strict=True))
     return Replay(definition.policy, len(columns["asked"]), match_count, pa.table(columns))

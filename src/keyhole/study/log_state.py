@@ -1,4 +1,4 @@
-"""The state of a study without its policy: arms, pending decisions, and their rows of numbers."""
+"""The state of a study without its policy: arms, pending decisions, and the codecs of rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
@@ -40,8 +40,7 @@ class RowCodec:
     """
 
     def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
-        # Little-endian without padding, which is the same on every machine.
-        codes = "<"
+        codes = "<"  # little-endian without padding: the same on every machine
         self._columns: list[tuple[str, int, int, bool]] = []  # name, begin, end, is it a scalar
         begin = 0
         for name, field in fields.items():
@@ -53,7 +52,7 @@ class RowCodec:
         self.size = self._struct.size
 
     def cell_range(self, name: str) -> range:
-        """Return the positions of a value's numbers."""
+        """Return the positions of a value's numbers among the packed numbers."""
         return next(range(begin, end) for column, begin, end, _ in self._columns if column == name)
 
     def pack(self, values: Values) -> bytes:
@@ -79,7 +78,7 @@ class FeedbackCodec:
     Attributes
     ----------
     learnt_size : int
-        The number of bytes that the policy learns: the bytes of the feedback.
+        The number of bytes of the feedback; the policy does not learn notes.
     """
 
     def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
@@ -91,7 +90,7 @@ class FeedbackCodec:
     def pack(self, values: Values) -> bytes:
         """Return feedback and notes as bytes."""
         data = self._feedback.pack(values)
-        # Feedback mostly has no notes, which then take no bytes.
+        # Most feedback has no notes; they then take no bytes.
         if any(values.get(name) for name in self._empty_notes):
             data += self._notes.pack(self._empty_notes | values)
         return data
@@ -107,12 +106,14 @@ class FeedbackCodec:
 class DecisionRowCodec:
     """Reads and writes rows of decisions, in which arms have permanent numbers.
 
+    The *cells* of a row are its bytes after the header: context and decision.
+
     Parameters
     ----------
     setting : Setting
         The fields of context and decision.
     sizes : dict of str to int
-        The lengths to which the shapes of the fields refer, by name.
+        The array lengths, by the names that the shapes of the fields use.
     arms : Arms
         The arms of the study.
     arm_fields : tuple of str
@@ -121,8 +122,7 @@ class DecisionRowCodec:
     Attributes
     ----------
     size, event_size : int
-        The number of bytes of a row, and of the body of the event of a decision without excluded
-        arms.
+        The number of bytes of a row, and of the body of a decision's event if no arms are excluded.
     """
 
     def __init__(
@@ -135,12 +135,13 @@ class DecisionRowCodec:
         self.size = self._decision_begin + self.decision.size
         self.event_size = ROUND.size + self.size - ROW_HEADER.size + STREAM.size
         self._arm_cells = [cell for name in arm_fields for cell in self.decision.cell_range(name)]
-        self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]  # in a decision
+        # In bytes from the beginning of the decision.
+        self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]
 
     def event_body(
         self, round: float, cells: bytes, stream: Iterable[int], excluded: Sequence[int] = ()
     ) -> bytes:
-        """Return the body of a decision's event; `cells` are those of the decision's row."""
+        """Return the body of a decision's event, made from the cells of its row."""
         body = ROUND.pack(round) + cells + STREAM.pack(*stream)
         return body + pack_numbers(excluded) if excluded else body
 
@@ -149,17 +150,17 @@ class DecisionRowCodec:
         return body[ROUND.size : self.event_size - STREAM.size]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
-        """Return the policy's random stream after a decision, from the body of its event."""
-        first, second = STREAM.unpack_from(body, self.event_size - STREAM.size)
-        return first, second
+        """Return counter and key of the random stream after a decision, from its event's body."""
+        counter, key = STREAM.unpack_from(body, self.event_size - STREAM.size)
+        return counter, key
 
     def excluded_arm_numbers(self, body: bytes) -> list[int]:
-        """Return the numbers of the arms that a decision left out, from the body of its event."""
+        """Return the numbers of the arms that a decision excluded, from the body of its event."""
         bits = body[self.event_size :]
         return unpack_numbers(bits) if bits else []
 
     def with_arms(self, arms: Arms) -> "DecisionRowCodec":
-        """Return a codec of the same rows for which other arms are in use."""
+        """Return a codec of the same rows, for other arms in use."""
         codec = copy(self)
         codec._arms = arms
         return codec
@@ -170,7 +171,7 @@ class DecisionRowCodec:
         return context, self.decision.unpack(row, self._decision_begin)
 
     def split_row(self, row: bytes) -> tuple[bytes, bytes]:
-        """Return context and decision of a row, packed."""
+        """Return the bytes of the context and of the decision of a row."""
         return row[ROW_HEADER.size : self._decision_begin], row[self._decision_begin :]
 
     def are_arms_in_use(self, row: bytes) -> bool:
@@ -185,8 +186,8 @@ class DecisionRowCodec:
         return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
     def with_positions(self, row: bytes) -> bytes | None:
-        """Return a row with positions in place of arms' numbers; None if one of them is retired."""
-        # As long as no arm is retired, as in most studies, the numbers are the positions.
+        """Return a row with positions in place of arms' numbers; None if an arm is retired."""
+        # If no arm is retired, as in most studies, the numbers are the positions.
         if not self._arms.has_retired_arms:
             return row
         if not self.are_arms_in_use(row):
@@ -194,7 +195,7 @@ class DecisionRowCodec:
         return self._renumber_arms(row, self._decision_begin, self._arms.positions)
 
     def with_numbers(self, decision: bytes) -> bytes:
-        """Return a decision of the policy with permanent numbers in place of arms' positions."""
+        """Return a decision with permanent numbers in place of arms' positions."""
         if not self._arms.has_retired_arms:
             return decision
         return self._renumber_arms(decision, 0, self._arms.numbers_in_use)
@@ -203,20 +204,19 @@ class DecisionRowCodec:
         """Return a row with `numbers[arm]` for each arm; its decision begins at byte `begin`."""
         new_row = bytearray(row)
         for offset in self._arm_offsets:
-            (number,) = _NUMBER.unpack_from(row, begin + offset)
-            _NUMBER.pack_into(new_row, begin + offset, int(numbers[number]))
+            (arm,) = _NUMBER.unpack_from(row, begin + offset)
+            _NUMBER.pack_into(new_row, begin + offset, int(numbers[arm]))
         return bytes(new_row)
 
     def kernel_rows(self, rows: Collection[bytes], now: float, time_unit: float) -> FloatArray:
-        """Return rows as kernels read them, as a matrix, without the rows of retired arms.
+        """Return the rows without retired arms, as the matrix that kernels read.
 
-        The time of asking is replaced by the decision's age in seconds, times `time_unit`.
+        A decision's time of asking is replaced by its age in seconds, times `time_unit`.
         """
-        # All rows are converted at once, since some studies impute all pending decisions again for
-        # every decision.
+        # All rows are converted in one step, since some studies impute all pending decisions again
+        # for every decision.
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
-        # The second number of a row is the time of asking; kernels get the age instead.
-        times = cells[:, 1].view(np.float64)
+        times = cells[:, 1].view(np.float64)  # the times of asking, then the ages
         times[:] = np.maximum(0.0, now - times) * time_unit
         if self._arms.has_retired_arms:
             columns = self._decision_begin // _CELL_BYTES + np.array(self._arm_cells)
@@ -228,25 +228,25 @@ class DecisionRowCodec:
 
 
 class LogState:
-    """The arms and the pending decisions after some event, read from the log without a policy.
+    """The arms and the pending decisions after some event, without a policy.
 
-    A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
-    numbers. Subclasses add the effect of feedback: `State` lets the policy learn it, and
+    A decision is kept as a *row*: round, time of asking, context, decision. Rows hold the permanent
+    numbers of arms. Subclasses add the effect of feedback: `State` lets the policy learn it, and
     `DecisionCounts` counts it.
 
     Attributes
     ----------
     pending : dict of str to bytes
-        Rows of the pending decisions by id, oldest first.
+        The rows of the pending decisions, by id, oldest first.
     to_ask_again : dict of str to None
-        Pending decisions that expired and are to be handed out once more.
+        The ids of pending decisions that expired and are to be handed out once more.
     awaiting_feedback : dict of str to None
-        All other pending decisions.
+        The ids of all other pending decisions.
     rounds_when_asked_again : dict of str to int
-        How many decisions there were when a pending decision was handed out again, by its id.
+        How many decisions there were when a pending decision was last handed out again, by its id.
     rounds, feedback_count : int
-        The number of decisions, and the number of decisions whose feedback was learnt: because it
-        was told, in time or late, or because it was assumed when the decision expired.
+        The number of decisions, and the number of decisions whose feedback was learnt: it was told,
+        in time or late, or was assumed when the decision expired.
     seq : int
         The number of the last event.
     assumes_no_reward : bool
@@ -260,7 +260,7 @@ class LogState:
         The number of the event at which the definition came into force.
     corrections : dict of str to Row, optional
         The last correction of each decision that was corrected, by the decision's id: see
-        `find_corrections`. The feedback in the correction is learnt in the place of what was told.
+        `find_corrections`. Its feedback is learnt in the place of the feedback that was told.
     """
 
     def __init__(
@@ -291,14 +291,13 @@ class LogState:
 
     @property
     def unlearnt_count(self) -> int:
-        """The number of decisions that expired for good and taught nothing."""
+        """The number of decisions that expired for good, from which nothing was learnt."""
         if not self.vocabulary.has_feedback:
             return 0
         return self.rounds - self.feedback_count - len(self.pending)
 
     def row(self, event: Row) -> bytes:
-        """Return the row of a decision, from the event that handed it out."""
-        # The time is not in the body, since it is a column of the log.
+        """Return the row of a decision from the event that handed it out."""
         (round_number,) = ROUND.unpack_from(event.body)
         cells = self.decisions.cells_of_event(event.body)
         return ROW_HEADER.pack(round_number, event.at) + cells
@@ -308,7 +307,7 @@ class LogState:
         return body[: self.decisions.size], body[self.decisions.size :]
 
     def corrected_feedback(self, id: str | None, feedback: bytes) -> bytes:
-        """Return the last correction of a decision's feedback; without one, `feedback` itself."""
+        """Return a decision's feedback as last corrected; without a correction, `feedback`."""
         correction = self.corrections.get(str(id))
         return feedback if correction is None else self.split_late_body(correction.body)[1]
 
@@ -356,8 +355,8 @@ class LogState:
                 if event.body:
                     self.learn(event, row, event.body)
             case events.ASKED_AGAIN:
-                # Its timeout begins anew: the seconds count from the new time in its row, and the
-                # decisions from `rounds_when_asked_again`.
+                # The timeout begins anew: seconds count from the new time in the row, decisions
+                # from `rounds_when_asked_again`.
                 row = self.remove_pending(id)
                 header = ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at)
                 self.pending[id] = header + row[ROW_HEADER.size :]
@@ -379,7 +378,7 @@ class LogState:
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
-        # This runs for all feedback, and in most studies both dictionaries are empty.
+        # The test saves time for all feedback: in most studies both dictionaries are empty.
         if self.rounds_when_asked_again or self.to_ask_again:
             self.to_ask_again.pop(id, None)
             self.rounds_when_asked_again.pop(id, None)
@@ -397,8 +396,8 @@ class LogState:
         """Refuse anonymous feedback that is impossible at this time."""
 
     def guard_allows(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; if an arm is retired, `may_be_retired`."""
-        raise NotImplementedError  # only the compiled kernels of `State` can say
+        """Return whether the setting allows a decision; with a retired arm, `may_be_retired`."""
+        raise NotImplementedError  # only `State` has the kernel that checks decisions
 
     def prepare_arms_change(self) -> None:
         """Prepare for a change of the arms in use."""
@@ -408,7 +407,7 @@ class LogState:
         """Replace the policy."""
 
     def require_known_correction(self, event: Row) -> None:
-        """Raise `RebuildNeededError` unless `corrections` has the correction already."""
+        """Raise `RebuildNeededError` at a correction that `corrections` does not have."""
         if event.seq > self._last_correction:
             raise RebuildNeededError
 

@@ -1,4 +1,4 @@
-"""Decisions, and the operations on a study's log: ask, tell, expire, change arms or policy."""
+"""The operations on a study's log (ask, tell, expire, change arms or policy), and decisions."""
 
 import secrets
 import struct
@@ -39,14 +39,15 @@ class Decision:
     id : str
         The id: 26 letters and digits. Ids are ordered by time and impossible to guess.
     words : mapping
-        The values of the decision and of its context, by the names that the setting gives them:
-        ``arm``, ``limit``, ``allocation``. Each is an attribute as well: ``decision.arm``. Type
-        checkers know the attributes of Keyhole's own settings; for others write
-        ``decision.words["word"]``.
+        The values of the decision and of its context, by the names that the setting gives them,
+        such as ``arm``, ``limit`` or ``allocation``. Each is an attribute as well:
+        ``decision.arm``. Type checkers know the attributes of Keyhole's own settings; for other
+        settings write ``decision.words["word"]``.
     round : int
         The number of decisions so far, this one included.
     at, until : datetime
-        When it was handed out, and when its timeout in seconds ends (None without one), in UTC.
+        When the decision was handed out, and when its timeout ends, in UTC. `until` is None without
+        a timeout in seconds.
     """
 
     id: str
@@ -64,7 +65,7 @@ class Decision:
     else:
 
         def __getattr__(self, name: str) -> Any:
-            """Return one of the words, such as ``arm``."""
+            """Return a value of the decision by its name, such as ``arm``."""
             decision_words = object.__getattribute__(self, "words")
             if name in decision_words:
                 return decision_words[name]
@@ -95,14 +96,14 @@ class DecisionRecord:
     decision : Decision
         The decision.
     status : str
-        "pending", "to ask again" (it expired, and waits to be handed out once more), "told",
-        "told late", "told too late" (recorded and not counted), "corrected" or "expired"; "asked"
-        where decisions get no feedback.
+        "pending", "to ask again" (the decision expired, and waits to be handed out once more),
+        "told", "told late", "told too late" (recorded and not learnt), "corrected" or "expired". In
+        settings without feedback it is "asked".
     feedback : mapping or None
-        The feedback by name: told, or assumed when the decision expired. None if there is none.
+        The feedback by name, told or assumed when the decision expired; None if there is none.
     settled_at : datetime or None
-        When it was told, corrected or expired, whichever came last, in UTC. None while it is
-        pending or waits to be asked again, and where decisions get no feedback.
+        When the decision was told, corrected or expired, whichever came last, in UTC. None while it
+        is pending or to be asked again, and in settings without feedback.
     """
 
     decision: Decision
@@ -149,16 +150,16 @@ def ask(
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> Decision:
-    """Return the decision of a used idempotency key, one to ask again, or a new one.
+    """Return the decision of a used idempotency key, a decision to ask again, or a new decision.
 
-    The decision is about none of the arms of `exclude`. `metadata` is JSON, or "" for none.
+    It is about none of the arms of `exclude`. `metadata` is JSON; "" stands for none.
     """
     if key is not None:
         validate.check_short_line("key", key, MAX_NAME_LENGTH)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
-    # This comes before anything expires, since a call that repeats a used key must change nothing.
+    # Nothing has expired yet here, since a call that repeats a used key must change nothing.
     if key and (event := transaction.find_by_key(key)) and event.decision:
         return _find_decision_of_key(transaction, event.decision, key, context, excluded)
     _expire_overdue(transaction)
@@ -192,7 +193,7 @@ def ask(
 def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
     """Run operations one after the other; return the result of each, or its error.
 
-    An error that leaves the transaction useless is raised.
+    An error that makes the transaction unusable is raised.
     """
     outcomes: list[object] = []
     for operation, arguments in calls:
@@ -213,7 +214,7 @@ def ask_many(
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> list[Decision | Exception]:
-    """Return new decisions, or those of the idempotency keys ``key/0``, ``key/1`` and so on."""
+    """Return the decisions of the idempotency keys ``key/0``, ``key/1``, ..., or new decisions."""
     validate.check_integer("n", number, validate.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
         validate.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
@@ -223,7 +224,7 @@ def ask_many(
 
 
 def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
-    """Return the numbers of the arms to leave out; refuse them if the policy can leave none out."""
+    """Return the numbers of the arms to exclude; refuse them if the policy cannot exclude arms."""
     if not names:
         return []
     study_vocabulary.check_exclusion(state.definition.policy, state.vocabulary)
@@ -233,9 +234,9 @@ def _parse_excluded(state: State, names: Sequence[str]) -> list[int]:
 def _find_decision_of_key(
     transaction: Transaction, id: str, key: str, context: Values, excluded: Sequence[int]
 ) -> Decision:
-    """Return the decision of a key that was used before; refuse another context or excluded arms.
+    """Return the decision of a key that was used before; refuse a call to which it does not fit.
 
-    `context` and `excluded` are those of the call that repeats the key.
+    It must have the context of the call, and must not be about an arm that the call excludes.
     """
     state = transaction.state
     row = _find_decision_row(transaction, id)
@@ -281,13 +282,13 @@ def make_decision(state: State, id: str, row: bytes) -> Decision:
 
 
 def pending_decisions(state: State, limit: int | None = None) -> list[Decision]:
-    """Return the decisions without feedback, oldest first; at most `limit`."""
+    """Return the pending decisions, oldest first, at most `limit`."""
     rows = islice(state.pending.items(), limit)
     return [make_decision(state, id, row) for id, row in rows]
 
 
 def find_record(transaction: Transaction, decision: str | Decision) -> DecisionRecord:
-    """Return a decision, and what has become of it."""
+    """Return a decision with its status and its feedback."""
     state = transaction.state
     id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
@@ -306,14 +307,13 @@ def find_record(transaction: Transaction, decision: str | Decision) -> DecisionR
 
 
 def _feedback_of_event(state: State, event: Row) -> bytes:
-    """Return the feedback in the body of an event that told it or assumed it."""
+    """Return the feedback in the body of an event that told or assumed it."""
     if event.kind in (events.TOLD, events.EXPIRED):
         return event.body
     return state.split_late_body(event.body)[1]
 
 
 def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
-    """Return feedback by name."""
     return state.vocabulary.format_feedback(
         *state.decisions.unpack_row(row), state.feedback.unpack(body)
     )
@@ -326,16 +326,16 @@ def _expire_overdue(transaction: Transaction) -> None:
 
 
 def ids_to_ask_again(state: State) -> list[str]:
-    """Return the pending decisions that expired and are to be handed out once more, in order.
+    """Return the ids of the decisions that expired and are to be handed out once more, in order.
 
-    A decision about arms that have been settled meanwhile is left out, since nobody needs its
+    A decision whose arms have all been settled meanwhile is left out, since nobody needs its
     feedback.
     """
     return [id for id in state.to_ask_again if not state.is_settled(id)]
 
 
 def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -> str | None:
-    """Return a decision that is to be handed out again in this context, if there is one."""
+    """Return the id of a decision to hand out again in a context, on no excluded arm, or None."""
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
         row = state.pending[id]
@@ -347,7 +347,7 @@ def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -
 
 
 def expire(transaction: Transaction, id: str) -> None:
-    """Expire a decision, as the timeout rule says."""
+    """Expire a pending decision, with the consequence that the timeout rule sets."""
     state = transaction.state
     body = b""
     if state.assumes_no_reward:
@@ -366,13 +366,13 @@ def expire_pending_decision(transaction: Transaction, decision: str | Decision) 
     """Expire a decision; refuse one that is not pending."""
     id = _id_of_decision(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
-        _find_events(transaction, id)  # raises an error of its own if there is no such decision
+        _find_events(transaction, id)  # raises another error if there is no such decision
         raise errors.DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
     expire(transaction, id)
 
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
-    """Return the events of a decision; the first of them handed it out."""
+    """Return the events of a decision in order, the asking first; refuse an unknown id."""
     decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not decision_events:
         raise errors.UnknownDecisionError(
@@ -385,9 +385,9 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
 
 
 def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
-    """Return why the events of a decision contradict the state; "" if they do not.
+    """Return why the events of a decision contradict the state, or "" if they do not.
 
-    Each event passed its checksum, but the index that found them may have lost one.
+    Each event has passed its checksum, but a damaged index may have lost one.
     """
     if kinds[0] != events.ASKED or kinds.count(events.ASKED) > 1:
         return "its events do not begin with the one that handed it out"
@@ -398,19 +398,19 @@ def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
     has_expired = last_kind == events.EXPIRED and id not in state.to_ask_again
     is_over = has_expired or last_kind == events.TOLD
     if is_over and id in state.pending:
-        return "it is pending, and was settled"
+        return "it is pending, although it was settled"
     if not is_over and id not in state.pending:
-        return "it is settled, and the event that did so is missing"
+        return "it is settled, but the event that settled it is missing"
     return ""
 
 
 def _id_of_decision(decision: str | Decision) -> str:
-    """Return the id of a decision; other values are returned for the caller to refuse."""
+    """Return the id of a decision; return any other value as it is, for the caller to refuse."""
     return decision.id if isinstance(decision, Decision) else decision
 
 
 def check_id(decision: str | Decision) -> str:
-    """Return the id of a decision; refuse what cannot be one."""
+    """Return the id of a decision; refuse a value that cannot be an id."""
     id = _id_of_decision(decision)
     if not events.is_decision_id(id):
         raise ValueError(
@@ -426,7 +426,7 @@ def tell(
     state = transaction.state
     id = _id_of_decision(decision)
     # A reward counts only within the timeout. An ask expires overdue decisions, but perhaps nobody
-    # has asked since this one became overdue. Its reward would then count.
+    # has asked since this decision became overdue.
     if state.assumes_no_reward:
         _expire_overdue(transaction)
     row = state.pending.get(id) if isinstance(id, str) else None
@@ -442,7 +442,7 @@ def tell(
     if told_body is not None:
         raise errors.DifferentFeedbackError(
             f"{id} was told {_format_feedback(state, row, told_body)} before, and cannot be told "
-            "otherwise; `correct` sets a mistake right"
+            "otherwise; `correct` corrects a mistake"
         )
     # With "no_reward" the policy has learnt a reward of 0, so this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
@@ -458,7 +458,7 @@ def tell_many(transaction: Transaction, tellings: object) -> list[Exception | No
 
 
 def _make_tell_call(pair: object) -> Call:
-    """Return the call that tells a decision its feedback, given by name or as a value."""
+    """Return the call that tells a decision its feedback, given by name or as one value."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise TypeError(f"tellings must be {_TELLINGS}, got {validate.short_repr(pair)}")
     decision, feedback = pair
@@ -477,7 +477,7 @@ def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes |
 def correct(
     transaction: Transaction, decision: str | Decision, unnamed: Sequence[object], feedback: Words
 ) -> None:
-    """Record feedback that replaces the feedback that was told of a decision."""
+    """Record feedback that replaces what was told of a decision."""
     state = transaction.state
     id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
@@ -499,7 +499,7 @@ def correct(
 
 
 def pack_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback: Words) -> bytes:
-    """Return the bytes of the feedback of a decision, checked."""
+    """Check the feedback of a decision and return its bytes."""
     arguments = (*state.decisions.unpack_row(row), *unnamed)
     values = _call_vocabulary("tell", state.vocabulary.parse_feedback, arguments, feedback)
     body = _run_setting_code(state, state.feedback.pack, values)
@@ -521,8 +521,7 @@ def _call_vocabulary(
             parameters.bind(*arguments, **keywords)
         except TypeError as reason:
             raise TypeError(f"{usage}: {reason}") from None
-        # The arguments fit: the error comes from within the vocabulary.
-        raise error
+        raise error  # the arguments fit, so the error comes from the vocabulary's code
     study_vocabulary.check_reserved_words(keywords)
     return values
 
@@ -559,7 +558,7 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
     """Replace the policy."""
     state = transaction.state
     definition = state.definition.with_policy(policy, facts)
-    # The policy that has decided from the start need not learn from decisions of others.
+    # The policy that has taken all decisions so far need not learn from decisions of others.
     is_first_policy = policy == state.definition.policy and state.definition_seq == 0
     if not is_first_policy:
         check_off_policy(policy, state.rounds)

@@ -1,4 +1,4 @@
-"""Import of past decisions and their results from a CSV file, with which a new study begins."""
+"""Import of a CSV file of past decisions and their results, with which a study begins."""
 
 import hashlib
 from collections import Counter
@@ -20,8 +20,8 @@ from keyhole.study.storage.store import MAX_NAME_LENGTH
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number, check_short_line
 
-_CHANCE: Final = 1e-4  # a sorted order that is less likely than this has not come about by chance
-_KEY: Final = "import-"  # begins the idempotency key of the first decision that is imported
+_MIN_CHANCE: Final = 1e-4  # a sorted order that is less likely than this is no accident
+_KEY_PREFIX: Final = "import-"  # of the idempotency key of the first imported decision
 
 
 class PastDecision(NamedTuple):
@@ -30,18 +30,18 @@ class PastDecision(NamedTuple):
     Attributes
     ----------
     arm : str
-        The name of its arm.
+        The name of the arm.
     reward : float or None
-        Its reward. If the file has conversions, a decision that converted has 1 and any other has
-        0. As the file is read, a conversion counts at any time; `_outcomes_within_window` counts
-        it only within the window. None while the decision is pending.
+        The reward; None if the decision is pending. In a file with conversions it is 1 if the
+        decision converted, otherwise 0. `_read_rows` counts a conversion at any time,
+        `_outcomes_within_window` only within the window.
     at : float, default 0
-        When it was taken, in seconds since 1970; 0 if the time is not known.
+        When the decision was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
-        The idempotency key in its row. `_outcomes_within_window` keeps the keys of pending
-        decisions only.
+        The idempotency key of the row. `_outcomes_within_window` keeps only keys of pending
+        decisions.
     delay : float, default infinity
-        The seconds until it converted; infinite if it did not.
+        The seconds until the decision converted; infinite if it did not.
     """
 
     arm: str
@@ -58,9 +58,9 @@ def import_file(
     within: float | str | timedelta | None,
     csv_format: Mapping[str, Any],
 ) -> tuple[int, list[str]]:
-    """Import a file as `Study.import_csv` does; return the number of decisions, and the warnings.
+    """Import a file for `Study.import_csv`; return the number of decisions, and the warnings.
 
-    `columns` has the names of the file's columns, and None for those that it does not have;
+    `columns` has the file's column for each argument of `import_csv` that names one, or None;
     `csv_format` has the arguments `delimiter`, `date_format` and `decimal`.
     """
     has_times = columns["shown_at"] is not None
@@ -78,12 +78,13 @@ def import_file(
         window = _choose_window(definition.rule, to_seconds("within", within), has_keys=has_keys)
         waits = definition.pending == "wait"
         decisions = _outcomes_within_window(rows, window, transaction.now, keep_pending=not waits)
-    # Without times, the digest is of arms and rewards alone, as in older versions: a file that one
-    # of them imported is recognised.
+    # Without times, the digest is of arms and rewards alone, as in older versions, so that a file
+    # that an older version imported is recognised.
     width = 4 if has_times else 2
     results = [decision[:width] for decision in decisions]
     digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
-    if transaction.find_by_key(f"{_KEY}{digest}") is not None:  # it was imported before
+    first_key = f"{_KEY_PREFIX}{digest}"
+    if transaction.find_by_key(first_key) is not None:  # the file was imported before
         return 0, []
     if state.rounds:
         raise ValueError(
@@ -91,16 +92,16 @@ def import_file(
             f"{count_text(state.rounds, 'decision')} already: import all of them into a new study"
         )
     try:
-        _write_decisions(transaction, decisions, f"{_KEY}{digest}")
+        _write_decisions(transaction, decisions, first_key)
     except Exception:
-        state.is_dirty = True  # so that the events written before the error are dropped too
+        state.is_dirty = True  # so the events written before the error are dropped, too
         raise
     warnings = _find_import_warnings(definition, decisions, len(rows), has_times=has_times)
     return len(decisions), list(warnings)
 
 
 def _check_policy(definition: Definition) -> None:
-    """Refuse a policy for which, or for whose setting, results of others cannot be imported."""
+    """Refuse a policy that cannot learn imported results, or whose setting does not allow it."""
     policy = definition.policy
     setting = policy.setting
     feedback_fields = definition.vocabulary(definition.arms).feedback_fields
@@ -134,7 +135,7 @@ def _check_arm_and_reward(state: State, arm_name: str, reward: float) -> None:
 
 
 def _choose_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
-    """Return the seconds within which a conversion counts; refuse a window other than the study's.
+    """Return the seconds within which a conversion counts; refuse another window than the study's.
 
     Past and future decisions must count alike.
     """
@@ -142,7 +143,7 @@ def _choose_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -
         raise ValueError(
             "key needs a study with a timeout and on_timeout='no_reward': without a timeout, "
             "decisions that never convert would stay pending, and means would be those of buyers "
-            "alone; if you leave out key, rows whose window is not over are left out"
+            "alone; without key, rows whose window is not over are left out"
         )
     if rule != TimeoutRule() and not rule.assumes_no_reward:
         raise ValueError(
@@ -162,7 +163,7 @@ def _choose_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -
 def _find_import_warnings(
     definition: Definition, decisions: Sequence[PastDecision], row_count: int, *, has_times: bool
 ) -> Iterator[str]:
-    """Yield what may be wrong with decisions that were imported from a file of `row_count` rows."""
+    """Yield warnings on decisions that were imported from a file of `row_count` rows."""
     if row_count > len(decisions):
         yield (
             f"{row_count - len(decisions):,} of {row_count:,} rows are left out: their window was "
@@ -173,8 +174,7 @@ def _find_import_warnings(
             "decisions that may yet convert must not be in the file, since they count as 0: "
             "with shown_at (in a shell --shown-at) Keyhole leaves them out"
         )
-    # For policies that cannot stop the order makes no difference, and rows with times were sorted
-    # by their times.
+    # If the policy cannot stop, the order makes no difference. Rows with times were sorted by time.
     results = [(decision.arm, decision.reward or 0.0) for decision in decisions]
     if definition.policy.verdicts and not has_times and is_sorted_by_reward(results):
         yield (
@@ -184,7 +184,7 @@ def _find_import_warnings(
 
 
 def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
-    """Return whether all arms' rewards rise, or all fall, in an order unlikely by chance."""
+    """Return whether the rewards of all arms rise, or all fall, and hardly by chance."""
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)
@@ -197,25 +197,25 @@ def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
         sum(lgamma(count + 1) for count in Counter(rewards).values()) - lgamma(len(rewards) + 1)
         for rewards in arm_rewards
     )
-    return log_chance < log(_CHANCE)
+    return log_chance < log(_MIN_CHANCE)
 
 
 def _write_decisions(
     transaction: Transaction, decisions: Sequence[PastDecision], first_key: str
 ) -> None:
-    """Write the events of decisions, the first one with a key, and of their feedback."""
+    """Write the events of decisions and of their feedback; the first decision gets a key."""
     state = transaction.state
     for number, decision in enumerate(decisions):
         decided_at = decision.at or transaction.now
         id = new_id(decided_at)
         # An event holds the position of the policy's random stream. If learning draws random
-        # numbers, the feedback so far is learnt first, so that this position is final.
+        # numbers, the feedback so far must be learnt first, since this moves the position.
         if state.draws_to_learn:
             state.learn_batch()
         arm = state.vocabulary.arm_number("arm", decision.arm)
         body = state.next_event_body(state.decisions.decision.pack({"arm": arm}))
-        # Only pending decisions have keys of their own, and the first one is never pending: its
-        # window is over.
+        # Only pending decisions have keys of their own. The first decision is never pending, since
+        # its window is over.
         key = first_key if number == 0 else decision.key or None
         transaction.write_past_event(Row(state.seq + 1, ASKED, id, key, decided_at, body))
         if decision.reward is not None:
@@ -233,10 +233,10 @@ def _read_rows(
     date_format: str | None,
     decimal: str,
 ) -> list[PastDecision]:
-    """Return the rows of a file, however old they are; errors name file and line.
+    """Return all rows of a file; refuse unknown arms, impossible rewards and repeated keys.
 
-    An arm or a reward that the study does not have is refused. Keys must differ. Without keys, a
-    warning counts the rows that repeat an earlier row, if their times have seconds.
+    Errors name file and line. Without keys, a warning counts the rows that repeat an earlier row,
+    if their times have seconds.
     """
     dates = csv_rows.DateParser(date_format)
     headings = {name: column for name, column in columns.items() if column is not None}
@@ -271,8 +271,8 @@ def _outcomes_within_window(
 ) -> list[PastDecision]:
     """Return decisions in the order of time, with the rewards that they had within their window.
 
-    Decisions whose window was not over at the last time in the file are left out, unless they have
-    a key and `keep_pending` is true.
+    A decision whose window was not over at the last time in the file is left out, unless it has a
+    key and `keep_pending` is true.
     """
     rows = sorted(rows, key=lambda decision: decision.at)
     first_time = rows[0].at

@@ -18,22 +18,22 @@ _Result = TypeVar("_Result")
 
 
 class ReadOnlyReplica(CachedState):
-    """A read-only replica of a study's state, which takes no lock and holds up no writer.
+    """A read-only replica of a study's state, which holds up no writer.
 
-    `connect` opens the database. It is called at the first read.
+    `connect` opens the database; it is called at the first read.
     """
 
     def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
         super().__init__(*study)
         self._connect = connect
-        self._lock = Lock()  # guards connection and state
+        self._lock = Lock()  # guards the connection and the state from other threads
         self._store: Store | None = None
         self._counts: DecisionCounts | None = None
 
     @property
     def store(self) -> Store:  # type: ignore[override]
         """The connection."""
-        # No `functools.cached_property`, which holds a lock while the connection waits for a fork.
+        # A `functools.cached_property` would hold a lock while the connection waits for a fork.
         if self._store is None:
             self._store = self._connect()
         return self._store
@@ -54,12 +54,12 @@ class ReadOnlyReplica(CachedState):
                 with FORK_LOCK.shared(self):
                     return query(self.catch_up(self.store.events_after))
             except BaseException:
-                self._state = None  # an interrupt may have left it half changed
+                self._state = None  # it may be half changed
                 raise
 
     @contextmanager
     def _hold_lock(self) -> Iterator[None]:
-        """Hold the lock of the connection, which must be open."""
+        """Hold the lock; refuse another process and a closed study."""
         self._check_process()
         with self._lock:
             self._check_open()
@@ -68,14 +68,14 @@ class ReadOnlyReplica(CachedState):
     def query_counts(
         self, query: Callable[[DecisionCounts], _Result], max_events: int | None = None
     ) -> _Result | None:
-        """Return the result of `query` on the counts of all decisions.
+        """Return the result of `query` on the counts after all durable events.
 
-        The result is None if more than `max_events` are yet to be read; by default all are read.
-        Only the log is read, so the policy neither learns nor is compiled.
+        If more than `max_events` are yet to be read, none is read and the result is None. The
+        policy neither learns nor is compiled.
         """
         with self._hold_lock():
             self.store.check_not_replaced(self.study_number)
-            counts, self._counts = self._counts, None  # an error may leave it half changed
+            counts, self._counts = self._counts, None  # an error may leave them half changed
             if counts is None:
                 counts = self._make_counts()
             unread_count = self.store.highest_seq(self.study_number) - counts.seq
@@ -95,7 +95,7 @@ class ReadOnlyReplica(CachedState):
                 return query(counts)
 
     def _make_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
-        """Return counts that have read nothing yet, and know the corrections among the changes."""
+        """Return counts before the first event, which know the corrections among `changes`."""
         with FORK_LOCK.shared(self):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))

@@ -1,4 +1,4 @@
-"""Snapshots: a study's state as bytes, to open it without replaying the log."""
+"""Snapshots: the state of a study as bytes, to open the study without replaying its log."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ _CHECKSUM_SIZE: Final = 32
 def make_snapshot(state: State) -> bytes:
     """Return a state as bytes, which begin with the checksum of the rest."""
     policy_bytes = state.arrays_to_save()
-    # The keys belong to the format of snapshots: they stay when attributes are renamed.
+    # These names belong to the format of snapshots, and stay when attributes are renamed.
     fields = {
         "since": state.definition_seq,
         "rounds": state.rounds,
@@ -39,10 +39,10 @@ def make_snapshot(state: State) -> bytes:
 
 
 def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Policies) -> State | None:
-    """Return the state of a snapshot taken after an event, or None if it cannot be used.
+    """Return the state of a snapshot that was taken after an event, or None if it cannot be used.
 
     A snapshot cannot be used if it is damaged, was made by other code, or holds values that no
-    state can have. The store has compared the digest of the event, so the snapshot is of this log.
+    state can have. The store has checked that it is of this log, by the digest of the event.
     """
     _, data = snapshot
     if hashlib.sha256(data[_CHECKSUM_SIZE:]).digest() != data[:_CHECKSUM_SIZE]:
@@ -56,8 +56,8 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
             return None
         _refuse_impossible_sizes(state, fields)
         _restore_state(state, fields, last_event, rows, policy_bytes)
-    # A checksum proves no origin: whoever can write to the database can compute it. So every
-    # value is checked, and the log is replayed if one is wrong.
+    # Whoever can write to the database can also compute the checksum. So every value is checked,
+    # and the log is replayed if a value is wrong.
     except (*DAMAGE, struct.error):
         return None
     return state
@@ -66,7 +66,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
 def _restore_state(
     state: State, fields: JsonObject, last_event: Row, rows: bytes, policy_bytes: bytes
 ) -> None:
-    """Write the values of a snapshot, which was taken after `last_event`, into a new state."""
+    """Write the values of a snapshot that was taken after `last_event` into a new state."""
     state.seq = last_event.seq
     state.last_event = last_event
     state.rounds = fields["rounds"]
@@ -88,7 +88,7 @@ def _restore_state(
 
 
 def _refuse_impossible_sizes(state: State, fields: JsonObject) -> None:
-    """Refuse sizes and counts that no study can have, since they determine what is allocated."""
+    """Refuse sizes and counts that no study can have, since they say how much is allocated."""
     for name in ("rounds", "told"):
         check_integer(name, fields[name], Range(ge=0, le=2**53))
     sizes = fields["facts"]

@@ -1,4 +1,4 @@
-"""The state of a study, rebuilt from its log: pending decisions, and the policy that learns."""
+"""The state of a study, which follows from its log: pending decisions and the policy's state."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
@@ -34,8 +34,8 @@ _NO_CELLS: Final = np.zeros(1)
 class LearningError(RuntimeError):
     """The policy fails at an event of the log, and can neither decide nor recommend.
 
-    The log is intact and can be read and exported; `Study.change_policy` lets another policy learn
-    it.
+    The log is intact and can be read and exported. `Study.change_policy` lets another policy learn
+    the log.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class PolicyState:
     """The arrays of a policy and the kernels that read and write them.
 
     With the pending mode "impute", the feedback of pending decisions is imputed in a copy of the
-    arrays, from which the next decision is taken. A `sibling` is a state of the same policy, whose
-    compiled code is used again.
+    arrays, and the next decision is taken from this copy. A `sibling` is a state of the same
+    policy, whose compiled code is used again.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class PolicyState:
         for name, input_view in inputs.items():
             input_view[...] = known_quantities[name]
         # One flat array holds inputs, state, context, decision, feedback and recommendation, at the
-        # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy, because what was
-        # learnt from real feedback must not depend on when somebody asked.
+        # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy, because what the
+        # policy learns from real feedback must not depend on when somebody asked.
         self._imputes = definition.pending == "impute"
         self._imputed_copy = self._memory.copy() if self._imputes else self._memory
         begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
@@ -100,7 +100,7 @@ class PolicyState:
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
         if sibling is None:
             # Array indexes come from the log, which anybody with access to the database can write.
-            # Without a check, an altered row would let compiled code write anywhere in memory.
+            # Without bounds checks, an altered row would let kernels write anywhere in memory.
             with bounds_checked():
                 self._step = pending_decision_step.compiled_step(compiled, policy.setting)
         else:
@@ -122,9 +122,8 @@ class PolicyState:
     def decide(self, t: int, context: bytes, rows: FloatArray, *, imputes_all: bool) -> bytes:
         """Return the policy's decision in round `t`, after imputing feedback for `rows`.
 
-        With `imputes_all` the copy is made again, and `rows` are all pending decisions. Otherwise
-        `rows` are the decisions since the last call. For a policy that does not impute, `rows` is
-        empty.
+        With `imputes_all` the copy is made anew, and `rows` are all pending decisions. Otherwise
+        `rows` are the decisions taken since the last call. Without imputation `rows` is empty.
         """
         self._context_bytes[:] = context
         cells = rows.reshape(-1) if len(rows) else _NO_CELLS
@@ -143,15 +142,15 @@ class PolicyState:
         return bool(self._run_kernel(pending_decision_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
-        """Learn decisions in order, given as rows with their feedback and as event numbers.
+        """Learn a batch, in order: pairs of a row with its feedback and the number of its event.
 
         Raises
         ------
         LearningError
             If a kernel fails. The policy may then have learnt any part of the batch.
         """
-        # A batch is one call of compiled code, which does not say how far it came. To name the
-        # event that fails, the batch is repeated row by row from a copy of the arrays.
+        # One call of compiled code learns the batch, and does not say how far it came. To name the
+        # event that fails, the batch is learnt again row by row, from a copy of the arrays.
         arrays_before = self.arrays_to_save() if len(batch) > 1 else b""
         try:
             self._learn([row for row, _ in batch])
@@ -166,10 +165,7 @@ class PolicyState:
         self._run_kernel(pending_decision_step.TELL, 0, cells, len(rows))
 
     def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
-        """Return the number of the event at which the policy fails.
-
-        `arrays_before` are the policy's arrays before the batch.
-        """
+        """Return the number of the event in a batch at which the policy fails."""
         self.restore(arrays_before)
         for row, event in batch:
             try:
@@ -186,8 +182,8 @@ class PolicyState:
     def with_arms(self, arms: int, sources: IntArray, targets: IntArray) -> "PolicyState":
         """Return a state of `arms` arms, in which ``targets[i]`` has the values of ``sources[i]``.
 
-        `sources` are arms of this state, `targets` arms of the new one. All other arms are as at
-        the beginning.
+        `sources` are arms of this state, `targets` arms of the new state, in which all other arms
+        are as at the beginning.
         """
         new_state = PolicyState(self.definition, self.facts | {"arms": arms}, self)
         copy_arm_entries(self._compiled.state.fields, self.state, new_state.state, sources, targets)
@@ -196,8 +192,8 @@ class PolicyState:
     def with_facts(self, facts: Values) -> "PolicyState":
         """Return a state with these facts and the array lengths that follow from them.
 
-        Each array begins with the values of the old one. If no fact differs, this state itself is
-        returned.
+        Each new array begins with the values of the old array. If no fact differs, this state
+        itself is returned.
         """
         if all(self.facts[name] == value for name, value in facts.items()):
             return self
@@ -207,7 +203,7 @@ class PolicyState:
         return self._complete_new_state(new_state)
 
     def _complete_new_state(self, new_state: "PolicyState") -> "PolicyState":
-        """Rebuild the search trees of a state with filled arrays; give it this random stream."""
+        """Complete a state whose arrays are filled: rebuild its search trees, copy the stream."""
         # Search trees do not follow arrays that are written from outside, so they are rebuilt.
         memory = new_state._memory[new_state._plan[1] :]
         new_state._compiled.state.rebuild_trees(memory, new_state.sizes)
@@ -235,18 +231,18 @@ class PolicyState:
         return self.stream[:2].tobytes() + self._memory[self._plan[1] : self._plan[2]].tobytes()
 
     def restore(self, data: bytes) -> None:
-        """Restore the random stream and the arrays that `arrays_to_save` returned."""
+        """Restore random stream and arrays from the bytes that `arrays_to_save` returned."""
         self.stream[:2] = np.frombuffer(data[:16], np.uint64)
         self._memory[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
     def kernel_digest(self) -> str:
-        """A digest of everything that the policy's kernels depend on."""
+        """The digest of everything on which the policy's kernels depend."""
         return self._compiled.digest
 
 
 class State(LogState):
-    """Pending decisions and the policy's state after some event.
+    """The pending decisions and the policy's state after some event.
 
     The policy knows an arm by its position among the arms in use, not by its number in the log.
 
@@ -255,12 +251,10 @@ class State(LogState):
     last_event : Row or None
         The last event.
     is_dirty : bool
-        Whether the state is ahead of `last_event`: a decision was taken and not yet written, or an
-        event was applied in part.
-    learns : bool
-        Whether the policy learns.
+        Whether the state is ahead of `last_event`: a decision was taken and is not yet written, or
+        an event was applied in part.
     round : StudyRound or None
-        The unfinished round. None in settings that do not learn by round, and if the policy does
+        The unfinished round; None in settings that do not learn by round, and if the policy does
         not learn.
 
     Parameters
@@ -268,8 +262,8 @@ class State(LogState):
     definition, definition_seq, corrections
         As in `LogState`.
     learns : bool, default True
-        Whether the policy learns. If it does not, as for a log at which it fails, the state can do
-        all but decide and recommend.
+        Whether the policy learns. False is for a log at which it fails; the state can then do
+        everything except decide and recommend.
     """
 
     def __init__(
@@ -285,21 +279,21 @@ class State(LogState):
         self.is_dirty = False
         self.policy_state = PolicyState(definition, definition.facts)
         self.last_event: Row | None = None
-        # The arms that the policy's arrays are about; None while these are the arms in use.
+        # The numbers of the arms in the policy's arrays; None if these are the arms in use.
         self._policy_arms: IntArray | None = None
         self._batch: list[tuple[bytes, int]] = []  # rows with feedback to learn, and event numbers
         self._rows_not_imputed: list[bytes] = []
         self._must_reimpute = True
         # If the policy decides without a copy, deciding changes its own arrays. If it draws random
         # numbers to learn, the order of decisions and feedback matters. In both cases decisions are
-        # replayed in the order of the log. Otherwise only feedback is replayed, in large batches,
-        # and the random stream is set from the last decision.
+        # replayed in the order of the log. In other cases only feedback is replayed, in large
+        # batches, and the random stream is set from the last decision.
         kernels = cast(Any, type(definition.policy))
         self.draws_to_learn = "rng" in kernel_argument_names(kernels.update)
         self._imputes = definition.pending == "impute"
         self._replays_decisions = learns and (self.draws_to_learn or not self._imputes)
-        # Feedback imputed from the age of a run or from random numbers differs between calls and
-        # processes, so it is imputed again for every decision.
+        # Feedback that is imputed from the age of a run or from random numbers differs between
+        # calls and processes, so it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or self.draws_to_learn
         self.round: StudyRound | None = None
         if learns and self.vocabulary.round_class is not None:
@@ -317,7 +311,7 @@ class State(LogState):
         return self.policy_state.guard_allows(*self.decisions.split_row(policy_row))
 
     def decide(self, context: Values, now: float, excluded: Sequence[int] = ()) -> bytes:
-        """Let the policy decide without the excluded arms; return the body of the new event."""
+        """Let the policy decide without the excluded arms; return the body of the event."""
         self.is_dirty = True
         self.learn_batch()
         self._end_round()
@@ -333,7 +327,7 @@ class State(LogState):
         return self.next_event_body(cells + self.decisions.with_numbers(decision))
 
     def next_event_body(self, cells: bytes, excluded: Sequence[int] = ()) -> bytes:
-        """Return the body of the event of the next decision, with the stream as it is now."""
+        """Return the body of the next decision's event, with the present random stream."""
         stream = self.policy_state.stream[:2].tolist()
         return self.decisions.event_body(self.rounds + 1, cells, stream, excluded)
 
@@ -342,10 +336,10 @@ class State(LogState):
 
         The policy's state stays as it is, but its random stream goes on.
         """
-        # Kernels cannot be told to leave out an arm. But the kernels of a policy that has
-        # `off_policy` only count (`update`) and read the counts (`select`), so they decide as well
-        # on a state that has only the other arms. To ask the policy until it decides on another arm
-        # would not give its decision among these arms, and might not end.
+        # Kernels cannot be told to leave out an arm. But the kernels of a policy with `off_policy`
+        # only count (`update`) and read the counts (`select`), so they can decide on a state that
+        # has only the other arms. To ask the policy until it decides on one of these would not give
+        # its decision among them, and might not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
         sources = self.arms.positions[arms.numbers_in_use]
@@ -358,7 +352,7 @@ class State(LogState):
     def _rows_to_impute(
         self, decisions: DecisionRowCodec, now: float, imputes_all: bool
     ) -> FloatArray:
-        """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
+        """Return the decisions whose feedback is to be imputed now, as rows for kernels."""
         rows: Collection[bytes] = self.pending.values() if imputes_all else self._rows_not_imputed
         if not self._imputes or not rows:
             return _NO_ROWS
@@ -386,7 +380,7 @@ class State(LogState):
             self._must_reimpute = True
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Let the policy learn the feedback of a decision, together with others."""
+        """Let the policy learn the feedback of a decision, in a batch or when the round ends."""
         super().learn(event, row, feedback)
         if not self.learns:
             return
@@ -396,19 +390,19 @@ class State(LogState):
             self._batch.append((policy_row + feedback[: self.feedback.learnt_size], event.seq))
             if len(self._batch) == MAX_BATCH_SIZE:
                 self.learn_batch()
-        # The copy still holds imputed feedback of this decision, so it must be made again.
+        # The copy still holds imputed feedback of this decision, so it must be made anew.
         self._must_reimpute = True
 
     def apply_all(self, rows: Iterable[Row]) -> None:
-        """Check and apply events that were read.
+        """Check and apply events that were read from the log.
 
         Raises
         ------
         EventError
             For an event that no study can have written.
         RebuildNeededError
-            At a change of policy or a correction that this state was not made for, even if an
-            event before it made the policy fail.
+            At a change of policy or a correction for which this state was not made, even if the
+            policy failed at an event before it.
         LearningError
             If the policy fails at an event.
         """
@@ -425,8 +419,8 @@ class State(LogState):
             except RebuildNeededError:
                 raise
             except Exception as error:
-                # The error does not matter if a later event replaces the policy that failed, or
-                # the feedback at which it failed.
+                # The error does not matter if a later event replaces the policy, or the feedback
+                # at which it fails. `apply` then raises a `RebuildNeededError`.
                 for later_event in rows:
                     if later_event.kind in events.CHANGES:
                         super().apply(later_event)
@@ -439,7 +433,7 @@ class State(LogState):
     def _replay_decision(self, event: Row) -> None:
         """Repeat a decision for its effect on the policy's state, if it had any.
 
-        A decision that excluded arms had none: see `_decide_without`.
+        A decision that excluded arms changed only the random stream: see `_decide_without`.
         """
         is_of_all_arms = len(event.body) == self.decisions.event_size
         if not self._imputes and is_of_all_arms:
@@ -470,7 +464,7 @@ class State(LogState):
         return super().remove_pending(id)
 
     def overdue_ids(self, now: float) -> list[str]:
-        """Return the pending decisions that have exceeded their timeout, oldest first."""
+        """Return the ids of the pending decisions that are overdue, oldest first."""
         rule = self.definition.rule
         ids: list[str] = []
         for id in self.awaiting_feedback:
@@ -479,8 +473,8 @@ class State(LogState):
             if rule.has_expired(now - asked_at, later_decisions):
                 ids.append(id)
             # The oldest comes first, so the first decision within its timeout ends the search. But
-            # a decision dated in the future, because the clock was set back, says nothing of the
-            # decisions after it.
+            # if the clock was set back, a decision may have a time in the future, and decisions
+            # after it may be overdue all the same.
             elif asked_at <= now:
                 break
         return ids
@@ -497,7 +491,7 @@ class State(LogState):
         self._must_reimpute = True
 
     def prepare_arms_change(self) -> None:
-        """Learn the batch while the policy still has the arms that it is about."""
+        """Learn the batch while the policy still has the arms of its rows."""
         super().prepare_arms_change()
         if self._batch:
             self.learn_batch()
@@ -506,7 +500,7 @@ class State(LogState):
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
-        """Give the policy the arms in use, in one step for all arms that were added or retired."""
+        """Give the policy the arms in use, all that were added or retired in one step."""
         if self._policy_arms is None:
             return
         targets = self.arms.positions[self._policy_arms]
@@ -516,44 +510,40 @@ class State(LogState):
         self._policy_arms = None
 
     def change_policy(self, event: Row) -> None:
-        """Raise `RebuildNeededError` at a change of policy that this state was not made for.
-
-        `CachedState` then rebuilds the state.
-        """
+        """Raise `RebuildNeededError` at a change of policy for which this state was not made."""
         if event.seq > self.definition_seq:
             raise RebuildNeededError
 
     # Settled arms: see `keyhole.policy.Policy.verdicts`.
 
     def are_all_arms_settled(self) -> bool:
-        """Return whether the policy has enough: every arm is settled."""
+        """Return whether the policy is done: every arm is settled."""
         policy = self.definition.policy
         return bool(policy.verdicts) and is_done(policy, self._verdict_arrays())
 
     def settled_names(self) -> dict[str, str]:
-        """Return the verdict on each settled arm in use, by name."""
+        """Return the verdicts on the settled arms in use, by name."""
         names = self.arms.names_in_use
         verdicts = settled_arms(self.definition.policy, self._verdict_arrays())
         return {names[position]: verdict for position, verdict in verdicts.items()}
 
     def unsettled_names(self) -> list[str]:
-        """Return the arms in use that are not settled."""
+        """Return the names of the arms in use that are not settled."""
         settled = self.settled_names()
         return [name for name in self.arms.names_in_use if name not in settled]
 
     def is_settled(self, id: str) -> bool:
-        """Return whether a pending decision is about settled arms alone."""
+        """Return whether a pending decision is about arms, and all of these are settled."""
         arms = self.decisions.arm_numbers(self.pending[id])
         if not arms or not (arrays := self._verdict_arrays()):
             return False
         return all(arrays["settled"][self.arms.positions[arm]] for arm in arms)
 
     def _verdict_arrays(self) -> Mapping[str, FloatArray | IntArray]:
-        """Return the arrays of a policy that can stop; for other policies, an empty mapping."""
+        """Return the policy's arrays; an empty mapping if the policy cannot stop."""
         if not self.definition.policy.verdicts:
             return {}
-        # After an error the batch may be learnt in part. The state then stays dirty, so that nobody
-        # uses it.
+        # If learning fails halfway, the state stays dirty, so that nobody uses it.
         was_dirty, self.is_dirty = self.is_dirty, True
         self.learn_batch()
         self.is_dirty = was_dirty
@@ -565,7 +555,7 @@ class State(LogState):
         return self.policy_state.arrays_to_save()
 
     def recommend(self) -> Any:
-        """Return the policy's recommendation, by names."""
+        """Return the policy's recommendation, by the names of arms."""
         self.learn_batch()
         numbers = self.arms.numbers_in_use.tolist()
         return self.vocabulary.format_report(self.policy_state.recommend(), numbers)

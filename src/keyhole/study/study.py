@@ -1,4 +1,4 @@
-"""The public interface of studies: create or open one in a database, ask it, tell it, recommend."""
+"""The public interface of studies."""
 
 import time
 import warnings
@@ -45,9 +45,9 @@ class Study:
     `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or
     process. Both return once their event is durable. Everything else follows from the log.
 
-    Make a study with `create`, or open an existing one with `open`. Threads may share a study; each
-    process opens its own. Reading (`recommend`, `history`, ...) takes no lock and sees what is
-    durable.
+    Make a study with `create`, or open an existing study with `open`. Threads may share a study;
+    each process opens the study for itself. Calls that only read (`recommend`, `history`, ...) take
+    no lock, and see all durable events.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Study:
             store.close()
             raise
         self._writer = GroupCommit(store, study_number, definition, clock, policies)
-        # The replica's connection refuses another study, as when the file was replaced meanwhile.
+        # If the file has been replaced meanwhile, the replica's connection refuses it.
         self._replica = ReadOnlyReplica(store.connect_another, study_number, definition, policies)
 
     @classmethod
@@ -117,8 +117,8 @@ class Study:
         Parameters
         ----------
         storage : str or Path
-            The path of an SQLite file, created if need be; or the address of a PostgreSQL database,
-            ``postgresql://...``.
+            The path of an SQLite file, which is created if need be, or the address of a PostgreSQL
+            database, ``postgresql://...``.
         name : str
             The name of the study within the database, at most 500 characters.
         policy : Policy
@@ -130,32 +130,34 @@ class Study:
             What the policy does while decisions are pending: see `keyhole.policy.Policy`. By
             default the mode that costs the policy least.
         timeout : float, str or timedelta, optional
-            Seconds after which a decision without feedback expires, or a text such as "90s", "2h"
-            or "1d12h". By default none expires. The client that asks or tells next compares the
-            time with its own clock, so the clocks of all clients must differ by far less.
+            The seconds after which a decision without feedback expires, or a text such as "90s",
+            "2h" or "1d12h". By default there is no such timeout. The client that asks or tells next
+            compares the time with its own clock, so the clocks of clients must differ by far less
+            than the timeout.
         timeout_decisions : int, optional
-            Number of later decisions after which a decision without feedback expires.
+            The number of later decisions after which a decision without feedback expires.
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
             What happens to a decision that expires. "forget": the policy learns nothing from it,
-            though its round stays counted, as in the logarithm of `UCB1`; late feedback counts.
-            This is wrong where silence is an answer, such as a visitor who does not buy: the policy
-            then learns from successes alone. "ask_again": the decision is handed out once more.
-            "no_reward": the policy learns a reward of 0; late feedback is recorded and not counted.
+            though its round stays counted, as in the logarithm of `UCB1`; it still learns late
+            feedback. This is wrong if silence is an answer, as with a visitor who does not buy: the
+            policy then learns only from successes. "ask_again": the decision is handed out once
+            more. "no_reward": the policy learns a reward of 0; late feedback is recorded and not
+            learnt.
         seed : int, default 0
-            Seed of the policy's random numbers.
+            The seed of the policy's random numbers.
         time_unit : float, default 0
-            The length of a second in the unit of the limits, where runs consume time. A run that
-            has been pending for longer than a limit is then known to exceed this limit. With 0, the
+            The length of a second in the unit of the limits, if runs consume time. A run that has
+            been pending for longer than a limit is then known to exceed this limit. With 0, the
             policy knows only the arm and the limit of a pending run.
         durability : {"power_loss", "process_crash"}, default "power_loss"
-            What the event of a call survives once the call has returned. With "process_crash" a
+            What the effect of a call survives once the call has returned. With "process_crash" a
             power loss may take the last events of a study in a file, but each call needs far less
             time.
         clock : callable, optional
-            Returns the seconds since 1970, UTC.
+            A function that returns the seconds since 1970, UTC.
         exist_ok : bool, default False
             Whether an existing study of this name is opened if it was created with the same
-            arguments. By default, and if its arguments differ, this raises a `StudyExistsError`.
+            arguments. By default, and if its arguments differ, a `StudyExistsError` is raised.
         **facts
             The arguments of `policy.learner`, without the number of arms.
 
@@ -171,7 +173,7 @@ class Study:
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
-        # Not when a study is opened, since an old one may have names that are refused by now.
+        # Names are checked only here, since older studies may have names that are now refused.
         validate.check_names("arms", definition.arms)
         with closing(open_store(storage, durability=durability)) as store:
             validate.check_names("name", [name], [study for study, _ in store.studies()])
@@ -201,12 +203,12 @@ class Study:
         storage, exist_ok, clock
             As in `create`.
         table : mapping
-            It has the entries ``setting``, ``name``, ``arms`` and ``policy``. The policy is a name,
-            or a table of the name and the parameters. It may have ``facts``, which is a table, and
-            any of ``pending``, ``timeout``, ``timeout_decisions``, ``on_timeout``, ``seed``,
-            ``time_unit``, ``scale`` and ``durability``.
+            A table with the entries ``setting``, ``name``, ``arms`` and ``policy``. The policy is a
+            name, or a table of the name and the parameters. The table may also have ``facts``,
+            which is a table, and any of ``pending``, ``timeout``, ``timeout_decisions``,
+            ``on_timeout``, ``seed``, ``time_unit``, ``scale`` and ``durability``.
         folder : str or Path, default "."
-            The folder to which files in the table are relative.
+            The folder to which paths of files in the table are relative.
         own_policies : bool, default False
             Whether the policy may be a class in a file, ``"file.py:Class"``. The file is run: allow
             it only for tables that you trust.
@@ -232,8 +234,9 @@ class Study:
     def delete(storage: str | Path, name: str) -> None:
         """Delete a study with all its decisions, for good.
 
-        Programs that have it open get a `StoreError` at their next call; they must open a new study
-        of the same name again. A file does not become smaller: later events use the free pages.
+        Programs that have the study open get a `StoreError` from now on; if a new study gets its
+        name, they must open the new study. A file does not become smaller: later events use the
+        free pages.
 
         Parameters
         ----------
@@ -289,7 +292,7 @@ class Study:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return the arguments with which another process opens the study."""
+        """Return the class and the arguments with which another process opens the study."""
         writer = self._writer
         options = writer.policies, self._durability, writer.clock
         return type(self), (self._storage, self.name, *options)
@@ -307,26 +310,25 @@ class Study:
     ) -> Decision:
         """Return a decision, once it is durable.
 
-        If the policy is done (see `is_done`), this raises a `StudyDoneError`. A key that was used
+        If the policy is done (see `is_done`), this raises a `StudyDoneError`; a key that was used
         before still gets its decision.
 
         Parameters
         ----------
         key : str, optional
             An idempotency key of at most 500 characters. Every call with this key gets the same
-            decision, so that a client that has lost an answer can ask again.
+            decision, so a client that has lost an answer can ask again.
         exclude : iterable of str, optional
-            Arms that the decision must not be about, such as the pictures that this labeller has
-            had. The policy decides as if they had just been retired, and keeps its state. It must
-            be one that can learn from decisions of others (`keyhole.policy.Policy.off_policy`), and
-            its decisions must not be about all arms at once. If all other arms are settled, this
-            raises a `StudyDoneError`, even if the excluded arms are not settled.
+            The arms that the decision must not be about, such as the pictures that this labeller
+            has had. The policy decides as if these arms had just been retired, and keeps its state.
+            It must be able to learn from decisions of others (`keyhole.policy.Policy.off_policy`),
+            and its decisions must not be about all arms at once. If all other arms are settled,
+            this raises a `StudyDoneError`, even if the excluded arms are not settled.
         metadata : mapping, optional
             A JSON object of at most 1,000 bytes, such as ``{"who": "ann"}``. It is kept beside the
-            log, not in it: `history` shows it, and `erase_metadata` erases it. The policy never
-            sees it.
+            log, and the policy never sees it. `history` shows it, and `erase_metadata` erases it.
         **context
-            The context of the setting, such as ``threshold`` if each ask is for a threshold.
+            The context of the decision, if the setting has one, such as ``threshold``.
 
         Examples
         --------
@@ -354,8 +356,8 @@ class Study:
     ) -> list[Decision | Exception]:
         """Return many decisions, all in one transaction, once they are durable.
 
-        This takes far less time than as many calls of `ask`. The decisions before an error stand:
-        if the policy is done, or waits for feedback, the list ends with errors.
+        This takes far less time than as many calls of `ask`. Decisions before an error stand: if
+        the policy becomes done, or waits for feedback, the list ends with errors.
 
         Parameters
         ----------
@@ -364,7 +366,7 @@ class Study:
         key : str, optional
             The idempotency key of the call. Decision i, counted from 0, gets the key ``key/i``.
         exclude, metadata, **context
-            As in `ask`, the same for all decisions.
+            As in `ask`; they apply to all decisions.
 
         Returns
         -------
@@ -388,8 +390,8 @@ class Study:
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key; never take a new decision.
 
-        A key was given to `ask`, or stood in a column of a file that `import_csv` read. An unknown
-        key raises an `UnknownDecisionError`.
+        The key was given to `ask`, or stood in a file that `import_csv` read. An unknown key raises
+        an `UnknownDecisionError`.
         """
         return self._writer.submit(operations.find_decision, key)
 
@@ -404,7 +406,8 @@ class Study:
         id : str or Decision
             The decision or its id.
         *unnamed, **feedback
-            Feedback as the setting calls it, such as ``reward``: see the page of the setting.
+            The feedback, by the names that the setting gives it, such as ``reward``, or without
+            names in the setting's order: see the page of the setting.
         """
         return self._writer.submit(operations.tell, id, unnamed, feedback)
 
@@ -417,8 +420,8 @@ class Study:
         Parameters
         ----------
         tellings : sequence of pairs
-            Up to 10,000 pairs of a decision (or its id) and its feedback. Feedback is a dict with
-            the setting's names, such as ``{"reward": 1}``, or the one value that `tell` takes
+            Up to 10,000 pairs of a decision (or its id) and its feedback. The feedback is a dict
+            with the setting's names, such as ``{"reward": 1}``, or one value, if `tell` takes it
             without a name.
 
         Returns
@@ -434,12 +437,12 @@ class Study:
         The old feedback stays in the log. But the policy's state, the means and the recommendation
         become what they would be if the new feedback had been told in its place. Verdicts of a
         policy that can stop may change or vanish. In each process, the next call that needs the
-        state learns the whole log anew. The same feedback as before changes nothing.
+        state learns the whole log anew. If the feedback is the same as before, nothing changes.
 
-        The policy must be one that can learn from decisions of others
-        (`keyhole.policy.Policy.off_policy`): with other feedback it might have taken other
-        decisions since. A decision that is pending, has expired without feedback or is unknown
-        raises a `ValueError`.
+        The policy must be able to learn from decisions of others
+        (`keyhole.policy.Policy.off_policy`), since with other feedback it might have taken other
+        decisions. A decision that is pending, has expired without feedback or is unknown raises a
+        `ValueError`.
 
         Parameters
         ----------
@@ -465,9 +468,9 @@ class Study:
         self._writer.submit_change(operations.correct, id, unnamed, feedback)
 
     def erase_metadata(self, decisions: Iterable[str | Decision] | None = None) -> int:
-        """Erase the metadata of decisions; return the number of asks that had any.
+        """Erase the metadata of decisions; return the number of asks that had metadata.
 
-        The log stays as it is. Exports, and copies of the database, keep what they have.
+        The log stays as it is. Exports and copies of the database keep their metadata.
 
         Parameters
         ----------
@@ -479,24 +482,24 @@ class Study:
         return self._writer.erase_metadata([operations.check_id(item) for item in decisions])
 
     def tell_sum(self, /, *unnamed: object, **feedback: object) -> None:
-        """Record the sum of the rewards since the last call, where feedback is anonymous.
+        """Record anonymous feedback: the sum of the rewards since the last call.
 
         Parameters
         ----------
         *unnamed, **feedback
-            What the setting's vocabulary takes: see the page of the setting.
+            The sum, as the setting's vocabulary takes it: see the page of the setting.
         """
         return self._writer.submit(operations.tell_sum, unnamed, feedback)
 
     def expire(self, id: str | Decision) -> None:
-        """Expire a pending decision now, with the consequence that `on_timeout` has."""
+        """Expire a pending decision now, with the consequence that `on_timeout` says."""
         return self._writer.submit(operations.expire_pending_decision, id)
 
     def recommend(self) -> Any:
-        """Return the policy's recommendation so far, by names.
+        """Return the policy's recommendation so far, by the names of arms.
 
-        The setting says what it is: labels by arm, the best arm, the best arm at each threshold,
-        allocations, or an arm and a limit.
+        What it is depends on the setting: labels by arm, the best arm, the best arm at each
+        threshold, allocations, or an arm and a limit.
         """
         return self._replica.query_state(State.recommend)
 
@@ -516,55 +519,57 @@ class Study:
     ) -> int:
         r"""Begin the study from a CSV file of past decisions; return how many were imported.
 
-        The file has one row for each decision that has its reward, in the order of time. The first
-        row names the columns; columns that no argument names are ignored. All rows become
-        decisions that were told, in one transaction. If rows are invalid, nothing is imported, and
-        the error names up to five of them. To import the same file again, while its arms are in
-        use, does nothing and returns 0.
+        The first row names the columns; columns that no argument names are ignored. Each other row
+        is a decision with its reward, in the order of time. All rows become decisions that were
+        told, in one transaction. If rows are invalid, nothing is imported, and the error names up
+        to five of them. To import the same file again, while its arms are in use, does nothing and
+        returns 0.
 
-        A file without times must not have decisions that may yet convert, since these would count
-        as 0. With `shown_at` and `converted_at` Keyhole finds these decisions, and rows may have
-        any order. A decision whose window was over at the last time in the file has a reward of 1
-        if it converted within its window, and else of 0. Without `key`, younger decisions are left
-        out, and a warning says how many. With `key` they are imported too: those that have
-        converted as told, and the others as pending since they were shown. A pending decision
-        expires in its time. Until then it can be told: `Study.find_decision` returns it by its key.
+        Without times, the file must not have decisions that may yet convert (may yet have a reward
+        of 1), since they would count as 0. With `shown_at` and `converted_at` Keyhole finds these
+        decisions, and rows may have any order. A decision whose window was over at the last time in
+        the file has a reward of 1 if it converted within its window, otherwise of 0. Without `key`,
+        younger decisions are left out, and a warning says how many. With `key` they are imported,
+        too: as told if they have converted, otherwise as pending since they were shown. A pending
+        decision expires like any other. Until then it can be told: `Study.find_decision` returns it
+        by its key.
 
-        The study must have no other decisions. Its policy must be one that can learn from decisions
-        of others (`keyhole.policy.Policy.off_policy`), in a setting where a decision is one arm and
-        its feedback one reward. Rows must not have been selected by their rewards, nor arms by what
-        was known of a visitor, since columns of probabilities are not read. If the policy can stop
-        and the rows of each arm are sorted by reward, a warning says so.
+        The study must have no other decisions. Its policy must be able to learn from decisions of
+        others (`keyhole.policy.Policy.off_policy`). In its setting a decision must be one arm, and
+        its feedback one reward. Rows must not have been selected by their rewards. Arms must not
+        have been chosen by what was known of a visitor, since columns of probabilities are not
+        read. If the policy can stop and the rows of each arm are sorted by reward, a warning says
+        so.
 
         Parameters
         ----------
         path : str or path
             The file, in UTF-8.
         arm, reward : str
-            The names of the columns: the arm by its name, with capitals as in the study, and the
-            reward in the units of the study.
+            The names of the columns of arms and rewards. Arms have the names, with capitals, that
+            they have in the study; rewards are in the units of the study.
         converted_at : str, optional
-            The column that is empty where nothing came of a decision. With this column the reward
-            is 1 or 0, and `reward` is not read.
+            The column that is filled if a decision converted, and otherwise empty. With this column
+            the reward is 1 or 0, and `reward` is not read.
         shown_at : str, optional
             The column of the times of the decisions. It needs `converted_at`, which must then be a
             column of times too.
         within : float, str or timedelta, optional
-            The window, in seconds or as a text such as "7d". By default the study's timeout, from
-            which it must not differ.
+            The window within which a conversion counts, in seconds or as a text such as "7d". By
+            default it is the study's timeout, from which it must not differ.
         key : str, optional
             The column of idempotency keys, such as numbers of visits. A key that stands in two rows
             is refused. Without keys, a warning counts the rows that repeat an earlier row, if the
             times of `shown_at` are exact to the second. If the policy waits for each feedback
             (``pending="wait"``), younger decisions are left out in spite of their keys.
         delimiter : str, default ","
-            The sign between columns.
+            The character between columns.
         date_format : str, optional
-            The form of times, in the codes of `datetime.strptime`, such as "%d.%m.%Y %H:%M"; by
-            default ISO 8601. Without a time zone they are in UTC. "unix", "unix_ms" and "unix_us"
-            are numbers of seconds, milliseconds and microseconds since 1970.
+            The format of times, in the codes of `datetime.strptime`, such as "%d.%m.%Y %H:%M"; by
+            default ISO 8601. Times without a time zone are in UTC. "unix", "unix_ms" and "unix_us"
+            stand for numbers of seconds, milliseconds and microseconds since 1970.
         decimal : {".", ","}, default "."
-            The decimal sign.
+            The decimal separator.
 
         Examples
         --------
@@ -609,19 +614,19 @@ class Study:
         self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
-        """Retire an arm for good; its pending decisions can still be told."""
+        """Retire an arm for good. Its pending decisions can still be told."""
         return self._writer.submit(operations.retire_arm, name)
 
     def change_policy(self, /, policy: Policy, **facts: object) -> None:
         """Replace the policy by another of the same setting, which learns the whole log.
 
-        This is possible also where the present policy fails at the log (`LearningError`).
+        This is possible also if the present policy fails at the log (`LearningError`).
 
         Parameters
         ----------
         policy : Policy
-            The new policy. If there are decisions already, it must be one that can learn from
-            decisions of others (`keyhole.policy.Policy.off_policy`).
+            The new policy. If there are decisions already, it must be able to learn from decisions
+            of others (`keyhole.policy.Policy.off_policy`).
         **facts
             Facts that the new policy needs and the study does not have.
         """
@@ -658,7 +663,7 @@ class Study:
         return self._replica.query_state(partial(operations.pending_decisions, limit=limit))
 
     def decision(self, id: str | Decision) -> DecisionRecord:
-        """Return a decision with its status, its feedback and when that came.
+        """Return a decision with its status, its feedback and the time of the feedback.
 
         An unknown id raises an `UnknownDecisionError`. A decision whose timeout is over stays
         pending until somebody asks, calls `expire` or, with ``on_timeout="no_reward"``, tells.
@@ -703,16 +708,16 @@ class Study:
 
     @property
     def is_done(self) -> bool:
-        """Whether the policy has enough: every arm is settled. `ask` is then refused.
+        """Whether the policy is done: every arm is settled. `ask` is then refused.
 
-        A policy says so if it can stop, as `keyhole.thresholding.PerArmStopping` does: see
-        `keyhole.policy.Policy.verdicts`.
+        It is never true of a policy that cannot stop: see `keyhole.policy.Policy.verdicts`. A
+        policy that can stop is, for example, `keyhole.thresholding.PerArmStopping`.
         """
         return self._replica.query_state(State.are_all_arms_settled)
 
     @property
     def settled(self) -> dict[str, str]:
-        """The final verdict on each settled arm in use, such as "above", by name."""
+        """The final verdict on each settled arm in use, such as "above", by the arm's name."""
         return self._replica.query_state(State.settled_names)
 
     @property
@@ -725,27 +730,29 @@ class Study:
     ) -> dict[str, dict[str, arm_means.ArmMean]] | None:
         """Return the means of the feedback told so far, with intervals that hold at all times.
 
-        An interval contains the arm's mean at all times at once, with 95 % confidence for each arm.
-        So whoever looks every day, and then stops or changes something, is not misled. This needs
-        two conditions: all rewards of an arm have the same mean, and neither whether nor when a
+        With 95 % confidence for each arm, the intervals contain the arm's mean at all times at
+        once. So whoever looks every day, and then stops or changes something, is not misled. There
+        are two conditions: all rewards of an arm have the same mean, and neither whether nor when a
         reward is told depends on the reward. Rewards strictly between 0 and 1 make the interval
         wider than needed.
 
-        With ``on_timeout="no_reward"`` the rewards of 0 that were assumed count. A success is told
-        earlier than a failure is assumed, so an interval from all feedback told by now would not
-        hold. Means and intervals therefore leave out the decisions after the oldest pending one.
-        All decisions before it have their feedback, and in the order of the decisions an interval
-        holds wherever one stops. The mean is then the mean reward within the timeout.
+        With ``on_timeout="no_reward"`` the assumed rewards of 0 count, and the mean is the mean
+        reward within the timeout. A success is told earlier than a failure is assumed, so an
+        interval from all feedback told by now would not hold. Means and intervals therefore leave
+        out all decisions after the oldest pending decision. All earlier decisions have their
+        feedback, and in the order of the decisions an interval holds wherever one stops.
 
         Parameters
         ----------
         most_events : int, optional
-            Return None if more events than this are yet to be read; by default all are read.
+            The most events to read. If more are yet to be read, the result is None. By default all
+            are read.
 
         Returns
         -------
         dict of str to dict of str to ArmMean
-            For each arm the mean of each number in its feedback, by its name, such as "reward".
+            For each arm the mean of each number in its feedback, by the arm's name and then by the
+            number's name, such as "reward".
 
         Examples
         --------
@@ -762,7 +769,7 @@ class Study:
         return self._replica.query_counts(arm_means.arm_means, most_events)
 
     def explain_intervals(self, *, most_events: int | None = None) -> str | None:
-        """Return what the intervals of `means` mean, or why there are none.
+        """Return a text that says what the intervals of `means` are, or why there are none.
 
         Parameters
         ----------
@@ -774,8 +781,8 @@ class Study:
     def arms_without_feedback(self, *, most_events: int | None = None) -> list[str] | None:
         """Return the arms in use for which the policy has no feedback yet, in order.
 
-        A recommendation may name them: without feedback, a policy has only its assumptions about an
-        arm. A decision that expired counts as feedback with ``on_timeout="no_reward"``.
+        A recommendation may name such an arm, about which the policy has nothing but assumptions.
+        With ``on_timeout="no_reward"``, a decision that expired counts as feedback.
 
         Parameters
         ----------
@@ -799,10 +806,10 @@ class Study:
         """Return the chance of each arm in use to have the highest mean, by the policy's posterior.
 
         A chance is a probability given the prior of the policy (`a` and `b` of
-        `OptimisticThompson`) and the rewards that `means` counts. It is no guaranteed error rate,
-        which only a policy that can stop has. Pending decisions do not count. A reward x strictly
-        between 0 and 1 counts as x of a success. The result is empty if the policy has no such
-        posterior, as `UCB1` has none, or if means have no intervals.
+        `OptimisticThompson`) and the rewards that `means` counts. It guarantees no error rate; only
+        a policy that can stop does. Pending decisions do not count. A reward x strictly between 0
+        and 1 counts as x of a success. The result is empty if the policy has no such posterior, as
+        `UCB1` has none, or if means have no intervals.
 
         Parameters
         ----------
@@ -827,13 +834,13 @@ class Study:
     def history(self) -> "pa.Table":
         """Return all events as a table: number, time, kind, decision, and the values by name.
 
-        The column ``excluded`` has the arms that a decision left out; ``metadata`` has JSON.
+        The column ``excluded`` has the arms that a decision excluded; ``metadata`` has JSON.
 
         Returns
         -------
         pyarrow.Table
-            ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]). Type checkers know it
-            if `pyarrow-stubs` is installed.
+            The table. Its method ``to_pandas`` returns a data frame (needs keyhole[pandas]). Type
+            checkers know the table if `pyarrow-stubs` is installed.
         """
         rows = self.log()  # before FORK_LOCK is taken, since reading may wait for other threads
         metadata = self.metadata()
@@ -844,7 +851,7 @@ class Study:
             return format_table(self.definition, rows, metadata)
 
     def export(self, path: str | Path) -> None:
-        """Write the whole study to a file, a line of JSON for each event."""
+        """Write the whole study to a file, with a line of JSON for each event."""
         rows = self.log()
         metadata = self.metadata()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
@@ -895,8 +902,8 @@ class Study:
         Raises
         ------
         ValueError
-            If the policy is of another setting; or if it cannot learn from decisions of others
-            (`keyhole.policy.Policy.off_policy`) and has not taken all decisions of the study.
+            If the policy is of another setting, or if it has not taken all decisions of the study
+            and cannot learn from decisions of others (`keyhole.policy.Policy.off_policy`).
         """
         rows = self.log()
         with FORK_LOCK.shared(), self._replica.convert_event_errors():
@@ -917,18 +924,18 @@ class Study:
         after : int, default 0
             The number of the event after which to begin.
         limit : int, optional
-            How many events at most; by default all.
+            The most events to return; by default all.
         """
         return self._replica.rows(after, limit)
 
     def metadata(self, *events: int) -> dict[int, str]:
-        """Return the metadata of decisions as JSON, by the numbers of the events that asked.
+        """Return the metadata of decisions as JSON, by the numbers of the decisions' events.
 
         Parameters
         ----------
         *events : int
-            The number of the event after which to begin, and the number of the last event; by
-            default all events.
+            The number of the event after which to begin, and the number of the last event. By
+            default, all events are read.
         """
         return self._replica.metadata(*events)
 
@@ -945,25 +952,25 @@ class Study:
     def __str__(self) -> str:
         """Return a summary in lines of text: policy, counts of decisions, recommendation, each arm.
 
-        The summary is read from the log, without a lock. What the policy says is left out if this
-        process has not learnt the log yet. A study that cannot be read is shown by address and
-        name, with the reason.
+        The summary is read from the log, without a lock. If this process has not learnt the log
+        yet, the policy's recommendation and verdicts are left out. A study that cannot be read is
+        shown by address and name, with the reason.
         """
         try:
             from keyhole.study import study_summary
 
-            # Where nothing has been learnt yet, learning the whole log would take too long.
+            # If nothing has been learnt yet, learning the whole log would take too long.
             has_state = self._replica.has_state or self._writer.has_state
             learnt = self._replica.query_state(study_summary.policy_texts) if has_state else None
             describe = partial(study_summary.summary_text, repr(self), learnt)
             text = self._replica.query_counts(describe, study_summary.MOST_EVENTS)
             why = f"{self!r}: too many events to count here; means() counts them"
             return text or study_summary.format_texts(why, learnt or {})
-        except Exception as error:  # a notebook would show a traceback in the place of the study
+        except Exception as error:  # else a notebook would show a traceback, not the study
             return f"{self!r}: {' '.join(str(error).split())}"
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the same text."""
+        """Return the HTML that notebooks show: the text of `__str__`."""
         return f"<pre>{validate.escape_html(str(self))}</pre>"
 
     def make_page(self) -> "Page":
@@ -978,12 +985,13 @@ class Study:
     def write_report(self, path: str | Path) -> Path:
         """Write the page of the study to a file, to be shown to others; return the file.
 
-        It is one file of HTML, and needs no network. With 100,000 events it takes some seconds.
+        The page is one file of HTML, and needs no network. With 100,000 events this takes some
+        seconds.
 
         Parameters
         ----------
         path : str or Path
-            The file, which is replaced.
+            The file. An existing file is replaced.
 
         Examples
         --------
@@ -1006,13 +1014,12 @@ class Study:
         Parameters
         ----------
         shows : {"decisions", "mean"}, default "decisions"
-            "decisions": how many decisions each arm has had so far, from which one reads when the
-            policy began to prefer an arm. "mean": the mean of the feedback told so far, in the
-            units of the study, with the intervals of `means`; its axis fits the last means, so that
-            early means and wide intervals may lie outside. Both draw the eight arms with the most
-            decisions.
+            "decisions": how many decisions each arm has had so far; the plot shows when the policy
+            began to prefer an arm. "mean": the mean of the feedback told so far, in the units of
+            the study, with the intervals of `means`. The axis fits the last means, so early means
+            and wide intervals may lie outside. Both draw the eight arms with the most decisions.
         axes : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
+            The axes to draw on; by default the axes of a new figure.
 
         Returns
         -------
@@ -1035,7 +1042,7 @@ class Study:
 def _parse_ask_options(
     exclude: Iterable[str] | None, metadata: Mapping[str, Any] | None
 ) -> tuple[Sequence[str], str]:
-    """Return the names of arms to leave out, and metadata as text, "" for none."""
+    """Return the names of the arms to exclude, and the metadata as text ("" for none)."""
     return list_excluded_arms(exclude), "" if metadata is None else format_metadata(metadata)
 
 

@@ -1,4 +1,4 @@
-"""The spec of a study: a table, such as the table in a TOML file, which describes the study."""
+"""The spec of a study: a table that describes the study, such as the table of a TOML file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,10 +21,9 @@ def parse_study_table(
     Parameters
     ----------
     table : mapping
-        The entries: setting, name, arms, policy (a name, or a table of its name and parameters),
-        facts (a table), and other arguments of `Study.create` under their names.
+        As in `Study.create_from`.
     folder : Path
-        The folder to which files that the table names are relative.
+        The folder to which paths of files in the table are relative.
     own_policies : bool
         Whether the policy may be a class in a file, ``"file.py:Class"``, which is then run.
     """
@@ -64,7 +63,7 @@ def _read_policy(value: object, setting: str, folder: Path, own_policies: bool) 
 
 
 def _check_table(name: str, value: object) -> dict[str, Any]:
-    """Return a table of the description; refuse another value."""
+    """Return a copy of a table; refuse any other value."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{name} must be a table, got {short_repr(value)}")

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_EVENTS: Final = 200_000
-"""The most events that a summary reads anew, since more take many seconds."""
+"""The most unread events that a summary reads, since more take many seconds."""
 Shown = Literal["decisions", "mean"]
 
-_MAX_NAMES: Final = 5  # in a line of text
+_MAX_LIST_LENGTH: Final = 5  # in a line of text
 _MAX_TEXT_ROWS: Final = 12  # of the table by arm
 _MAX_PAGE_ROWS: Final = 200
 _MAX_CURVES: Final = 8
-_MAX_POINTS: Final = 1000  # of a curve: more cannot be seen, and make a large file
+_MAX_POINTS: Final = 1000  # of a curve: more cannot be seen, and make the file large
 _QUANTILES: Final = {"half within": 0.5, "90 % within": 0.9, "99 % within": 0.99, "all within": 1.0}
 _UNITS: Final = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
-_LEFT_OUT: Final = ("stream", "head")  # of the words of events
+_HIDDEN: Final = ("stream", "head")  # words of events that the table leaves out
 
 
 def policy_texts(state: State) -> dict[str, str]:
-    """Return texts of the policy: its recommendation and, if it can stop, the settled arms."""
+    """Return the policy's texts: its recommendation and, if it can stop, the settled arms."""
     policy = state.definition.policy
     vocabulary = policy.vocabulary_class
     texts = {}
@@ -56,7 +56,7 @@ def policy_texts(state: State) -> dict[str, str]:
 def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[str, str]:
     """Return the summary as texts by name.
 
-    `learnt` has the texts that `policy_texts` returns. It is None if the policy has not learnt the
+    `learnt` has the texts that `policy_texts` returns, or is None if the policy has not learnt the
     log in this process.
     """
     vocabulary = counts.policy.vocabulary_class
@@ -86,7 +86,7 @@ def summarize(counts: DecisionCounts, learnt: Mapping[str, str] | None) -> dict[
 
 
 def _chances_text(chances: Mapping[str, float], pending: int) -> str:
-    """Return the highest chances on one line, with their meaning and the number pending."""
+    """Return the highest chances in a line, with their meaning."""
     highest = sorted(chances.items(), key=lambda item: -item[1])
     arm_chances = _shorten_list([f"{arm} {100 * chance:.1f} %" for arm, chance in highest])
     source = "by the policy's posterior of these means"
@@ -96,9 +96,9 @@ def _chances_text(chances: Mapping[str, float], pending: int) -> str:
 
 
 def _shorten_list(texts: Sequence[str]) -> str:
-    """Return the first texts with commas between, and how many more there are."""
-    rest = [f"{len(texts) - _MAX_NAMES:,} more"] * (len(texts) > _MAX_NAMES)
-    return ", ".join([*texts[:_MAX_NAMES], *rest])
+    """Return the first texts, separated by commas, and how many more there are."""
+    rest = [f"{len(texts) - _MAX_LIST_LENGTH:,} more"] * (len(texts) > _MAX_LIST_LENGTH)
+    return ", ".join([*texts[:_MAX_LIST_LENGTH], *rest])
 
 
 def summary_text(title: str, learnt: Mapping[str, str] | None, counts: DecisionCounts) -> str:
@@ -123,7 +123,7 @@ def _explain_means(counts: DecisionCounts) -> str:
 def arm_table_cells(counts: DecisionCounts, max_rows: int) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of a table by arm: decisions, told, and the mean of each number.
 
-    It has at most `max_rows` arms, those with the most decisions.
+    The table has the `max_rows` arms with the most decisions.
     """
     columns = {"decisions": counts.asked_counts, "told": counts.told_counts}
     if counts.assumed_counts.total():
@@ -142,7 +142,7 @@ def arm_table_cells(counts: DecisionCounts, max_rows: int) -> tuple[list[str], l
 
 
 def _most_asked_arms(counts: DecisionCounts, count: int) -> list[int]:
-    """Return the arms with the most decisions, in the order of their numbers."""
+    """Return the numbers of the `count` arms with the most decisions, in ascending order."""
     asked = np.array([counts.asked_counts[arm] for arm in range(len(counts.arms.names))])
     return sorted(np.argsort(-asked, kind="stable")[:count].tolist())
 
@@ -152,7 +152,7 @@ def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axe
     from keyhole.pages.matplotlib_chart import plot_chart
 
     check_choice("shows", shows, ("decisions", "mean"))
-    # Before the first decision it is not known what decisions are about, and the plot is empty.
+    # Before the first decision the plot is empty: it is not known yet what decisions are about.
     if len(counts.asked) and not counts.has_single_arm_decisions:
         raise TypeError(
             f"a study of {counts.policy} has no plot: its decisions are not about one arm each"
@@ -161,10 +161,7 @@ def draw_plot(counts: DecisionCounts, shows: Shown, axes: "Axes | None") -> "Axe
 
 
 def arm_chart(counts: DecisionCounts, shows: Shown) -> LineChart:
-    """Return the chart of the decisions of each arm so far, or of the mean of its feedback.
-
-    It has the arms with the most decisions.
-    """
+    """Return the chart of the arms with the most decisions: their decisions, or their means."""
     arms = _most_asked_arms(counts, _MAX_CURVES)
     if shows == "decisions":
         curves = [_decision_curve(counts, arm) for arm in arms]
@@ -183,7 +180,7 @@ def arm_chart(counts: DecisionCounts, shows: Shown) -> LineChart:
 
 
 def _decision_curve(counts: DecisionCounts, arm: int) -> Curve:
-    """Return the curve of the number of an arm's decisions, over the number of all decisions."""
+    """Return the curve of an arm's number of decisions over the number of all decisions."""
     steps = np.append(0, np.flatnonzero(np.array(counts.asked) == arm) + 1)
     positions = _spread_positions(len(steps))
     return Curve(
@@ -198,7 +195,7 @@ def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldValues
     """Return the curve of the mean of a number in the feedback of an arm, with its intervals."""
     totals = np.cumsum(numbers.values)
     positions = _spread_positions(len(totals))
-    positions.append(positions[-1])  # the last mean goes on to the end
+    positions.append(positions[-1])  # the curve goes on to the last decision
     means = [arm_means.make_mean(counts, name, i + 1, float(totals[i])) for i in positions]
     low, high = zip(*(mean.interval or (math.nan, math.nan) for mean in means), strict=True)
     steps = [numbers.steps[i] for i in positions[:-1]]
@@ -213,13 +210,13 @@ def _mean_curve(counts: DecisionCounts, arm: int, name: str, numbers: ToldValues
 
 
 def _spread_positions(count: int) -> list[int]:
-    """Return evenly spread positions among `count` points, at most as many as can be seen."""
+    """Return evenly spread positions from 0 to ``count - 1``, at most `_MAX_POINTS`."""
     positions = np.linspace(0, count - 1, min(count, _MAX_POINTS)).round()
     return [int(position) for position in positions]
 
 
 def _mean_axis(name: str, curves: Sequence[Curve]) -> Axis:
-    """Return the axis of means; it fits the last means, so that early ones may lie outside."""
+    """Return the axis of means; it fits the last means, and early means may lie outside."""
     title = f"mean {name}"
     means = [curve.y[-1] for curve in curves]
     widths = [curve.high[-1] - curve.low[-1] for curve in curves if curve.low and curve.high]
@@ -259,10 +256,10 @@ def make_page(name: str, learnt: Mapping[str, str], counts: DecisionCounts) -> P
 
 
 def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
-    """Return the recommendation, and how sure it is."""
+    """Return the recommendation, and verdicts or chances as a measure of its certainty."""
     asked = count_text(len(counts.asked), "decision")
     note = f"{asked} so far, {len(counts.pending):,} of them pending."
-    # Verdicts have a guarantee, and the chance has none: it is shown only if there are no verdicts.
+    # Verdicts have a guarantee and chances have none, so chances are shown only without verdicts.
     name = "settled" if "settled" in texts else "chance to be best"
     if name in texts:
         note += f" {capitalize(name)}: {texts[name]}."
@@ -274,14 +271,14 @@ def _answer_block(counts: DecisionCounts, texts: Mapping[str, str]) -> Answer:
 
 
 def _decision_count_charts(counts: DecisionCounts) -> list[PageBlock]:
-    """Return the charts of decisions and of pending ones over time."""
+    """Return the charts of decisions and of pending decisions over time."""
     begin = min(counts.times)
     seconds = np.array(counts.times) - begin
     unit, unit_seconds = next(
-        (unit for unit in reversed(_UNITS.items()) if seconds.max() >= 2.0 * unit[1]),
+        (item for item in reversed(_UNITS.items()) if seconds.max() >= 2.0 * item[1]),
         ("seconds", 1.0),
     )
-    # Clocks of several machines may differ a little. A curve must still not go back to the left.
+    # Clocks of several machines may differ a little, but a curve must not go back to the left.
     x = np.maximum.accumulate(seconds) / unit_seconds
     points = _spread_positions(len(x))
     x_axis = Axis(title=f"{unit} since {datetime.fromtimestamp(begin, UTC):%Y-%m-%d %H:%M} UTC")
@@ -330,7 +327,7 @@ def _events_table(counts: DecisionCounts) -> Table:
         event_kind = events.KINDS[event.kind]
         event_words = event_kind.format_body(counts, event, decision_row)
         texts = (
-            f"{name} {_as_text(event_words[name])}" for name in event_words if name not in _LEFT_OUT
+            f"{name} {_as_text(event_words[name])}" for name in event_words if name not in _HIDDEN
         )
         time = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S}"
         rows.append([f"{event.seq:,}", time, event_kind.name, ", ".join(texts)])

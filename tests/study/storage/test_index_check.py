@@ -88,7 +88,7 @@ def test_new_keys_and_unknown_ids_are_told_from_damaged_ones(settled, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("DELETE FROM event WHERE kind = 2 AND seq = 11", "it is settled, and the event"),
+        ("DELETE FROM event WHERE kind = 2 AND seq = 11", "it is settled, but the event"),
         ("DELETE FROM event WHERE seq = 2", "its events do not begin with the one"),
     ],
 )

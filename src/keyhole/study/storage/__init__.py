@@ -1,4 +1,4 @@
-"""Storage of studies (policies that decide for real): event logs in SQLite or PostgreSQL."""
+"""Storage of studies: event logs in SQLite or PostgreSQL."""
 
 from keyhole.study.storage.store import DamagedError, Row, Store, StoreError
 from keyhole.study.storage.store_factory import backup, normalize_address, open_store

@@ -1,17 +1,17 @@
 """A shared-exclusive lock: database operations share it, and a fork of the process excludes them.
 
-SQLite keeps a table of its locks in the process. A fork inherits the table but not the locks, so a
-child of a process with an open connection would write without locks. Therefore a fork closes the
-connections that no operation is using, and both sides connect again at their next use.
+SQLite keeps a table of its locks in the process. A forked child inherits the table but not the
+locks, so with an open connection it would write without locks. Therefore a fork closes the
+connections that no operation is using, and both processes connect again at their next use.
 
-The lock also covers other locks that a child would inherit locked: those of modules being imported,
-of pyarrow, which imports pandas at its first use, and of the compiler.
+While an operation runs, it may also take locks that a child would inherit locked: those of modules
+being imported, of pyarrow, which imports pandas at its first use, and of the compiler.
 """
 
-# The module `concurrent.futures.thread` registers fork hooks when it is imported. If that happened
-# while a fork waits, its hook after the fork would run without the one before, and release a lock
-# that nobody acquired. Pyarrow imports pandas late, and pandas imports that module. So it is
-# imported here.
+# The import of `concurrent.futures.thread` registers fork hooks. If this happened while a fork
+# waits, the hook after the fork would run without the hook before it, and release a lock that
+# nobody acquired. This could happen late, since pandas imports the module, and pyarrow imports
+# pandas at its first use. So the module is imported here.
 import concurrent.futures.thread  # noqa: F401
 import contextlib
 import os
@@ -23,25 +23,25 @@ from time import monotonic
 from types import FrameType
 from typing import Final, NamedTuple, Protocol
 
-# A fork also waits for compilations under way, but it must wait for operations first: an operation
-# that needs a kernel would otherwise wait for the fork. `before` hooks run in the reverse order of
-# registration, so this import registers those of the compiler before those below.
+# A fork also waits for compilations under way, but it must wait for operations first. Otherwise an
+# operation that needs a kernel would wait for the fork. `before` hooks run in the reverse order of
+# their registration, so this import registers the compiler's hooks before those below.
 import keyhole.kernels.compiler_fork_locks  # noqa: F401
 
 FORK_TIMEOUT: Final = 35.0  # seconds; more than BUSY_TIMEOUT, after which an operation fails
-_POLL_INTERVAL: Final = 1.0  # seconds; a thread that was interrupted notifies nobody
+_POLL_INTERVAL: Final = 1.0  # seconds between looks, since an interrupted thread notifies nobody
 
 
 class Forkable(Protocol):
     """The interface through which the fork hooks reach the owner of a connection."""
 
     def before_fork(self) -> None:
-        """Close the connection; no operation is at work on it."""
+        """Close the connection, which no operation is using."""
 
     def after_fork(self, is_in_operation: bool) -> None:
         """In the child, give up the parent's connection.
 
-        `is_in_operation` says that the forking thread is within an operation of this owner.
+        `is_in_operation` says that the forking thread was within an operation of this owner.
         """
 
 
@@ -57,36 +57,36 @@ class _Fork(NamedTuple):
 
     caller: FrameType | None
     instruction: int
-    is_exclusive: bool = False  # it no longer waits for other threads
+    is_exclusive: bool = False  # whether it has stopped waiting, and operations must wait
 
     def is_over(self, thread: int) -> bool:
-        """Return whether the thread that forks has moved on."""
+        """Return whether the forking thread has left the instruction of the call."""
         if self.caller is None:
             return False
         return self.caller.f_lasti != self.instruction or _has_ended(thread, self.caller)
 
 
 # An interrupt (Ctrl-C) may end any of the three fork hooks, even before its first line, and Python
-# forks nevertheless. So between the hooks nothing is held that only a hook could release. Instead a
-# fork is noted with its calling instruction, and is over when its thread has left this instruction.
+# forks nevertheless. So between the hooks nothing is held that only a hook could release. A fork is
+# noted with its calling instruction, and is over once its thread has left this instruction.
 class ForkLock:
-    """A lock that operations share, and that a fork has alone.
+    """A lock that operations share, and that a fork holds exclusively.
 
-    A fork waits at most `FORK_TIMEOUT` for operations of other threads. It never waits for those of
-    its own thread, which may fork in a user's clock or a signal handler. Connections that are open
-    at the fork remain the parent's, and the child gives them up (`Forkable.after_fork`).
+    A fork waits at most `FORK_TIMEOUT` for operations of other threads. It never waits for an
+    operation of its own thread, which may fork in a user's clock or a signal handler. Connections
+    that are open at the fork remain the parent's, and the child gives them up
+    (`Forkable.after_fork`).
     """
 
     def __init__(self) -> None:
-        # Reentrant, since a signal handler may fork while its thread holds the lock. It is acquired
-        # by `with self._lock` and not through the condition, whose `__enter__` is Python code. An
-        # interrupt within that code would leave it locked for ever.
+        # The lock is reentrant, since a signal handler may fork while its thread holds the lock. It
+        # is acquired by `with self._lock` and not through the condition: an interrupt within the
+        # Python code of `Condition.__enter__` would leave it locked for ever.
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        # For each owner the thread of its operation, and a frame. The operation ends at the latest
-        # with the frame: if an interrupt came before `release` could run, the frame is gone, and
-        # the operation counts as ended (`_has_ended`). The references are weak, since a collected
-        # owner has no operation.
+        # For each owner the thread of its operation, and a frame. When the frame is gone, the
+        # operation counts as ended (`_has_ended`), even if an interrupt came before `release`. The
+        # references are weak, since a collected owner has no operation.
         self._operations: weakref.WeakKeyDictionary[object, tuple[int, FrameType | None]] = (
             weakref.WeakKeyDictionary()
         )
@@ -101,8 +101,8 @@ class ForkLock:
     def acquire(self, owner: object, frame: FrameType | None = None) -> bool:
         """Begin an operation once no fork prevents it; return False if it had begun before.
 
-        The operation ends with `release`, or at the latest when `frame` of this thread has
-        returned.
+        The operation ends with `release`, or at the latest when `frame`, a frame of this thread,
+        has returned.
         """
         thread = get_ident()
         with self._lock:
@@ -114,49 +114,49 @@ class ForkLock:
             return is_new
 
     def _can_begin(self, thread: int) -> bool:
-        """Return whether a thread may begin an operation now, as far as forks are concerned."""
-        # A thread that is within an operation may begin another one; otherwise a waiting fork and
-        # this thread would wait for each other. But no thread may begin one if the fork of another
-        # thread no longer waits, and closes connections.
+        """Return whether no fork keeps a thread from beginning an operation now."""
+        # While a fork waits, a thread that is within an operation may begin another operation, or
+        # the fork and the thread would wait for each other. Once a fork has stopped waiting, and
+        # closes connections, no other thread may begin an operation.
         forking_threads = self._threads_forking()
         if not forking_threads or self._is_another_fork_running(thread):
             return not forking_threads
         return thread in forking_threads or thread in self._busy_threads()
 
     def _threads_forking(self) -> list[int]:
-        """Return the threads with a fork under way."""
+        """Forget forks that are over; return the threads of the others."""
         for thread, fork in list(self._forks.items()):
             if fork.is_over(thread):
                 self._forks.pop(thread, None)
         return list(self._forks)
 
     def _is_another_fork_running(self, own_thread: int) -> bool:
-        """Return whether the fork of another thread no longer waits."""
+        """Return whether the fork of another thread has stopped waiting."""
         return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != own_thread)
 
     def _busy_threads(self) -> list[int]:
-        """Return the threads with an operation under way."""
+        """Forget operations that have ended; return the threads of the others."""
         for owner, (thread, frame) in list(self._operations.items()):
             if _has_ended(thread, frame):
                 self._operations.pop(owner, None)
         return [thread for thread, _ in self._operations.values()]
 
     def release(self, owner: object) -> None:
-        """End an operation; do nothing if none has begun."""
+        """End an operation of an owner, if there is one."""
         with self._lock:
             if self._operations.pop(owner, None) is not None and self._forks:
                 self._changed.notify_all()
 
     def shared(self, owner: object | None = None) -> "_SharedOperation":
-        """Return a context that holds the lock for an operation, or for part of one.
+        """Return a context that holds the lock for an operation, or for part of an operation.
 
         An operation without a connection has no `owner`. Code within the context must not wait for
-        another lock if a holder of that lock may be waiting for this one.
+        another lock whose holder may be waiting for this lock.
         """
         return _SharedOperation(self, owner or _NoOwner())
 
     def before_fork(self) -> None:
-        """Wait for operations of other threads, keep new ones out, and close idle connections."""
+        """Wait for operations of other threads, hold off new ones, and close idle connections."""
         caller = sys._getframe().f_back
         instruction = caller.f_lasti if caller is not None else 0
         thread = get_ident()
@@ -183,9 +183,7 @@ class ForkLock:
             self._changed.notify_all()
 
     def after_fork_in_child(self) -> None:
-        """Start afresh: the threads that held the lock do not exist in the child."""
-        # In a child only the forking thread exists. `__init__` replaces the locks, which other
-        # threads of the parent may have held.
+        """Start afresh: `__init__` replaces the locks, which threads of the parent may hold."""
         threads = {owner: thread for owner, (thread, _) in self._operations.items()}
         owners = list(self._owners)
         self.__init__()  # type: ignore[misc]
@@ -193,8 +191,8 @@ class ForkLock:
             owner.after_fork(threads.get(owner) == get_ident())
 
 
-# This is no generator with `contextmanager`, which takes longer: an ask and a tell enter this
-# context eight times.
+# A class is faster than a generator with `contextmanager`, and an ask and a tell enter this context
+# eight times.
 class _SharedOperation:
     """The context of an operation that shares the lock with others."""
 
@@ -205,7 +203,7 @@ class _SharedOperation:
         self._owner = owner
 
     def __enter__(self) -> None:
-        # The frame ends the operation if an interrupt comes before `__exit__` can run.
+        # If an interrupt comes before `__exit__` can run, the end of the frame ends the operation.
         self._is_new = self._lock.acquire(self._owner, _find_entering_frame())
 
     def __exit__(self, *_: object) -> None:
@@ -214,7 +212,7 @@ class _SharedOperation:
 
 
 def _find_entering_frame() -> FrameType | None:
-    """Return the frame that entered a context, below the frames of context managers."""
+    """Return the frame of the code that entered a context, not that of a context manager."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and (
         frame.f_code.co_flags & CO_GENERATOR or frame.f_code.co_filename == contextlib.__file__
@@ -225,8 +223,7 @@ def _find_entering_frame() -> FrameType | None:
 
 def _has_ended(thread: int, frame: FrameType | None) -> bool:
     """Return whether a frame is no longer on its thread's stack."""
-    # The other thread goes on and may change its frames during the search. So there are three
-    # attempts.
+    # The other thread may change its frames during the search, so there are three attempts.
     return frame is not None and not any(_is_frame_on_stack(thread, frame) for _ in range(3))
 
 

@@ -1,9 +1,9 @@
 """The PostgreSQL back end, which keeps the event logs of studies on a server, through psycopg.
 
-A transaction takes two round trips: one takes an advisory lock and reads new rows, the other
-inserts and commits. Each is one string of several statements: psycopg's pipeline mode costs a third
-more, and its last message resets the server's idle-in-transaction timeout. All tables are in the
-schema `keyhole`.
+A transaction takes two round trips: the first takes an advisory lock and reads new rows, the second
+inserts and commits. Each is a string of several statements, since psycopg's pipeline mode costs a
+third more, and its last message resets the server's idle-in-transaction timeout. All tables are in
+the schema `keyhole`.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _SQL: Final = schema.POSTGRES
-_COLUMNS: Final = len(store.Row._fields) + 1  # with the digest
+_COLUMN_COUNT: Final = len(store.Row._fields) + 1  # the digest is the last column
 _BATCH_SIZE: Final = 4096  # rows that the server sends together in a backup
 _NEEDS_SESSION: Final = (
     "the address is that of a pool which changes sessions between transactions: a study needs a "
@@ -33,12 +33,12 @@ _ADVICE: Final = {
     "23505": "another process has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
     "42501": "the user must be allowed to write to schema keyhole, or to create it",  # privilege
-    # A prepared statement exists already, or is missing, since the session is another than before.
+    # A prepared statement exists already, or is missing: the pool has changed the session.
     "42P05": _NEEDS_SESSION,
     "26000": _NEEDS_SESSION,
     None: "if a write was under way, open the study again to see whether it is there",
 }
-# All applications of a database share the numbers of advisory locks, so ours have this class.
+# All applications of a database share the numbers of advisory locks. Ours have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
 _MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
 
@@ -65,7 +65,7 @@ class Postgres(store.Store):
         self._parameters = _SQL["connection"] | parameters | {"client_encoding": "UTF8"}
         self.where = _format_address(parameters)
         self._db: psycopg.Connection | None = None
-        self._has_tables = False  # once true, later connections only check the version
+        self._has_tables = False  # if true, a new connection only checks the version
         FORK_LOCK.add(self)
         self._run(self._connect_if_needed)
 
@@ -84,8 +84,8 @@ class Postgres(store.Store):
         return db
 
     def _lock(self, study: int, first_seq: int) -> store.QueryResult:
-        # The server queues sessions that wait for an advisory lock. For row locks it does not: the
-        # session that has just released one gets it again before the waiting ones have woken up.
+        # The server queues sessions that wait for an advisory lock. With a row lock, the session
+        # that has just released it would get it again before a waiting session wakes up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, first_seq)
 
@@ -113,7 +113,7 @@ class Postgres(store.Store):
     def _add_rows(
         self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
-        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMN_COUNT
         sql: str = _SQL["append"]
         values: tuple[object, ...] = (study, max(columns[0], default=0), *columns)
         if metadata:
@@ -141,7 +141,7 @@ class Postgres(store.Store):
     def _execute_first(
         self, sql: str, values: tuple[object, ...] | None = None, *, binary: bool = False
     ) -> "psycopg.Cursor":
-        """Execute the first statements of an operation; once more if the connection was lost."""
+        """Execute the first statements of an operation, again if the connection was lost."""
         db = self._db
         if db is not None and self._is_idle(db):
             try:
@@ -149,7 +149,7 @@ class Postgres(store.Store):
             except self._driver.OperationalError:
                 if not db.closed:
                     raise
-            # Nothing had been written, so nothing can be written twice.
+            # Nothing has been written yet, so nothing can be written twice.
             self._drop_connection()
         return self._connect_if_needed().execute(sql, values, binary=binary)
 
@@ -171,14 +171,15 @@ class Postgres(store.Store):
         """Do nothing: the child does not use its parent's connection."""
 
     def after_fork(self, is_in_operation: bool) -> None:
-        """In a fork, leave the parent's connection without a message to the server."""
+        """In a forked child, give up the parent's connection without a message to the server."""
         db, self._db = self._db, None
         if db is None:
             return
-        # Collecting the connection would send a termination message over the parent's socket.
+        # If the connection were collected, it would send a termination message over the parent's
+        # socket. This reference is never dropped.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
-        # While the child has a copy of the socket open, the server does not notice that the
-        # parent is gone, and keeps its lock: put /dev/null in its place.
+        # While the child has the socket open, the server would not notice that the parent has
+        # ended, and would keep the parent's lock. So /dev/null takes the place of the socket.
         with suppress(self._driver.Error, OSError):
             null_device = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
             os.dup2(null_device, db.pgconn.socket, inheritable=False)
@@ -186,7 +187,7 @@ class Postgres(store.Store):
 
     def _explain_error(self, error: Exception) -> tuple[type[store.StoreError], str]:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        if isinstance(error, ConnectionError):  # nothing was written, so there is no advice
+        if isinstance(error, ConnectionError):  # nothing was written, so no advice is needed
             return store.StoreError, reason
         advice = _ADVICE.get(getattr(error, "sqlstate", None), _ADVICE[None])
         error_class = store.FinalStoreError if advice == _NEEDS_SESSION else store.StoreError
@@ -195,9 +196,9 @@ class Postgres(store.Store):
     def _connect_if_needed(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""
         if self._db is None:
-            # A fork while it connects would inherit a socket that `after_fork` cannot see.
+            # A child that is forked meanwhile would inherit a socket that `after_fork` cannot see.
             with FORK_LOCK.shared(self):
-                # psycopg's own prepared statements are forgotten after each rollback.
+                # psycopg would forget its own prepared statements after each rollback.
                 try:
                     self._db = self._driver.connect(
                         autocommit=True, prepare_threshold=None, **self._parameters
@@ -234,9 +235,9 @@ class Postgres(store.Store):
         schema.check_version(self.where, version)
         if version == len(schema.STEPS):
             return
-        # The lock is one of the session, taken outside of the transaction. Within a transaction, a
-        # snapshot of the catalog from before the wait could still be in use. If the migration
-        # fails, the session ends, and the lock with it.
+        # The session takes the lock before the transaction. Within a transaction, a snapshot of the
+        # catalog from before the wait could still be in use. If the migration fails, the session
+        # ends, and with it the lock.
         db.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
         with db.transaction():
             version = self._read_version(db)
@@ -266,7 +267,7 @@ class Postgres(store.Store):
 
 
 def _format_address(parameters: Mapping[str, object]) -> str:
-    """Return an address for messages: user, hosts, ports and database, without a password."""
+    """Return an address for messages: user, hosts, ports and database, but no password."""
     hosts = str(parameters.get("host") or parameters.get("hostaddr") or "").split(",")
     ports = str(parameters.get("port", "")).split(",")
     if len(ports) == 1:

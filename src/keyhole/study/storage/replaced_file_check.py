@@ -1,9 +1,9 @@
 """The check by `stat` whether the database file of an open connection, or its log, was replaced.
 
-In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
-within the commit of a process that holds the writers' lock. This process then records what `stat`
-says of the file, in the `-queue` beside it. If another process finds something else, the file was
-replaced, a process was killed during a checkpoint, or another program has made a checkpoint.
+In write-ahead-log mode SQLite writes to the main file only in a checkpoint. With Keyhole, this
+happens only within the commit of a process that holds the writers' lock. This process then records
+what `stat` says of the file, in the `-queue` beside it. If `stat` later says something else, the
+file was replaced, a process was killed during a checkpoint, or another program made a checkpoint.
 """
 
 import os
@@ -21,13 +21,13 @@ WHY_REPLACED = (
     "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
     "study again"
 )
-# A smaller log needs no checkpoint. Some five hundred commits write these two thousand pages.
-_MIN_LOG_SIZE: Final = 2000 * 4120  # bytes
+# A smaller log needs no checkpoint. Some five hundred commits write a log of this size.
+_MIN_LOG_SIZE: Final = 2000 * 4120  # bytes, two thousand pages
 _MAX_COMMITS: Final = 500  # between two checkpoints, if the log has at least `_MIN_LOG_SIZE`
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
-# After the record, the `-queue` holds the number of commits since the last checkpoint, by all
-# processes, and the size of the log in bytes at that checkpoint.
+# After the record, the `-queue` holds how many commits all processes have made since the last
+# checkpoint, and the size of the log at this checkpoint, in bytes.
 _LOG_FORMAT: Final = Struct("<QQ")
 
 WHY_MIXED: Final = (
@@ -38,13 +38,13 @@ WHY_MIXED: Final = (
 
 
 def file_identity(path: Path | str) -> tuple[int, int]:
-    """Return device and inode of a file: they differ if it was replaced."""
+    """Return device and inode of a file; a file that replaces it has others."""
     status = os.stat(path)
     return status.st_dev, status.st_ino
 
 
 def try_stat(path: Path | str) -> os.stat_result | None:
-    """Return what `stat` says of a file; None if it is not there."""
+    """Return the result of `stat` for a file; None if there is no file."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -63,9 +63,9 @@ def explain_hard_links(path: Path) -> str:
 
 
 def share_with_group(path: Path | str) -> None:
-    """Give the files that this user has made beside a database the group of the database."""
+    """Give the group of a database to the files beside it that this user has made."""
     for name in (f"{path}-wal", f"{path}-shm", f"{path}-queue"):
-        with suppress(OSError, AttributeError):  # not its group, no such file; Windows
+        with suppress(OSError, AttributeError):  # no such file, not in the group; Windows
             if os.stat(name).st_uid == os.geteuid() != 0:
                 os.chown(name, -1, os.stat(path).st_gid, follow_symlinks=False)
 
@@ -73,7 +73,7 @@ def share_with_group(path: Path | str) -> None:
 class LogReplacedError(FinalStoreError):
     """The log beside a file was removed or replaced while the file was open.
 
-    `is_as_before` says that the main file itself is unchanged.
+    `is_as_before` says that the main file is unchanged.
     """
 
     def __init__(self, why: str, *, is_as_before: bool) -> None:
@@ -84,20 +84,21 @@ class LogReplacedError(FinalStoreError):
 class FileRecord(NamedTuple):
     """The result of `stat` for a main file and its log, and when the file was accepted.
 
-    As long as `accepted_at` is the same, only our own checkpoints have changed the main file, and
-    all connections know of them.
+    A process accepts a file that fits the log beside it, or whose content it has found intact. As
+    long as `accepted_at` stays the same, only Keyhole's checkpoints have changed the main file, and
+    all connections know of these.
     """
 
     inode: int
     changed_at: int  # nanoseconds
     size: int  # bytes
     log_inode: int  # 0 if there is no log
-    accepted_at: int  # nanoseconds; when a process checked the content and accepted it
+    accepted_at: int  # nanoseconds
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return the record that the last transaction left; None if there is none."""
-        # The `-queue` is no database: opening and closing it drops none of SQLite's locks.
+        """Return the record in the `-queue`; None if there is none."""
+        # The `-queue` is no database, so to open and close it drops none of SQLite's locks.
         try:
             with open(f"{path}-queue", "rb", buffering=0) as queue:
                 data = queue.read(_FORMAT.size)
@@ -112,16 +113,16 @@ class FileRecord(NamedTuple):
         os.pwrite(queue, _FORMAT.pack(_MAGIC, *self), 0)
 
     def has_same_file(self, record: Self) -> bool:
-        """Return whether the main file is the same and unchanged."""
+        """Return whether two records are of the same main file, unchanged."""
         return self[:3] == record[:3]
 
 
 class FileWatch:
     """The identity and `stat` of a database file, as a connection last saw them.
 
-    If the file or its log is removed or replaced, SQLite goes on with the old one, and all that it
-    then writes is lost. To compare file, `-wal` and `-shm` takes three calls of `stat`, 4 µs in
-    all.
+    If the file or its log is removed or replaced, SQLite goes on with the old file or log, and all
+    that it then writes is lost. To compare file, `-wal` and `-shm` takes three calls of `stat`,
+    4 µs in all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -130,11 +131,11 @@ class FileWatch:
         self._log_names = (f"{path}-wal", f"{path}-shm")
         self.identity = file_identity(path)
         self._logs: list[tuple[int, int] | None] | None = None  # identities of -wal and -shm
-        # Time of change and size of the file, when it was last seen and when it was last accepted.
+        # The file's time of change and size, when it was last seen and when it was last accepted.
         self._last_stamp: tuple[int, int] | None = None
         self._accepted_stamp: tuple[int, int] | None = None
         self.is_recorded = False  # whether this connection has written a record
-        self._accepted_at = 0  # of the last record that agreed with the file or was written
+        self._accepted_at = 0  # of the last record that was written or agreed with the file
 
     def compare_with_accepted(self, *, has_logs: bool) -> bool:
         """Return whether the file is as last accepted; refuse a file or log that was replaced."""
@@ -148,7 +149,7 @@ class FileWatch:
         logs = self._log_identities()
         stamp = status.st_mtime_ns, status.st_size
         if self._logs is None:
-            self._logs = None if None in logs else logs  # SQLite makes them when it first reads
+            self._logs = None if None in logs else logs  # SQLite makes both at its first read
             share_with_group(self._name)
         elif self._logs != logs:
             why = (
@@ -163,8 +164,9 @@ class FileWatch:
     def _make_record(self) -> FileRecord:
         """Return a record of the file as it is now."""
         status = os.stat(self._name)
-        _, log = self._log_identities()[0] or (0, 0)
-        return FileRecord(status.st_ino, status.st_mtime_ns, status.st_size, log, self._accepted_at)
+        _, log_inode = self._log_identities()[0] or (0, 0)
+        changed_at = status.st_mtime_ns
+        return FileRecord(status.st_ino, changed_at, status.st_size, log_inode, self._accepted_at)
 
     def accept(self, queue: int | None) -> bool:
         """Accept the file as it is now; record it if the caller holds the writers' lock.
@@ -174,9 +176,8 @@ class FileWatch:
         Returns
         -------
         bool
-            Whether SQLite knows of all changes since the file was last accepted. SQLite knows of
-            our own checkpoints, but not of a copy that another process has found intact and
-            accepted.
+            Whether SQLite knows of all changes since the file was last accepted. It knows of
+            Keyhole's checkpoints, but not of a copy that another process has accepted.
         """
         old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
         record = self._make_record()
@@ -203,7 +204,7 @@ class FileWatch:
         self._accepted_stamp = record.changed_at, record.size
 
     def _log_identities(self) -> list[tuple[int, int] | None]:
-        """Return the identities of `-wal` and `-shm`; None for one that is not there."""
+        """Return the identities of `-wal` and `-shm`; None for a missing file."""
         statuses = map(try_stat, self._log_names)
         return [status and (status.st_dev, status.st_ino) for status in statuses]
 
@@ -216,13 +217,13 @@ class FileWatch:
         """Count a commit if the log is large; return whether a checkpoint is due."""
         if log_size < _MIN_LOG_SIZE:
             return False
-        # After a checkpoint SQLite overwrites the log from its beginning and never truncates it, so
-        # its size is the largest that it has had. A checkpoint is due if the log has grown or many
-        # commits were made.
+        # After a checkpoint SQLite overwrites the log from its beginning, and never truncates it.
+        # So the size shows growth only beyond the largest size so far, and commits are counted,
+        # too.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         growth: int = log_size - last_size
-        if growth < 0:  # the log is a new one
+        if growth < 0:  # the log is new
             growth = log_size
         is_checkpoint_due = growth > _MIN_LOG_SIZE // 8 or commits + 1 >= _MAX_COMMITS
         record = (0, log_size) if is_checkpoint_due else (commits + 1, last_size)
@@ -230,14 +231,14 @@ class FileWatch:
         return is_checkpoint_due
 
     def is_replaced(self) -> bool:
-        """Return whether the name now belongs to another file, or the log is another one."""
+        """Return whether another file or another log has taken the place of ours."""
         status = try_stat(self._name)
         if status is None:
             return False
         if self.identity != (status.st_dev, status.st_ino):
             return True
         logs = self._log_identities()
-        # The last connection to close removes the log by its name, which may now be another log's.
+        # The last connection to close removes the log by its name, even if it is another log now.
         has_own_logs = self._logs is None or logs == self._logs
         return not has_own_logs and (logs[0] is not None or not self.is_unchanged())
 
@@ -250,16 +251,17 @@ class FileWatch:
     def fits_log(self) -> bool:
         """Return whether the file is as the last transaction left it, or has no log beside it."""
         if not os.path.exists(self._name):
-            return True  # the log belongs to the file that was moved away
+            return True  # the file was moved away, and the log belongs to it
         last_record = FileRecord.read(self._path)
         is_as_left = last_record is None or last_record.has_same_file(self._make_record())
         return is_as_left or not self.log_size()
 
     def explain_misfit(self, find_damage: Callable[[Path], str]) -> str:
-        """Return why the file cannot be used with the log beside it; the caller holds the lock.
+        """Return why the file cannot be used with the log beside it, or "" if it can be.
 
-        If the file was replaced beside the same log, it is refused without being read. Any other
-        file is read and verified by `find_damage`, which takes half a second for 100,000 events.
+        The caller holds the writers' lock. If the file was replaced but not the log, the file is
+        refused unread. Any other file is read and verified by `find_damage`, which takes half a
+        second for 100,000 events.
         """
         last_record = FileRecord.read(self._path)
         if last_record is None or self.fits_log():

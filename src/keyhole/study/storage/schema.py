@@ -11,7 +11,7 @@ STEPS: Final[list[list[str]]] = _TABLES["steps"]
 DIALECTS: Final[dict[str, dict[str, str]]] = _TABLES["dialects"]
 POSTGRES: Final = _TABLES["postgres"]
 OLDEST: Final = 3
-"""The version of 0.2.0; earlier ones were not published."""
+"""The version of 0.2.0; earlier versions were not published."""
 DELETIONS: Final = (
     "delete_events", "erase_metadata", "delete_snapshot", "delete_tail", "delete_study",
 )  # fmt: skip
@@ -33,7 +33,7 @@ def check_version(where: str, version: int) -> None:
 
 
 def migrate(execute: Callable[[str], object], version: int, dialect: Mapping[str, str]) -> None:
-    """Run the migrations that a database of this version lacks."""
+    """Run the migrations that follow a version."""
     for step in STEPS[version:]:
         for statement in step:
             execute(statement.format_map(dialect))

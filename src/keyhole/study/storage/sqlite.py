@@ -1,9 +1,9 @@
 """The SQLite back end, which keeps the event logs of studies in one file.
 
-Writers queue at an advisory lock (`flock`) on the file ``...-queue``. Processes that wait for
-SQLite's own lock retry until a timeout, and one of them may never succeed; `flock` grants
-its lock in the order of the requests. SQLite's lock still holds off programs that do not queue. On
-Windows, without `flock`, the order is a matter of chance.
+Writers queue at an advisory lock on the file ``...-queue``; `flock` grants it in the order of the
+requests. Processes that waited for SQLite's own lock instead would retry until a timeout, and a
+process might never succeed. SQLite's lock still holds off programs that do not queue. Windows
+has no `flock`, so the order is a matter of chance there.
 """
 
 import os
@@ -27,13 +27,13 @@ except ImportError:  # Windows
 
 _INSERT: Final = "INSERT INTO event (study, seq, kind, decision, key, at, body, digest) VALUES "
 _EVENT_PLACEHOLDERS: Final = "(?, ?, ?, ?, ?, ?, ?, ?)"
-_MOST_ROWS: Final = 124  # of one statement: SQLite before 3.32 takes at most 999 values, 8 a row
+_MAX_ROWS: Final = 124  # of a statement: SQLite before 3.32 takes at most 999 values, 8 for a row
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
-_NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read yet
+_NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read
 _REPLACE_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
-# The check that an index is intact at one value. A search would leave out an event whose entry in
-# the index is damaged: it ends between the last smaller and the first larger entry. So these two
-# entries, and the entries of the value, are compared with the table. To compare the whole index
+# The check that an index is intact at a value. If the entry of an event is damaged, a search for
+# the value ends between the last smaller and the first larger entry, without the event. So these
+# two entries, and the entries of the value, are compared with the table. To compare the whole index
 # would take a third of a second for 100,000 events.
 _ENTRIES: Final = (
     "SELECT i.{column}, e.{column} FROM (SELECT study, seq, {column} FROM event"
@@ -55,8 +55,8 @@ def has_flock() -> bool:
 class Sqlite(store.Store):
     """A store in an SQLite file.
 
-    With `flush`, a commit returns once it is on the disk, and otherwise once the operating system
-    has it. A store with a `sibling` connects to the sibling's file, which must still be there.
+    With `flush`, a commit returns once it is on the disk; otherwise, once the operating system has
+    it. A store with a `sibling` connects to the sibling's file; it refuses a file that replaced it.
     """
 
     dialect = schema.DIALECTS["sqlite"]
@@ -64,15 +64,16 @@ class Sqlite(store.Store):
 
     def __init__(self, path: Path, flush: bool = True, sibling: "Sqlite | None" = None) -> None:
         super().__init__()
-        self.path = Path(os.path.realpath(path))  # one file has one queue
+        self.path = Path(os.path.realpath(path))  # so that a file has one queue only
         self.where = str(self.path)
         self._flush = flush
         self._queue: int | None = None
         self._db: Connection | None = None
-        # If the file is read without locks, its stamp when the connection was opened.
+        # If the file is read without locks, its stamp when the connection was opened; else None.
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
-        self._identity: tuple[int, int] | None = None  # of the file that was first opened
-        self._data_version: int | None = None  # SQLite's, when this store last read all new rows
+        self._identity: tuple[int, int] | None = None  # of the file that was opened first
+        # SQLite's `data_version` when this store last read all new rows.
+        self._data_version: int | None = None
         if sibling is not None:
             self._share_studies(sibling)
             self._identity = sibling._identity
@@ -87,7 +88,7 @@ class Sqlite(store.Store):
             raise
 
     def connect_another(self) -> "Sqlite":
-        """Return another connection to the same file, which must still be there."""
+        """Return another connection to this file; refuse a file that replaced it."""
         return Sqlite(self.path, self._flush, self)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[store.Record]:
@@ -95,12 +96,12 @@ class Sqlite(store.Store):
             return db.execute(sql, values).fetchall()
 
     def events_of_decision(self, study: int, decision: str) -> list[store.Row]:
-        """Return the events of a decision; the index is checked to be complete."""
+        """Return the events of a decision; refuse an index that may lack some of them."""
         self._refuse_incomplete_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> store.Row | None:
-        """Return the event of an idempotency key; None only if the index is intact at this key."""
+        """Return the event of an idempotency key, or None; refuse an index that may lack it."""
         event = super().find_by_key(study, key)
         if event is None:
             self._refuse_incomplete_index("key", study, key)
@@ -128,7 +129,7 @@ class Sqlite(store.Store):
         if data_version == self._data_version and last_seq == first_seq:
             return None
         result = self._select_events(db, study, first_seq)
-        if result.rows:  # `_execute_with_lock` reads none, and may miss some that are new
+        if result.rows:  # `_execute_with_lock` reads no rows, so it may miss new ones
             self._data_version = data_version
         return result
 
@@ -150,17 +151,17 @@ class Sqlite(store.Store):
         self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
     ) -> None:
         db = self._connect_if_needed()
-        # One statement writes many rows: at the end of each statement another thread may take the
-        # interpreter's lock, and this one would wait for it.
-        for start in range(0, len(rows), _MOST_ROWS):
-            batch = rows[start : start + _MOST_ROWS]
+        # A statement writes many rows: at the end of each statement another thread may take the
+        # interpreter's lock, and this thread must then wait.
+        for start in range(0, len(rows), _MAX_ROWS):
+            batch = rows[start : start + _MAX_ROWS]
             statement = _INSERT + ", ".join([_EVENT_PLACEHOLDERS] * len(batch))
             db.execute(statement, [value for row in batch for value in (study, *row)])
         if metadata:
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
         db.execute(_REPLACE_TAIL, (study, max((row[0] for row in rows), default=0)))
         if not self._commit() and rows:
-            # If a copy has replaced the file within the transaction, the rows are not in it.
+            # If the file was replaced during the transaction, the new file lacks the rows.
             seq, *_, digest = rows[-1]
             records = self._query(self._sql["events_range"], (study, seq, 1))
             if not records or records[0][-1] != digest:
@@ -188,7 +189,7 @@ class Sqlite(store.Store):
         return sqlite_connection.format_damage(check_rows)
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
-        """Fill all tables; `read` yields the rows of a table, given its name and its columns."""
+        """Fill all tables; `read` takes a table's name and columns, and yields its rows."""
         self._run(self._fill, read)
 
     def _fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
@@ -210,7 +211,7 @@ class Sqlite(store.Store):
     # Transactions.
 
     def _commit(self) -> bool:
-        """Commit; return False if others have changed the file, so that the commit may be lost."""
+        """Commit; return False if others have changed the file, and the commit may be lost."""
         db = self._connect_if_needed()
         db.execute("COMMIT")
         is_unchanged = self._queue is None or self._checkpoint_if_due(db, self._queue)
@@ -221,11 +222,10 @@ class Sqlite(store.Store):
 
     def _checkpoint_if_due(self, db: Connection, queue: int) -> bool:
         """Make a checkpoint if one is due; return whether nobody else has changed the main file."""
-        # SQLite's automatic checkpoints are off (see `_connect`): a commit then changes the
-        # `-wal` alone, and any other change of the main file is a copy put in its place. Only
-        # during our own checkpoint the two cannot be told apart. A checkpoint takes about two
-        # flushes, or one if the log was flushed before. A copy that is put in place meanwhile is
-        # noticed if it has another size.
+        # SQLite's automatic checkpoints are off (see `_connect`), so a commit changes only the
+        # `-wal`. If the main file changes otherwise than by our checkpoints, a copy was put in its
+        # place. During a checkpoint, which takes one or two flushes, this is noticed only if the
+        # copy has another size.
         file = self._file
         log_size = file.log_size()
         is_unchanged = log_size is not None and file.is_unchanged()
@@ -236,14 +236,14 @@ class Sqlite(store.Store):
                 size = sqlite_connection.checkpoint(db)
                 if is_unchanged := size in (None, os.stat(self.path).st_size):
                     file.record(queue)
-        return is_unchanged or self._is_current(has_queue_lock=True)
+        return is_unchanged or self._compare_with_file(has_queue_lock=True)
 
     def _rollback_and_unlock(self) -> None:
         self._rollback_if_open()
         self._release_locks()
 
     def _rollback_if_open(self) -> None:
-        self._data_version = None  # what the transaction has read may have been refused
+        self._data_version = None  # rows that the transaction has read may have been refused
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -255,12 +255,12 @@ class Sqlite(store.Store):
         FORK_LOCK.release(self)
 
     def _disconnect(self) -> None:
-        """Close the connection, or leak it where closing would do harm."""
+        """Close the connection, or keep it open for good if closing would do harm."""
         # The last connection to close makes a checkpoint and removes the log. This must not happen
-        # if the disk has no room for all of the log, since a partial checkpoint looks like a copy.
-        # Nor must it happen if the file is not as recorded; the next writer finds out why. `_db` is
-        # reset only afterwards, so an interrupt in between leaves the connection to the next
-        # attempt.
+        # if the disk has no room for all of the log, since a file with half a checkpoint looks like
+        # a copy. It must not happen either if the file is not as recorded; the next writer finds
+        # out why. `_db` is reset only after this. So after an interrupt, the next attempt still has
+        # the connection.
         if (db := self._db) is None:
             return
         if self._immutable_stamp is None and has_flock():
@@ -278,8 +278,8 @@ class Sqlite(store.Store):
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Drop the connection, unless the interpreter is ending."""
-        # When the interpreter ends, FORK_LOCK and other modules may be gone, and a generator would
-        # crash Python 3.14. The connection of `sqlite3` then closes itself.
+        # When the interpreter ends, FORK_LOCK and modules may be gone, and a generator would crash
+        # Python 3.14. The connection of `sqlite3` closes itself then.
         if is_finalizing():
             return
         # Attributes may be missing if `__init__` failed.
@@ -291,18 +291,18 @@ class Sqlite(store.Store):
         self._disconnect()
 
     def after_fork(self, is_in_operation: bool) -> None:
-        """In a fork, give up the parent's connection and lock."""
+        """In a forked child, give up the parent's connection and lock."""
         db, self._db = self._db, None
-        # The connection is still open only if the fork came within a call. If the call goes on in
-        # the child, it gets an error at its next statement, and the parent keeps its lock.
+        # The connection is still open only if the fork happened within a call. If this call goes on
+        # in the child, it gets an error at its next statement, and the parent keeps its lock.
         if db is not None and is_in_operation:
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
 
     def _begin_in_turn(self) -> Connection:
         """Take the writers' lock, begin a transaction, and return the connection."""
-        # The writers' lock is taken first, since to wait for it may take long. A fork waits for all
-        # operations that have FORK_LOCK, and must not wait so long. `_release_locks` releases both.
+        # The writers' lock is taken before FORK_LOCK, since the wait for it may be long, and forks
+        # wait for all operations that have FORK_LOCK. `_release_locks` releases both.
         self._lock_queue()
         FORK_LOCK.acquire(self)
         return self._begin_immediate()
@@ -316,20 +316,20 @@ class Sqlite(store.Store):
     def _begin_immediate(self, uri_query: str = "") -> Connection:
         """Begin a write transaction on the file as it is now.
 
-        With `uri_query` the file may have no tables yet.
+        `uri_query` is given if the file may have no tables yet.
         """
         while True:
             if uri_query and self._db is None:
                 self._connect(uri_query)
             db = self._connect_if_needed()
             db.execute("BEGIN IMMEDIATE")
-            if self._is_current(has_queue_lock=True):
+            if self._compare_with_file(has_queue_lock=True):
                 return db
             self._rollback_if_open()
             self._disconnect()
 
     def _release_locks(self) -> None:
-        """Release the writers' lock, and let forks happen."""
+        """Release the writers' lock and FORK_LOCK."""
         self._unlock_queue()
         FORK_LOCK.release(self)
 
@@ -338,26 +338,26 @@ class Sqlite(store.Store):
         """Yield a connection to read with."""
         with FORK_LOCK.shared(self):
             if self._immutable_stamp is not None:
-                self._disconnect()  # it has no lock: the pages in its cache may be old
+                self._disconnect()  # since it has no lock, the pages in its cache may be stale
             db = self._connect_if_needed()
-            # Within a transaction the file was compared when it began.
-            while not (db.in_transaction or self._is_current(has_queue_lock=False)):
+            # If a transaction is open, the file was compared when it began.
+            while not (db.in_transaction or self._compare_with_file(has_queue_lock=False)):
                 self._disconnect()
                 db = self._connect_if_needed()
             stamp = self._immutable_stamp
             try:
                 yield db
             finally:
-                # If the file was written to, half of a transaction may have been read, which may
-                # look like damage.
+                # If the file was written to meanwhile, half of a transaction may have been read,
+                # and may look like damage.
                 if stamp is not None and stamp != sqlite_connection.file_stamp(self.path):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
-    def _is_current(self, *, has_queue_lock: bool) -> bool:
+    def _compare_with_file(self, *, has_queue_lock: bool) -> bool:
         """Return whether the connection knows the file as it is now; refuse a replaced file.
 
-        False tells the caller to connect again: others have changed the main file, so the pages
-        that SQLite has cached are stale.
+        If others have changed the main file, pages that SQLite has cached are stale. The result is
+        then False, and the caller must connect again.
         """
         file = self._file
         try:
@@ -387,21 +387,21 @@ class Sqlite(store.Store):
         return file.accept(self._queue if has_queue_lock else None)
 
     def _rewrite_file(self, file: FileWatch, queue: int) -> None:
-        """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
-        # SQLite believes that part of the log is in the file already, though the file may be
-        # another one. VACUUM writes every page through the log again.
+        """Rewrite an intact file that others have changed; the caller holds the writers' lock."""
+        # SQLite takes part of the log to be in the file already, although the file may be another
+        # file now. VACUUM writes every page through the log again.
         self._rollback_if_open()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
             file.record(queue, is_rewritten=True)
 
     def _refuse_file(self, why: str) -> NoReturn:
-        """Refuse the file from now on, in every connection: it was replaced."""
+        """Refuse the file from now on, in every connection, since it was replaced."""
         self._refusals.append(f"{self.path}: {why}")
         raise store.FinalStoreError(self._refusals[-1])
 
     def _connect_or_create(self) -> None:
-        """Connect; create the file and its tables if they are not there yet."""
+        """Connect; create the file and its tables if they do not exist."""
         with FORK_LOCK.shared(self):
             sqlite_connection.check_file(self.path)
             is_ready = self._connect_and_check(sqlite_connection.CREATE)
@@ -437,9 +437,9 @@ class Sqlite(store.Store):
                 is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
                 return is_wal and version == len(schema.STEPS)
         # A user who may not write in the folder cannot create `-wal` and `-shm`. A user who may not
-        # write to the file should not create them: they would belong to this reader, and lock
-        # writers out. While no process has the file open, it can be read as immutable, without any
-        # lock.
+        # write to the file must not create them: they would belong to this reader, and writers
+        # could not use them. While no process has the file open, it can be read as immutable,
+        # without locks.
         stamp = sqlite_connection.file_stamp(self.path)
         db = self._connect(sqlite_connection.READ_FILE_ALONE)
         version = sqlite_connection.find_schema_version(self.path, db)
@@ -450,7 +450,7 @@ class Sqlite(store.Store):
         """Connect to the file."""
         db = sqlite_connection.connect(self.path, uri_query)
         try:
-            self._file = FileWatch(self.path)  # before anything is read: it may be replaced now
+            self._file = FileWatch(self.path)  # before the first read, to notice a replaced file
         except BaseException:
             db.close()
             raise
@@ -460,9 +460,9 @@ class Sqlite(store.Store):
         level = "FULL" if self._flush else "NORMAL"
         try:
             db.execute(f"PRAGMA synchronous = {level}")
-            db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
-            db.execute("PRAGMA secure_delete = ON")  # metadata that is erased is overwritten
-            if has_flock():  # checkpoints are then ours: see `_checkpoint_if_due`
+            db.execute("PRAGMA fullfsync = ON")  # without it, a Mac does not flush to the disk
+            db.execute("PRAGMA secure_delete = ON")  # erased metadata is overwritten
+            if has_flock():  # `_checkpoint_if_due` makes the checkpoints
                 db.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:
             self._disconnect()
@@ -494,7 +494,7 @@ class Sqlite(store.Store):
             fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX)
 
     def _try_lock_queue(self) -> bool:
-        """Take the writers' lock if it is free; return whether it was."""
+        """Take the writers' lock if it is free; return whether it was free."""
         try:
             fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -503,8 +503,8 @@ class Sqlite(store.Store):
 
     def _queue_descriptor(self) -> int:
         if self._queue is None:
-            # An flock belongs to the open file, which a fork shares: a child that does not know
-            # of this descriptor would keep its parent's lock after the parent has ended.
+            # An flock belongs to the open file, which a forked child shares. A child that did not
+            # know this descriptor would keep the lock after its parent has ended.
             with FORK_LOCK.shared(self):
                 self._queue = sqlite_connection.open_queue(self.path)
         return self._queue
@@ -514,7 +514,7 @@ class Sqlite(store.Store):
             fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     def _close_queue(self) -> None:
-        """Close the queue, which releases its lock unless a fork still has it open."""
+        """Close the queue; this releases its lock unless a forked process still has it open."""
         queue, self._queue = self._queue, None
         if queue is not None:
             os.close(queue)

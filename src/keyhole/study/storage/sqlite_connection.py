@@ -1,9 +1,8 @@
 """Connections to SQLite files; nothing else in the process opens these files.
 
-When a process closes a file, it loses all its POSIX locks on that file, SQLite's included,
-whichever part of the program opened it. So a database, its `-wal` and its `-shm` are opened by
-SQLite alone, even to read a header. The identity of a file (device, inode) tells whether another
-file was put in its place.
+When a process closes a file, it loses all its POSIX locks on this file, even those that SQLite has
+through another descriptor. So only SQLite opens a database, its `-wal` and its `-shm`, even to read
+a header. The identity of a file (device, inode) tells whether another file was put in its place.
 """
 
 import ctypes
@@ -36,32 +35,32 @@ APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header
 
 _READ_ONLY: Final = "mode=ro"
 CREATE: Final = "mode=rwc"
-READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
-# The errors that a damaged file raises when it is read. SQLite's message may quote bytes that are
-# not UTF-8.
+READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no new file beside it
+# The errors from reading a damaged file. SQLite's message may quote bytes that are not UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
-_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a byte of a path in `_MOUNTS`, as an octal number
-_LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
-_NOT_SHARED: Final = (
+# A byte of a path in `_MOUNTS`, as an octal number.
+_OCTAL_ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
+_ACCESS_ADVICE: Final = "this process must be allowed to write to the file and to its folder"
+_OWNER_ADVICE: Final = (
     "{0} belongs to {1}, and this process may not write to it: {1} or root ends the programs that "
     "use the file, and opens and closes a study once; see 'Write permission' in docs/studies.md"
 )
-_REPLACE: Final = "put a whole copy of the file in its place"
+_COPY_ADVICE: Final = "put a whole copy of the file in its place"
 _ADVICE: Final = {
     "FULL": "make room on the disk",
     "BUSY": f"another program held the file for {BUSY_TIMEOUT:.0f} seconds",
     "CONSTRAINT": "another process has used this number or key: try again",
-    "CORRUPT": _REPLACE,
-    "NOTADB": _REPLACE,
+    "CORRUPT": _COPY_ADVICE,
+    "NOTADB": _COPY_ADVICE,
     "IOERR": "check the disk, then open the study again to see what was written",
 }
-# Beginnings of messages: the tables exist and all texts are UTF-8, so only damage can be the cause.
+# Beginnings of messages that only damage can cause: the tables exist, and all texts are UTF-8.
 _DAMAGE_MESSAGES: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
-_inherited_files: set[tuple[int, int]] = set()  # the parent had connections to them at a fork
-_abandoned_files: dict[tuple[int, int], str] = {}  # reasons why files are refused, by identity
+_inherited_files: set[tuple[int, int]] = set()  # to which the parent had connections at a fork
+_abandoned_files: dict[tuple[int, int], str] = {}  # why files are refused, by identity
 
 
 def has_access(path: Path, mode: int) -> bool:
@@ -71,13 +70,7 @@ def has_access(path: Path, mode: int) -> bool:
 
 
 def check_location(path: Path) -> None:
-    """Refuse a file that has a second path, since users of that path would have another `-wal`.
-
-    Raises
-    ------
-    ValueError
-        If there is a second path; the message says what to do.
-    """
+    """Refuse a file that has a second path, since users of that path would have another `-wal`."""
     if why := explain_hard_links(path):
         raise ValueError(why)
     if _is_mounted(path):
@@ -92,17 +85,17 @@ def _is_mounted(path: Path) -> bool:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
         return False
-    points = (
-        _ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines
+    mount_points = (
+        _OCTAL_ESCAPE.sub(lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines
     )
-    return os.fsencode(path) in points
+    return os.fsencode(path) in mount_points
 
 
 def open_queue(path: Path) -> int:
-    """Open the file at which writers queue, with the permissions of the database."""
+    """Open the `-queue` of a database, with the database's permissions; return its descriptor."""
     # SQLite gives `-wal` and `-shm` the permissions of the database, too. Otherwise the first
-    # writer, perhaps root, would lock out all others who may write to the database. A queue made by
-    # a user who can only read would lock them out for good, so it is not made.
+    # writer, perhaps root, would lock out all others who may write to the database. A user who may
+    # only read makes no queue, since this queue would lock writers out for good.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -119,12 +112,12 @@ def open_queue(path: Path) -> int:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that the fork hook knows, from before it is opened until it is closed."""
+    """A connection that the fork hook knows from before its opening until it is closed."""
 
     def __init__(self, path: Path, uri_query: str) -> None:
         self.path = path
         self.is_abandoned = False
-        self.file: tuple[int, int] | None = None  # device and inode, once it is open
+        self.file: tuple[int, int] | None = None  # device and inode, once the file is open
         _connections.add(self)
         super().__init__(
             f"{path.as_uri()}?{uri_query}",
@@ -150,7 +143,8 @@ def connect(path: Path, uri_query: str) -> Connection:
     Raises
     ------
     OSError
-        In a fork that inherited a connection to the same file; if the file was emptied.
+        If this process was forked with a connection to the same file; if the file is refused
+        (`refuse_file`), or is empty and its log is not.
     """
     with suppress(FileNotFoundError):
         if why := _abandoned_files.get(file_identity(path)):
@@ -166,12 +160,12 @@ def connect(path: Path, uri_query: str) -> Connection:
                 "place, try again; otherwise put a whole copy there, and remove -wal and -shm"
             )
     if uri_query == CREATE and not path.exists():
-        # SQLite itself would make a file that no group may write to, whatever the umask.
+        # SQLite would make a file to which no group may write, whatever the umask.
         with suppress(AttributeError, OSError):
             os.mknod(path, S_IFREG | 0o666)
     is_reader = not has_access(path, os.W_OK)
     if is_reader and uri_query != READ_FILE_ALONE:
-        # Otherwise SQLite would make a `-shm` that belongs to the reader, and lock writers out.
+        # Otherwise SQLite would make a `-shm` of the reader, which would lock writers out.
         uri_query += "&readonly_shm=1"
     db = Connection(path, uri_query)
     if uri_query != READ_FILE_ALONE and os.name == "posix":
@@ -184,22 +178,22 @@ def connect(path: Path, uri_query: str) -> Connection:
 
 
 def _open_log(db: Connection, is_reader: bool) -> None:
-    """Let SQLite open the log; remove one that it made for a user who may only read.
+    """Let SQLite open the log; remove a log that it made for a user who may only read.
 
     Raises
     ------
     OSError
-        If the last writer has just removed the log, or if the log is one that a reader has made.
+        If the last writer has just removed the log, or if a reader has made it.
     """
-    # If there is no log, SQLite makes one, also for a reader. A writer could not write to a log of
-    # a reader, so it is not used, and the reader removes it.
+    # If there is no log, SQLite makes a log, even for a reader. A writer could not write to the
+    # reader's log, so the reader removes it.
     log = Path(f"{db.path}-wal")
     status_before = try_stat(log)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except _READ_ERRORS as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
-            raise  # other errors: the caller's next statement raises the same
+            raise  # any other error is raised again by the caller's next statement
     status_after = try_stat(log)
     if status_after and not status_after.st_size:
         if is_reader and status_after.st_uid == os.geteuid():
@@ -215,29 +209,29 @@ def _open_log(db: Connection, is_reader: bool) -> None:
 
 
 def _is_empty_with_log(path: Path) -> bool:
-    """Return whether the file is empty and its log is not, as when a copy is being put there."""
+    """Return whether the file is empty and its log is not, as while a copy is put in its place."""
     log = try_stat(f"{path}-wal")
-    # SQLite removes the log of an empty file, and with it commits of programs that have it open.
+    # SQLite would remove the log of an empty file, and with it commits of other programs.
     return not path.stat().st_size and log is not None and log.st_size > 0
 
 
 def flush_log(db: sqlite3.Connection) -> None:
     """Flush earlier commits to the disk, by a commit that changes nothing."""
-    # `synchronous = NORMAL` does not flush the log at a commit; one commit with FULL flushes all.
+    # With `synchronous = NORMAL` a commit does not flush the log. A commit with FULL flushes all.
     with suppress(sqlite3.Error):
-        (before,) = db.execute("PRAGMA synchronous").fetchone()
+        (level,) = db.execute("PRAGMA synchronous").fetchone()
         db.execute("PRAGMA synchronous = FULL")
         try:
             db.execute(f"PRAGMA user_version = {read_pragma(db, 'user_version')}")
         finally:
-            db.execute(f"PRAGMA synchronous = {before}")
+            db.execute(f"PRAGMA synchronous = {level}")
 
 
 def checkpoint(db: sqlite3.Connection) -> int | None:
     """Write the log into the file; return the size that the file then has.
 
-    Readers may keep part of the log from being written, which the next checkpoint writes. The size
-    is then not known, and the result is None, as after an error.
+    If there was an error, or readers kept part of the log from being written, the result is None.
+    The next checkpoint writes that part.
     """
     with suppress(sqlite3.Error):
         is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
@@ -247,12 +241,12 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
 
 
 def _size_with_log(db: sqlite3.Connection) -> int:
-    """Return the size in bytes that the file of a database has with all of its log in it."""
+    """Return the size in bytes that the file has once all of its log is written into it."""
     return read_pragma(db, "page_count") * read_pragma(db, "page_size")
 
 
 def has_disk_space(db: Connection) -> bool:
-    """Return whether a connection that closes can write all of the log into the file."""
+    """Return whether the disk has room to write all of the log into the file."""
     with suppress(*_READ_ERRORS, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
         growth = _size_with_log(db) - os.stat(db.path).st_size
@@ -262,13 +256,13 @@ def has_disk_space(db: Connection) -> bool:
 
 
 def file_stamp(path: Path) -> tuple[int, int, int, bool]:
-    """Return inode, size, time and whether there is a log; a write changes one of them."""
+    """Return inode, size, time, and whether there is a log; any write changes one of these."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, Path(f"{path}-wal").exists()
 
 
 def can_read_immutable(path: Path) -> bool:
-    """Return whether a file has no log and can be read, but it or its folder cannot be written."""
+    """Return whether a file has no log and is readable, but it or its folder is not writable."""
     is_writable = has_access(path, os.W_OK) and has_access(path.parent, os.W_OK)
     return has_access(path, os.R_OK) and not is_writable and not Path(f"{path}-wal").exists()
 
@@ -281,7 +275,7 @@ def check_file(path: Path) -> None:
     ValueError
         With the reason.
     """
-    # `Path.is_dir` would not do: from Python 3.14 on it is also false if permission is missing.
+    # Not `Path.is_dir`: from Python 3.14 on it is also false if permission is missing.
     try:
         is_folder = S_ISDIR(path.parent.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -299,12 +293,13 @@ def check_file(path: Path) -> None:
         try:
             check_header(path, db)
         except sqlite3.DatabaseError as error:
-            # Without a lock this may see half of a transaction: the real connection checks again.
+            # Without a lock, this connection may see half of a transaction, so other errors are
+            # left to the next connection, which checks again.
             if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
                 raise ValueError(
                     f"storage must be an SQLite database, got {path}, which is not one"
                 ) from None
-    # The last transactions, and so the header, may be in the log alone.
+    # The last transactions, and so the header, may be only in the log.
     if Path(f"{path}-wal").exists():
         with suppress(sqlite3.Error, OSError), closing(connect(path, _READ_ONLY)) as db:
             check_header(path, db)
@@ -317,13 +312,7 @@ def find_schema_version(path: Path, db: sqlite3.Connection) -> int:
 
 
 def check_header(path: Path, db: sqlite3.Connection) -> int:
-    """Return the schema version of a database of ours.
-
-    Raises
-    ------
-    ValueError
-        If the database is another application's, or newer than this package.
-    """
+    """Return the schema version of a database; refuse a foreign database or an unknown version."""
     if read_pragma(db, "application_id") != APPLICATION:
         raise ValueError(
             f"storage must be a database of Keyhole, got {path}, which is another application's"
@@ -334,14 +323,14 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
 
 
 def format_damage(check_rows: Iterable[tuple[object, ...]]) -> str:
-    """Return what a check of pages and indexes has found, on one line; "" if nothing."""
+    """Return the result of `CHECK` as a line; "" if there is no damage."""
     lines = [str(line) for (line,) in check_rows if line != "ok"]
     return " ".join("; ".join(lines).split())
 
 
 def find_damage(path: Path) -> str:
-    """Return a line on the first damage of pages, definitions and events; "" if there is none."""
-    # A connection that can only read writes no log into the file when it closes.
+    """Return a line that describes the first damage of a file; "" if there is none."""
+    # When a read-only connection closes, it does not write the log into the file.
     with closing(connect(path, _READ_ONLY)) as db:
         try:
             damage = format_damage(db.execute(CHECK))
@@ -357,7 +346,7 @@ def find_damage(path: Path) -> str:
 def _find_study_damage(
     db: sqlite3.Connection, study: int, name: str, creation: float, definition: bytes, digest: bytes
 ) -> str:
-    """Return the first damage of a study, from its definition to its tail."""
+    """Return the first damaged part of a study, from its definition to its tail, or ""."""
     if digest != digest_of_definition(name, creation, definition):
         return f"the definition of study {name!r}"
     seq = 0
@@ -381,11 +370,11 @@ def read_pragma(db: sqlite3.Connection, name: str) -> int:
 def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
     """Refuse a file in this process from now on, since its log was removed or replaced.
 
-    `is_as_before` says that the main file itself is unchanged: the log is then written into it.
+    If the main file is unchanged (`is_as_before`), the log is written into it.
     """
-    # Connections are left open: to close the last one would write the log into a file that may be
-    # another database by now. The file is refused, since a new connection would share memory with
-    # the old ones: SQLite keeps one `-shm` mapping for each file.
+    # Connections are left open: to close the last connection would write the log into a file that
+    # may be another database now. A new connection would share memory with the old connections,
+    # since SQLite keeps one `-shm` mapping for each file. So the file is refused.
     file = file_identity(path)
     for db in list(_connections):
         if db.path != path or db.is_abandoned:
@@ -400,9 +389,9 @@ def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
 
 
 def close_without_checkpoint(db: Connection) -> None:
-    """Close a connection without a change to file and log."""
+    """Close a connection, but leave file and log unchanged."""
     # The last connection to close makes a checkpoint and removes the log, unless it is read-only.
-    # While a read-only connection is open, closing this one is not the last.
+    # So a read-only connection is opened, and closed last.
     if db.is_abandoned:
         return
     try:
@@ -415,7 +404,7 @@ def close_without_checkpoint(db: Connection) -> None:
 
 
 def keep_connection_open(db: Connection) -> None:
-    """Leave a connection open for ever: to close it would write to a file or remove a log."""
+    """Leave a connection open for good, since to close it would write to a file or remove a log."""
     if db.is_abandoned:
         return
     with suppress(sqlite3.Error):  # release its lock
@@ -436,7 +425,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def explain_sqlite_error(error: Exception, path: Path) -> str:
-    """Return what went wrong with a database file and what to do about it."""
+    """Return what is wrong with a database file, and what to do."""
     if isinstance(error, OSError) and error.strerror:
         reason = explain_os_error(error)
         if error.filename not in (None, path, str(path)):  # the caller's message names the path
@@ -454,18 +443,18 @@ def _explain_access(path: Path) -> str:
     """Return why a file cannot be opened or written, which SQLite does not say."""
     try:
         with ExitStack() as files:
-            for _ in range(3):  # as many as SQLite opens
+            for _ in range(3):  # fails if the process cannot open as many files as SQLite does
                 files.enter_context(open(os.devnull, "rb"))
         if sys.platform != "win32" and os.statvfs(path.parent).f_flag & os.ST_RDONLY:
             return os.strerror(errno.EROFS)
         for ending in ("-wal", "-shm", "-queue"):
             file = Path(f"{path}{ending}")
             if has_access(path, os.W_OK) and file.exists() and not has_access(file, os.W_OK):
-                return _NOT_SHARED.format(file, _owner_name(file))
+                return _OWNER_ADVICE.format(file, _owner_name(file))
     except OSError as error:
         if not isinstance(error, PermissionError):
             return explain_os_error(error)
-    return _LET_WRITE
+    return _ACCESS_ADVICE
 
 
 def _owner_name(path: Path) -> str:
@@ -476,7 +465,7 @@ def _owner_name(path: Path) -> str:
 
 
 def _after_fork() -> None:
-    """In a child, never close the connections that are still open, since they are the parent's."""
+    """In a forked child, keep open connections open for good, since they are the parent's."""
     for db in list(_connections):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `keep_connection_open`
         with suppress(OSError):

@@ -1,11 +1,11 @@
 """The interface that every database back end implements: append-only event logs under a lock.
 
-Rows of a log are numbered from 1 without gaps. A writer takes the study's lock (`begin`), reads
-what others have added, and commits; writers get the lock in the order of their requests. If the
-answer to a commit is lost, only the log says whether it happened.
+The rows of a log are numbered from 1 without gaps. A writer takes the study's lock (`begin`), reads
+the rows that others have added, and commits. Writers get the lock in the order of their requests.
+If the answer to a commit is lost, only the log says whether the rows were written.
 
-Each row has a digest, chained to that of the row before. Every row that is read is compared with
-its digest: a row that was altered, moved or removed is a `DamagedError`.
+The digest of a row depends on the row and on the digest of the row before. Every row that is read
+is compared with its digest. A row that was altered, moved or removed is a `DamagedError`.
 """
 
 import os
@@ -22,9 +22,9 @@ from keyhole.study.storage import schema
 from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
 MAX_NAME_LENGTH: Final = 500
-"""The most characters of a key or a study's name, since an index of PostgreSQL needs short ones."""
+"""The most characters of a key or a study's name; an index of PostgreSQL takes no long texts."""
 _READ_BATCH_SIZE: Final = 4096  # rows that are read together, about a megabyte
-_BEYOND_ALL_ROWS: Final = 2**62  # larger than any number of a row, and than any number of rows
+_BEYOND_ALL_ROWS: Final = 2**62  # larger than any number of a row, and any count of rows
 _DIGEST_SIZE: Final = 16  # bytes; it detects damage, not forgery
 
 _STUDY_HEADER: Final = struct.Struct("<dqq")  # time, and the lengths of name and definition
@@ -62,15 +62,15 @@ class Row(NamedTuple):
     seq
         The event's number in the study's log.
     kind
-        The kind of event, as numbered in `keyhole.study.events`.
+        The number of its kind: see `keyhole.study.events`.
     decision
         The id of the decision that the event is about; None if it is about none.
     key
-        The client's idempotency key, unique within a study.
+        The client's idempotency key, unique within a study; None without a key.
     at
-        Seconds since 1970 (UTC). It does not order events.
+        The time in seconds since 1970 (UTC). Events are ordered by `seq`, not by time.
     body
-        All else that belongs to the event, packed as its kind requires.
+        The values of the event, packed as its kind requires.
     """
 
     seq: int
@@ -86,20 +86,20 @@ Record = tuple[Any, ...]
 Metadata = tuple[int, str]
 """The number of a row, and its metadata as text."""
 _Statement = tuple[str, tuple[object, ...]]
-"""The name of a query in `schema.toml`, and its values."""
+"""The name of a query in `schema.toml`, and the values of its placeholders."""
 NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 class QueryResult(NamedTuple):
-    """Rows, the version of the schema, and the digest of the study's definition (its identity)."""
+    """The schema's version, the study's identity (the digest of its definition), and rows."""
 
     version: int
-    identity: bytes | None  # None where there is no such study
+    identity: bytes | None  # None if there is no such study
     rows: list[Record]
 
 
 def digest_of_definition(name: str, created_at: float, definition: bytes) -> bytes:
-    """Return the digest with which a study's chain begins."""
+    """Return the digest of a study's definition, from which the digests of its rows follow."""
     name_bytes = name.encode()
     header = _STUDY_HEADER.pack(created_at + 0.0, len(name_bytes), len(definition))
     return blake2b(header + name_bytes + definition, digest_size=_DIGEST_SIZE).digest()
@@ -111,14 +111,14 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
     Raises
     ------
     ValueError
-        If a value has the wrong type, which databases do not always prevent.
+        If a value has the wrong type, as SQLite allows.
     """
     try:
         decision, decision_size = _encode_text(row.decision)
         key, key_size = _encode_text(row.key)
         time = row.at + 0.0  # databases keep no -0.0
-        # The lengths come before the texts. Otherwise "ab" and "c" would have the same digest as
-        # "a" and "bc".
+        # The header has the lengths of the texts. Otherwise "ab" and "c" would have the same digest
+        # as "a" and "bc".
         header = _EVENT_HEADER.pack(row.seq, row.kind, time, decision_size, key_size, len(row.body))
         content = b"".join((prior_digest, header, decision, key, row.body))
     except (struct.error, AttributeError, TypeError, UnicodeError) as reason:
@@ -127,7 +127,7 @@ def next_digest(prior_digest: bytes, row: Row) -> bytes:
 
 
 def _encode_text(text: str | None) -> tuple[bytes, int]:
-    """Return a text in UTF-8, and its length; None has no bytes, and the length `_ABSENT`."""
+    """Return a text in UTF-8, and its length; for None no bytes, and `_ABSENT` as the length."""
     if text is None:
         return b"", _ABSENT
     data = text.encode()
@@ -135,7 +135,7 @@ def _encode_text(text: str | None) -> tuple[bytes, int]:
 
 
 def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
-    """Return rows with their digests, given the digest of the row before."""
+    """Return rows with their digests, given the digest of the row before the first."""
     records = []
     for row in rows:
         digest = next_digest(digest, row)
@@ -148,7 +148,7 @@ def _pair_with_metadata(rows: Iterable[Row], metadata: Mapping[int, str]) -> lis
 
 
 def explain_damage(prior_digest: object, row: Row, digest: object) -> str:
-    """Return why a row is not the one that was written; "" if it is."""
+    """Return why a row is not as it was written; "" if it is."""
     try:
         is_whole = isinstance(prior_digest, bytes) and digest == next_digest(prior_digest, row)
     except ValueError as reason:
@@ -166,12 +166,12 @@ class Store(ABC):
     def __init__(self) -> None:
         self._process = os.getpid()
         self._sql = schema.translate_queries(self.dialect)
-        self._next_seq = 0  # the number of the next row, while the lock is held; else 0
-        # By the study's number: its name, and the digest of its definition.
+        self._next_seq = 0  # the number of the next row while the lock is held, otherwise 0
+        # Name and digest of the definition, by the study's number.
         self._studies: dict[int, tuple[str, bytes]] = {}
-        # By the study's number: the number and digest of the last row that was read or written.
+        # Number and digest of the last row that was read or written, by the study's number.
         self._last_rows: dict[int, tuple[int, bytes]] = {}
-        self._refusals: list[str] = []  # why the database is refused from now on
+        self._refusals: list[str] = []  # reasons why the database is refused from now on
 
     @abstractmethod
     def connect_another(self) -> "Store":
@@ -219,7 +219,7 @@ class Store(ABC):
         return self._check_definition(records[0])
 
     def delete(self, study: int) -> None:
-        """Delete a study; programs that have it open get a `FinalStoreError` from then on."""
+        """Delete a study. Programs that have it open get a `FinalStoreError` from then on."""
         self._execute_with_lock(study, *((query, (study,)) for query in schema.DELETIONS))
 
     def _check_definition(self, record: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
@@ -238,7 +238,7 @@ class Store(ABC):
         return study, definition
 
     def _name_and_digest(self, study: int) -> tuple[str, bytes]:
-        """Return a study's name, and the digest with which its chain begins."""
+        """Return a study's name, and the digest of its definition."""
         if study not in self._studies:
             records = self._select("study_by_id", study)
             if not records:
@@ -247,27 +247,27 @@ class Store(ABC):
         return self._studies[study]
 
     def begin(self, study: int, after: int) -> list[Row]:
-        """Take the study's lock, waiting in turn, and return its rows after number `after`."""
+        """Wait for the study's lock and take it; return the study's rows after number `after`."""
         result = self._run(self._lock, study, after)
         new_rows = [] if result is None else self._verify_new_rows(study, after, result)
         self._next_seq = (new_rows[-1].seq if new_rows else after) + 1
         return new_rows
 
     def _execute_with_lock(self, study: int, *statements: _Statement) -> int:
-        """Execute statements with the lock of a study; refuse a study that is no longer there.
+        """Execute statements with the lock of a study; refuse a study that was deleted or replaced.
 
         Returns
         -------
         int
-            How many rows the statements have inserted, updated or deleted.
+            The number of rows that the statements have inserted, updated or deleted.
         """
         result = self._run(self._lock, study, _BEYOND_ALL_ROWS)
-        assert result is not None  # since no row of this number was read or written before
+        assert result is not None  # `_lock` returns None only for the last row that was read
         self._check_study(study, result)
         return self._run(self._execute_and_commit, statements)
 
     def has_lock(self) -> bool:
-        """Return whether the lock taken by `begin` is still held; every failure releases it."""
+        """Return whether the lock that `begin` took is still held; every failure releases it."""
         return self._next_seq > 0
 
     def events_after(self, study: int, after: int) -> list[Row]:
@@ -275,13 +275,13 @@ class Store(ABC):
         return self._verify_new_rows(study, after, self._run(self._events_from, study, after))
 
     def check_not_replaced(self, study: int) -> None:
-        """Refuse a study that was replaced by another one or has lost rows.
+        """Refuse a study that was replaced by another study or has lost rows.
 
-        This is called before the log is read anew, since a fresh read would not notice that the
-        file holds another study, or is an older copy.
+        Call this before the log is read anew, since a fresh read would not notice that the file
+        holds another study, or is an older copy.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
-        # Where no row has been read, only identity and version are compared.
+        # If no row has been read, only identity and version are compared.
         result = self._run(self._events_from, study, last_seq or _BEYOND_ALL_ROWS)
         self._check_study(study, result)
         if last_seq and (not result.rows or result.rows[0][-1] != digest):
@@ -323,7 +323,7 @@ class Store(ABC):
         records = result.rows
         if after > 0 and (not records or records[0][0] != after):
             # This process has read row `after`, but the log lacks it. So the file was replaced by
-            # an older copy, and a new row would get a number that another row has had.
+            # an older copy, and a new row would get the number of a lost row.
             self._refuse_replaced(study, after)
         last_seq, last_digest = self._last_rows.get(study, (0, b""))
         if last_seq == after > 0 and records[0][-1] != last_digest:
@@ -349,7 +349,7 @@ class Store(ABC):
         return row
 
     def raise_damaged(self, study: int, event_or_decision: int | str, why: str) -> NoReturn:
-        """Release the lock, and raise an error that names a damaged event or decision."""
+        """Release the lock, and raise an error that names the damaged event or decision."""
         self.rollback()
         noun = "event" if isinstance(event_or_decision, int) else "decision"
         raise DamagedError(
@@ -361,9 +361,9 @@ class Store(ABC):
     def commit(
         self, study: int, rows: Sequence[Row], metadata: Mapping[int, str] = NO_METADATA
     ) -> None:
-        """Append rows, all or none, and release the lock; they are durable when this returns.
+        """Append rows, all or none, and release the lock. When this returns, they are durable.
 
-        `metadata` has texts by the numbers of rows; texts for other rows are left out. Without rows
+        `metadata` has texts by the numbers of rows; texts for other rows are ignored. Without rows
         only the lock is released.
         """
         if not rows:
@@ -372,8 +372,8 @@ class Store(ABC):
         if not self._next_seq:
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_row_numbers(rows, self._next_seq)
-        # The lock counts as released before the attempt. If the connection breaks during the
-        # commit, nobody knows whether it happened, and the caller must read the log again.
+        # The lock counts as released before the attempt: if the connection breaks during the
+        # commit, the rows may or may not be written, and the caller must read the log again.
         self._next_seq = 0
         records = add_row_digests(self._last_rows[study][1], rows)
         self._run(self._add_rows, study, records, _pair_with_metadata(rows, metadata))
@@ -386,7 +386,7 @@ class Store(ABC):
                 raise ValueError(f"seq must be {seq}, got {short_repr(row.seq)}")
 
     def rollback(self) -> None:
-        """Write nothing and release the lock; if it is not held, do nothing."""
+        """Roll back and release the lock; do nothing if it is not held."""
         self._next_seq = 0
         try:
             self._rollback_and_unlock()
@@ -398,16 +398,16 @@ class Store(ABC):
 
         No cursor or lock is held between two rows, so the caller may take long, or stop.
         """
-        # The number of the last row is read first. It shows whether rows are missing at the end;
-        # rows that others add meanwhile come after it.
+        # The number of the last row is read first, to notice rows that are missing at the end. Rows
+        # that others add meanwhile have higher numbers.
         tail = 0
         if limit is None:
             tail = self._tail_seq(study)
             limit = _BEYOND_ALL_ROWS
         while limit > 0:
             batch_size = min(limit, _READ_BATCH_SIZE)
-            # Each batch is read in a transaction of its own. A long read must not hold a snapshot
-            # of the database, which would keep SQLite from reusing its write-ahead log.
+            # Each batch is read in its own transaction, since a long transaction would keep SQLite
+            # from reusing its write-ahead log.
             records = self._select("events_range", study, after, batch_size + (after > 0))
             if records and after > 0 and records[0][0] != after:
                 self.raise_damaged(study, after, "it is missing")
@@ -428,14 +428,14 @@ class Store(ABC):
         return tail
 
     def _tail_seq(self, study: int) -> int:
-        """Return the number of the last row that was written, from the table `tail`."""
+        """Return the number of the last row, which the table `tail` holds."""
         records = self._select("tail_seq", study)
         if not records or not isinstance(records[0][0], int):
             raise DamagedError(f"{self.where}: the number of events of study {study} is damaged")
         return int(records[0][0])
 
     def highest_seq(self, study: int) -> int:
-        """Return the highest number that a row of a study has had, even if the row is missing."""
+        """Return the highest number of a row that was written, even if the row is missing."""
         records = self._select("last_seq", study) + self._select("tail_seq", study)
         return max((row[0] for row in records if isinstance(row[0], int)), default=0)
 
@@ -449,7 +449,7 @@ class Store(ABC):
         return next(iter(self._verify_lookup(study, records)), None)
 
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
-        """Verify and return rows; a record ends with the digests of its row and the row before."""
+        """Verify and return rows; a record ends with the digests of its row and the prior row."""
         rows = []
         for *values, digest, prior_digest in records:
             if values[0] == 1:
@@ -458,19 +458,19 @@ class Store(ABC):
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
-        """Return the number of the last event in the last snapshot, and the snapshot."""
+        """Return the number of the last event in the last snapshot, and the snapshot, or None."""
         return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
-        """Replace the study's snapshot, unless a later one is there."""
+        """Replace the study's snapshot, unless it has a later snapshot already."""
         self._execute_with_lock(study, ("save_snapshot", (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _BEYOND_ALL_ROWS) -> dict[int, str]:
-        """Return the metadata of a study's rows after `after` up to `until`, by their numbers."""
+        """Return the metadata of rows, by number, from the row after `after` to row `until`."""
         return dict(self._select("metadata", study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
-        """Erase the metadata of decisions, or all of it; return how many events had any."""
+        """Erase the metadata of decisions, or of all if None; return how many events had any."""
         if decisions is None:
             return self._execute_with_lock(study, ("erase_metadata", (study,)))
         statements = (("erase_metadata_of", (study, study, id)) for id in decisions)
@@ -494,14 +494,14 @@ class Store(ABC):
         self._execute_and_commit([(query, values)])
 
     def _execute_and_commit(self, statements: Iterable[_Statement]) -> int:
-        """Execute statements and commit; return how many rows they have changed."""
+        """Execute statements and commit; return the number of changed rows."""
         db = self._connect_if_needed()
         count = sum(db.execute(self._sql[query], values).rowcount for query, values in statements)
         self._commit()
         return int(count)
 
     def find_page_damage(self) -> str:
-        """Return a line on damaged pages and indexes; "" if there are none."""
+        """Return a line that describes damaged pages and indexes; "" if there are none."""
         return ""
 
     def copy(self, path: Path) -> None:
@@ -531,7 +531,7 @@ class Store(ABC):
             error_class, reason = self._explain_error(error)
             raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
         except BaseException:
-            # Also after an interrupt: if the lock stayed held, no other writer could go on.
+            # Interrupts included: if the lock stayed held, no other writer could go on.
             self.rollback()
             raise
 
@@ -557,7 +557,7 @@ class Store(ABC):
 
     @abstractmethod
     def _begin_write(self) -> Any:
-        """Begin a transaction that writes, without the lock of a study; return the connection."""
+        """Begin a write transaction without the lock of a study; return the connection."""
 
     @abstractmethod
     def _commit(self) -> object:
@@ -567,7 +567,8 @@ class Store(ABC):
     def _lock(self, study: int, first_seq: int) -> QueryResult | None:
         """Begin a transaction with the lock of a study; return its rows from `first_seq` on.
 
-        The result is None if there are no rows after those that this store has read or written.
+        The result may be None if row `first_seq` is the last row that this store has read or
+        written, and no row follows it.
         """
 
     @abstractmethod
@@ -576,7 +577,7 @@ class Store(ABC):
 
     @abstractmethod
     def _add_rows(self, study: int, rows: Sequence[Record], metadata: Sequence[Metadata]) -> None:
-        """Insert rows with their metadata, note the number of the last (0 if none), and commit."""
+        """Insert rows and metadata, write the number of the last row (0 if none), and commit."""
 
     @abstractmethod
     def _copy_to_sqlite(self, path: Path) -> None:

@@ -27,13 +27,12 @@ def open_store(
     Parameters
     ----------
     address
-        A path (SQLite), or `postgresql://user@host/database`, for which the extra `postgres` of
-        this package must be installed.
+        A path (SQLite), or `postgresql://user@host/database`, which needs the extra `postgres`.
     durability
-        What committed rows survive: `"power_loss"`, or only `"process_crash"`, which makes commits
-        to SQLite faster.
+        What committed rows survive: `"power_loss"`, or only `"process_crash"`, with which commits
+        to SQLite are faster.
     make
-        Whether to create a file that is not there.
+        Whether to create the file if it does not exist.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def normalize_address(address: str | os.PathLike[str]) -> str:
 
 
 def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> list[str]:
-    """Write a consistent copy of all studies into a new file, while others go on writing.
+    """Write a consistent copy of all studies to a new file, while others may go on writing.
 
     The new file is an SQLite database, even if the studies are on a server. To use it, open it, or
     put it in the place of a file that no process has open. The new file is complete or absent.
@@ -92,7 +91,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     Raises
     ------
     ValueError
-        If there is no such database, or the path exists or is in no folder.
+        If there is no such database, if the path exists, or if its folder does not exist.
     StoreError
         If the database cannot be read, or the file cannot be written.
 
@@ -110,9 +109,9 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     path = Path(os.path.abspath(path))
     _refuse_existing_path(path)
     _remove_backup_drafts(path)
-    # The draft is renamed once it is complete, so that a backup that is killed leaves no file at
-    # `path`. Its folder is locked meanwhile, since the next backup removes drafts in folders that
-    # are not locked.
+    # The draft is renamed once it is complete, so a backup that is killed leaves no file at `path`.
+    # Until then the draft's folder is locked, since another backup would remove an unlocked folder
+    # of drafts.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with add_path_to_errors(path):
         folder.mkdir()
@@ -139,8 +138,8 @@ def _refuse_existing_path(path: Path) -> None:
 
 
 def _remove_backup_drafts(path: Path) -> None:
-    """Remove drafts of backups that were killed; a running backup holds a lock on its folder."""
-    if sys.platform == "win32":  # where folders cannot be locked
+    """Remove drafts of backups that were killed; a running backup has the lock of its folder."""
+    if sys.platform == "win32":  # folders cannot be locked there
         return
     draft_name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
     for folder in path.parent.iterdir():
