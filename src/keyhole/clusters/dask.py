@@ -39,7 +39,7 @@ _IGNORE_INTERRUPTS: Final = (
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the scheduler at an address, or start `workers` processes on this machine."""
-    for name in _LOGGERS:  # the errors that Dask logs are raised, too
+    for name in _LOGGERS:  # Dask also raises the errors that it logs
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
         with _block_interrupts():
@@ -53,8 +53,8 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
-    """Block Ctrl-C while processes start, and in those processes, which inherit the mask."""
-    resource_tracker.ensure_running()  # if it started within the block, it would unblock Ctrl-C
+    """Block Ctrl-C while processes start, and in these processes, which inherit the mask."""
+    resource_tracker.ensure_running()  # if it started later, it would unblock Ctrl-C
     with delayed_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -74,13 +74,13 @@ def _start_local(workers: int) -> LocalCluster:
         )  # fmt: skip
     except RuntimeError as error:
         raise RuntimeError(
-            f"no workers of Dask could be started: {error} (what a script does beyond defining "
-            "things belongs under `if __name__ == '__main__':`)"
+            f"no workers of Dask could be started: {error} (workers import the main script: start "
+            "the cluster under `if __name__ == '__main__':`)"
         ) from error
 
 
 def _connect(address: str) -> Client:
-    """Return a client of the scheduler at an address; refuse it if none answers in time."""
+    """Return a client of the scheduler at an address; raise an error if none answers in time."""
     try:
         scheme, _ = parse_address(address)
         get_backend(scheme)
@@ -90,7 +90,8 @@ def _connect(address: str) -> Client:
             f"the address of Dask must be one such as tcp://HOST:PORT, got {short_repr(address)}: "
             f"{error}"
         ) from error
-    if scheme in ("tcp", "tls", "ws", "wss"):  # refused at once; a client would try for a while
+    # A closed port is refused at once. A client would try for a while to connect to it.
+    if scheme in ("tcp", "tls", "ws", "wss"):
         socket.create_connection(host_and_port, _TIMEOUT).close()
     client_future: Future[Client] = Future()
 
@@ -114,7 +115,7 @@ def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     import pickle
 
     result = pickle.loads(pickled_function)(*args, **kwargs)
-    pickle.dumps(result)  # raises an error if it is impossible; Dask would try without end
+    pickle.dumps(result)  # raises the error of an unpicklable result, which Dask retries for ever
     return result
 
 
@@ -127,7 +128,7 @@ class Dask(Cluster):
     """The cluster of a Dask client; `local` is the cluster that was started for it, if any."""
 
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
-        # If tasks were pure, Dask would run two tasks with equal arguments once.
+        # Of two pure tasks with equal arguments, Dask would run only one.
         super().__init__(client.get_executor(pure=False))
         self.name = name
         self._client = client
@@ -137,7 +138,7 @@ class Dask(Cluster):
         self.capacity()
 
     def capacity(self) -> int:
-        """Return how many threads all workers have, or had at most half a second ago."""
+        """Return the number of threads of all workers, counted at most half a second ago."""
         if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without the timeout, `sync` would wait for ever if the scheduler is gone.
@@ -155,7 +156,7 @@ class Dask(Cluster):
         return super().lost_error(error)
 
     def share(self, data: bytes) -> Any:
-        """Submit the bytes as a task, whose result is computed again if its worker is lost."""
+        """Submit a task that returns the bytes; Dask repeats it if its worker is lost."""
         # The key follows from the content, so that the scheduler keeps one copy for several clients
         # and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
@@ -181,7 +182,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        self._count_time = -inf  # the last count is out of date
+        self._count_time = -inf  # `capacity` must ask the scheduler again
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):

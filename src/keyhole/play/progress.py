@@ -81,8 +81,8 @@ def _open_display(seconds_between_lines: float) -> Iterator[ShowText]:
 class StatusLine:
     """A line of text about progress, which is shown from time to time.
 
-    The line is printed to standard error. A notebook would show that in red, so there the texts
-    replace one another in a single line below the cell.
+    Each text is a new line on standard error. A notebook would show standard error in red: there,
+    a single line below the cell shows the last text.
 
     Parameters
     ----------
@@ -151,19 +151,19 @@ class _PolicyProgress:
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
-        began, played_before = self.first_reports.setdefault(label, (now, played))
-        # This is called at each report, shown or not, since it counts the rounds.
+        start, played_before = self.first_reports.setdefault(label, (now, played))
+        # The function is called at each report, since it counts the rounds.
         time_left = self.estimate_time_left and self.estimate_time_left(label, played, total)
         if played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
-        speed = (played - played_before) / max(now - began, 1e-9)
+        speed = (played - played_before) / max(now - start, 1e-9)
         per_second = f", {speed:,.0f} rounds/s" if speed > 0 else ""
         text = f"{label}: {100 * played // total} %{per_second}"
         if time_left:
             text += f"; {time_left}"
-        elif speed > 0 and played < total and now - began >= _SECONDS_UNTIL_SPEED:
+        elif speed > 0 and played < total and now - start >= _SECONDS_UNTIL_SPEED:
             text += f", {(total - played) / speed:.0f} s left"
         self.show(text, played / total)
 
@@ -190,10 +190,10 @@ class WorkItem:
 
 
 class TotalProgress:
-    """Tracks the progress of all work, done in order, and the time that is left.
+    """Tracks the progress of work that is done item by item, and the time that is left.
 
-    The estimate assumes that if the work done so far took twice the expected time, so will the
-    rest. Tables and pages, which are written at the end, are not counted.
+    If the work done so far took twice the expected time, the rest is assumed to take twice its
+    expected time. Tables and pages, which are written at the end, are not counted.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class TotalProgress:
         self._rounds = sum(item.rounds for item in work)
         self._show = show
         self._clock = clock
-        self._began = clock()
+        self._start = clock()
         self._stored_rounds: dict[tuple[str, str], int] = {}
         self._expected_of_done = 0.0
 
@@ -236,7 +236,7 @@ class TotalProgress:
         key = place, label
         if (item := self._left.get(key)) is None:
             return ""
-        # The rounds of the first report were read from files, so they say nothing of the speed.
+        # The rounds of the first report were read from files, so they say nothing about the speed.
         rounds_here = played - self._stored_rounds.setdefault(key, played)
         expected = item.expected * rounds_here / total
         if played == total:
@@ -250,7 +250,7 @@ class TotalProgress:
         share = played / max(item.rounds, 1)
         expected_left = sum(work.expected for work in self._left.values()) - share * item.expected
         expected_done = self._expected_of_done + expected
-        seconds = (self._clock() - self._began) * expected_left / (expected_done or math.inf)
+        seconds = (self._clock() - self._start) * expected_left / (expected_done or math.inf)
         text = f"about {format_duration(seconds)} left" if seconds else ""
         if self._show is not None:
             rounds_left = sum(work.rounds for work in self._left.values()) - played
@@ -270,5 +270,5 @@ def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgr
 
 
 def _show_total_progress(show: ShowText, work: str, share: float, time_left: str) -> None:
-    # The share stays below 1, so that the end gets no line of its own: the results follow it.
+    # At a share of 1 a last line would be printed, although the results follow.
     show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), min(share, 0.999))

@@ -1,8 +1,8 @@
 """Simulators of the policies of a plan, the threads that run them, and their measured speed.
 
-The threads are daemon threads, which can be abandoned. A process waits for the threads of
-`concurrent.futures` when it ends, and machine code cannot be interrupted: a compiled function in an
-endless loop would keep the process alive for ever.
+The threads are daemon threads, which can be abandoned. Machine code cannot be interrupted, and a
+process does not end before the threads of `concurrent.futures` have ended: a compiled function in
+an endless loop would keep it alive for ever.
 """
 
 import math
@@ -144,12 +144,12 @@ class EngineSimulator:
             if isinstance(error, IndexError) and "out of bounds" in str(error):
                 raise IndexError(f"{kernel} reads or writes beyond an array") from error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
-            where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-            raise ValueError(f"{kernel} raised {text}{where}") from error
+            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            raise ValueError(f"{kernel} raised {text}{notes}") from error
         if control[engine.REFUSED_ROUND] > 0:
             replication = control[engine.REFUSED_REPLICATION]
-            where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
-            raise ValueError(self.policy.refusal(where))
+            round_text = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
+            raise ValueError(self.policy.refusal(round_text))
         out[:, positions] = values
         for i, constants in self._metrics_without_stop.items():
             out[:, i] = constants[:, None]
@@ -312,7 +312,7 @@ class DaemonThreadPool:
             thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the system allows no more
+            except RuntimeError:  # the system allows no more threads
                 if not self._threads:
                     raise
                 break
@@ -377,8 +377,9 @@ def measure_seconds_per_round(
     """Simulate a policy for some seconds; return the elapsed time, divided by all threads' rounds.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower meanwhile, time is assumed to go on growing as the same power of
-    the rounds. The result is infinite if no round ends within half a minute.
+    measured. If rounds get slower meanwhile, the rest is estimated: time is assumed to go on
+    growing as the same power of the rounds. The result is infinite if no round ends within half a
+    minute.
 
     Parameters
     ----------
@@ -402,11 +403,11 @@ def measure_seconds_per_round(
     count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
     at_once = min(count, group)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
-    began = clock()
+    start = clock()
     rounds_before = 0
 
     def add_to_trace(_label: str, played: int, _total: int) -> None:
-        elapsed = clock() - began
+        elapsed = clock() - start
         rounds_done = rounds_before + played
         trace.append((elapsed, rounds_done))
         # Later rounds may be slower, so the beginning of a long run is measured for longer.
@@ -415,7 +416,7 @@ def measure_seconds_per_round(
             raise _TimeIsUpError
 
     try:
-        while clock() - began < seconds:
+        while clock() - start < seconds:
             simulate_replications(plan, label, range(count), threads=threads, report=add_to_trace)
             rounds_before += count * rounds
     except _TimeIsUpError:
