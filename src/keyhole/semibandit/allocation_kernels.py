@@ -88,7 +88,7 @@ def fund_top_draws(p: Facts, s: AllocationState, rng: Stream, number: int) -> No
 
 
 def fund_best_knapsack(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
-    """Fund the set of arms whose values have the largest sum, of the sets that the resource allows.
+    """Of the sets of arms that the resource allows, fund the set with the largest sum of values.
 
     The kernel `fill` sets the arms' values. The set is chosen anew every `solve_every` rounds.
     """
@@ -123,7 +123,7 @@ def count_losses(
 
 
 def format_second_phase(state: Mapping[str, Any]) -> str:
-    """Return a line for policies that first search for thresholds: the search is over."""
+    """Return a line that says that the search for thresholds is over."""
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 

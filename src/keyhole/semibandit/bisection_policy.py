@@ -31,14 +31,14 @@ class BisectionPolicy(Policy, abstract=True):
     and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
     :math:`\hat\theta_i` raises its lower bound to :math:`\hat\theta_i`. After W rounds without a
     loss in which the arm was given :math:`\hat\theta_i`, its upper bound falls to
-    :math:`\hat\theta_i`. Here
+    :math:`\hat\theta_i`. Then the middle of the two bounds is tried. Here
 
     .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
-    and the middle of the two bounds is tried next. When the bounds are within :math:`\gamma` of
-    each other, the upper bound becomes the estimate (with ``as_printed=1``, only if it was the
-    upper bound that moved). The phase ends when every arm has an estimate.
+    When the bounds are within :math:`\gamma` of each other, the upper bound becomes the estimate
+    (with ``as_printed=1``, only if the upper bound has just fallen). The phase ends when every arm
+    has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
     the search for this arm starts again between the refuted estimate and 1, and the first phase
@@ -91,7 +91,7 @@ class BisectionPolicy(Policy, abstract=True):
         .. math:: \Big\lceil \frac{K W \log_2(\lceil 1 + 1/\gamma \rceil)}
             {\max\{1, \lfloor Q \rfloor\}} \Big\rceil
 
-        It is exceeded with probability at most `delta` (Verma et al. 2019, Lemma 4).
+        The search is longer with probability at most `delta` (Verma et al. 2019, Lemma 4).
         """
         if not is_search_needed(arms, resource):
             return 0
@@ -171,9 +171,9 @@ def is_search_needed(arms: int, resource: float) -> bool:
 
 
 def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
-    """Return the amount tried first: 1/2 for floor(Q) arms, equal shares of the rest for others.
+    """Return the first trial: 1/2 for floor(Q) arms; the others share what is left equally.
 
-    If such a share were 1 or more, the amount is 1/2 for all arms.
+    If a share would be 1 or more, the first trial is 1/2 for all arms.
     """
     half_count = integer_part(p.resource)
     if arm < half_count:
@@ -215,9 +215,9 @@ def fund_trials_first(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream)
 
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
-    """Move a bound of an arm on trial, if this round decides about it."""
-    # With `any_loss`, line 8 of the pseudo-code is followed to the letter: a loss counts whatever
-    # the arm was given. But it does not count if the trial equals the lower bound, because then a
+    """Move a bound of an arm on trial: after a loss the lower, after W rounds without the upper."""
+    # With `any_loss`, line 8 of the paper's pseudo-code is followed to the letter: a loss counts
+    # whatever the arm was given. But no loss counts if the trial equals the lower bound, because a
     # loss at that amount has been counted before.
     loss_counts = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
     if loss_counts:
@@ -269,18 +269,18 @@ def finish_bisection(s: BisectionPolicy.State, arm: int, estimate: float) -> Non
 
 def format_bracket(state: Mapping[str, Any], arm: int) -> str:
     """Return an arm's threshold, or its bounds and trial, as text."""
-    tried = state["amounts"][arm]
+    amount = state["amounts"][arm]
     if state["settled"][arm]:
-        return f"threshold {tried:.4g}{format_refuting_losses(state, arm)}"
+        return f"threshold {amount:.4g}{format_refuting_losses(state, arm)}"
     return (
         f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
-        f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
+        f"{amount:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
         f"{format_refuting_losses(state, arm)}"
     )
 
 
 def round_to_decimals(value: float, decimals: int) -> float:
-    """Return a value rounded to `decimals` (0: unchanged), at least the smallest unit."""
+    """Round a value to `decimals`, but not below the smallest unit; 0 leaves it unchanged."""
     if decimals == 0:
         return value
     units = 10.0**decimals

@@ -97,7 +97,7 @@ def _is_zero_or_one(value: object) -> bool:
 class Learner(CoreLearner):
     r"""Learner that allocates the resource, and learns from losses that an allocation may censor.
 
-    A policy makes it.
+    `Policy.learner` makes it.
 
     Examples
     --------
@@ -135,9 +135,10 @@ class Learner(CoreLearner):
         Parameters
         ----------
         losses : sequence of 0 or 1, or of bool, shape (arms,)
-            Whether a loss was observed at each arm. If arms have names: the names of those with a
-            loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has no
-            loss; but since thresholds are unknown, a loss is accepted for every arm.
+            Whether a loss was observed at each arm. If arms have names, `losses` are the names of
+            the arms with a loss, or a mapping from all names to 0 or 1. An arm with a sufficient
+            allocation has no loss; but since thresholds are unknown, a loss is accepted for every
+            arm.
         """
         loss_vector = self.vocabulary.parse_losses(losses)
         self._require_pending_decision()

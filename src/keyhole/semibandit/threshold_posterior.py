@@ -2,8 +2,9 @@
 
 An arm is a place where losses may occur, unless it gets its threshold. A loss shows that the
 threshold is above what was given; a round without a loss makes it likelier that the threshold is at
-most that. By Bayes' theorem the density of the threshold at x is proportional to B(1 + S, 1 + F(x))
-with B the beta function, S losses, and F(x) rounds without a loss with less than x given.
+most what was given. By Bayes' theorem the density of the threshold at x is proportional to
+B(1 + S, 1 + F(x)), with B the beta function, S the number of losses, and F(x) the number of rounds
+without a loss in which less than x was given.
 """
 
 import math
@@ -21,10 +22,10 @@ _LEAST_WEIGHT: Final = 1e-200
 
 
 class ThresholdPosterior:
-    """State of each arm: pieces of constant density, and what was seen of its losses."""
+    """State of each arm: pieces of constant density, and counts of rounds with and without loss."""
 
     pieces = int_array("arms")
-    """How many pieces there are."""
+    """Number of pieces."""
     lows = float_array("arms")
     """Largest allocation with a loss: the threshold is above it."""
     ends = float_array("arms", PIECES + 1)
@@ -55,7 +56,7 @@ def piece_start(s: ThresholdPosterior, arm: int, piece: int) -> float:
 
 
 def piece_mass(s: ThresholdPosterior, arm: int, piece: int) -> float:
-    """Return how likely a piece is, in units of the first piece's density."""
+    """Return the probability of a piece, up to a factor that all pieces of the arm share."""
     return float(s.weights[arm, piece] * (s.ends[arm, piece] - piece_start(s, arm, piece)))
 
 
@@ -211,10 +212,10 @@ def allocation_in_piece(
 ) -> float:
     """Return an allocation in the piece from `low` to `high`.
 
-    It lies at the share, in [0, 1), of the way down from the end of the piece. Plan 1 takes an
-    equal part of the resource instead, if such a part lies in the piece. Plan 2 takes a round
-    number instead: of 1, 1/2, 1/5, 1/10, 1/20, ... the first with a multiple in the piece, and of
-    its multiples there the largest.
+    Plan 0 goes down from the end of the piece by `share`, in [0, 1), of its length. Plan 1 takes an
+    equal part of the resource if such a part lies in the piece, and otherwise follows plan 0. Plan
+    2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20, ... the first that has a multiple
+    in the piece, and of these multiples the largest.
     """
     if plan == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.

@@ -29,9 +29,10 @@ class CSBST(Policy):
     .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
-    Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
-    + S_i, 1 + F_i)`. Of the later rounds in which arm i got nothing, :math:`S_i` had a loss and
-    :math:`F_i` had none.
+    After the search, the estimate Q/M is given to the M arms with the largest draws from
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Here :math:`S_i` counts the rounds after the search in
+    which arm i got nothing and had a loss, and :math:`F_i` those in which it got nothing and had no
+    loss.
 
     Parameters
     ----------

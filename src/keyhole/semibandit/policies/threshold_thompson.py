@@ -32,8 +32,8 @@ _ROUNDS_PER_KEPT: Final = 200
 # If a piece is shorter than this, its end is allocated instead of a draw from it. The length is for
 # one arm and a resource of 1, and shrinks as 1 / t from round 1,000 on. Ten times the length fails
 # if little of the resource is left over.
-_SHORT: Final = 1e-3
-_SHORT_UNTIL: Final = 1000.0
+_SHORT_LENGTH: Final = 1e-3
+_CONSTANT_ROUNDS: Final = 1000.0
 
 
 class ThresholdThompson(Policy):
@@ -49,8 +49,9 @@ class ThresholdThompson(Policy):
         \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i(\tilde\theta_i))
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
-    :math:`\tilde\mu_i`. The rest of Q raises funded arms first. The allocation is kept for :math:`1
-    + \lfloor t / 200 \rfloor` rounds, or until an arm has a loss at a larger amount than before.
+    :math:`\tilde\mu_i`. What is left of Q first raises the amounts of funded arms, then goes to
+    other arms. The allocation is kept for :math:`1 + \lfloor t / 200 \rfloor` rounds, or until an
+    arm has a loss at a larger amount than in any earlier loss.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class ThresholdThompson(Policy):
         return [
             f"arm {arm}: threshold above {state['lows'][arm]:.4g}, probably at most "
             f"{estimate:.4g}; {state['losses'][arm]:g} losses, and {state['clears'][arm]:g} rounds "
-            "without at so little"
+            f"without a loss at up to {state['lows'][arm]:.4g}"
             for arm, estimate in enumerate(learner.recommend())
         ]
 
@@ -172,7 +173,8 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
-    short_length = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
+    shrinkage = min(1.0, _CONSTANT_ROUNDS / t)
+    short_length = _SHORT_LENGTH * min(1.0, p.resource) / p.arms * shrinkage
     # One plan is drawn for all arms: if thresholds are round numbers, the best set may fit only if
     # all of them are drawn as round numbers.
     plan_draw = uniform(rng)

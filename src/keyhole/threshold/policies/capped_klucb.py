@@ -29,8 +29,8 @@ class CappedKLUCB(Policy):
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}
 
     with :math:`N_i(j)` the pulls of arm i at thresholds of at least j, :math:`\hat F_i(j)` the
-    share of them that reached j, and kl the divergence of Bernoulli distributions. At a level
-    without samples the bound is 1.
+    share of these pulls that reached j, and kl the divergence of Bernoulli distributions. At a
+    level without samples the bound is 1.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class CappedKLUCB(Policy):
     def select(p, s: State, t: int, threshold: int) -> int:
         """Return the arm with the largest bound."""
         limit = anytime_log_term(t, p.c)
-        # The last arm mostly has the largest bound again. With it as the first, the bounds of few
+        # The last arm mostly has the largest bound again. So it comes first: then the bounds of few
         # other arms have to be computed.
         best = int(s.last[0])
         # x is ln(1 - q) for the best arm's bound q. The smaller x is, the larger is the bound.
