@@ -85,7 +85,7 @@ def run(
     check_cluster_address(on, threads)
     from keyhole.experiment import Spec
 
-    # Before extras are required, since nobody should install packages for a file that is refused.
+    # The file is read before extras are required: nobody should install packages in vain.
     experiment = Spec.from_file(spec)
     if out is None and not dry_run:
         raise ValueError("--out must be given: a folder for the results")

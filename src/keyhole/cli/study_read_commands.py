@@ -1,4 +1,4 @@
-"""The commands `keyhole study` that do not change a study: show, history, replay, check, plan."""
+"""The commands `keyhole study` that change no study: list, show, history, report, replay, ..."""
 
 import time
 from dataclasses import asdict
@@ -23,7 +23,9 @@ app = commands.app
 
 _SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
-_CAVEAT: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
+_CAVEAT: Final = (
+    " (the study's means so far; the highest is likely too high, so the test is longer)"
+)
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
@@ -99,7 +101,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
         for decision in pending
     )
     if late_count:
-        typer.echo(f"past their time: {late_count:,} of the pending, which expire at the next ask")
+        typer.echo(f"past their time: {late_count:,} pending, which expire at the next ask")
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         + ", expired: to ask again" * (decision.id in expired_set)

@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_integer, check_line, short_repr
 
-_ENDED_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
+_END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 
 
 class ClusterLostError(RuntimeError):
@@ -150,9 +150,7 @@ def make_wanted_check() -> Callable[[], bool]:
 
     def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
-        return not (
-            task is None or task.state == "cancelled" or worker.status.name in _ENDED_STATES
-        )
+        return not (task is None or task.state == "cancelled" or worker.status.name in _END_STATES)
 
     return is_wanted
 

@@ -1,11 +1,10 @@
 """Setting `semibandit`: divide a resource among arms in each round, so that losses are prevented.
 
 An *arm* is a place where a loss may occur, such as a street with incidents; the resource may be
-patrols. An arm that gets enough, at least its *threshold*, has no loss. The thresholds are unknown.
-If an arm gets too little, it is seen whether a loss occurs. If it gets enough, it stays hidden
-whether a loss would have occurred: the loss is *censored*. A policy *funds* the arms to which it
-gives the amounts that it takes for their thresholds. *Semi-bandit* means that feedback comes from
-several arms at once.
+patrols. An arm that gets enough, at least its unknown *threshold*, has no loss: it stays hidden
+whether a loss would have occurred otherwise (*censored*). At other arms it is seen whether a loss
+occurs. A policy *funds* the arms to which it gives what it takes for their thresholds.
+*Semi-bandit* means that feedback comes from several arms at once.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

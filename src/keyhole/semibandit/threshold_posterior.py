@@ -1,10 +1,9 @@
 """Posterior of how much of a resource each arm needs (its threshold), as a density in steps.
 
-An arm is a place where losses may occur, unless it gets its threshold. A loss shows that the
-threshold is above what was given; a round without a loss makes it likelier that the threshold is at
-most what was given. By Bayes' theorem the density of the threshold at x is proportional to
-B(1 + S, 1 + F(x)), with B the beta function, S the number of losses, and F(x) the number of rounds
-without a loss in which less than x was given.
+A loss shows that the threshold is above what was given; a round without a loss makes it likelier
+that the threshold is at most what was given. By Bayes' theorem the density of the threshold at x is
+proportional to B(1 + S, 1 + F(x)), with B the beta function, S the number of losses, and F(x) the
+number of rounds without a loss in which less than x was given.
 """
 
 import math

@@ -173,8 +173,7 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
-    shrinkage = min(1.0, _CONSTANT_ROUNDS / t)
-    short_length = _SHORT_LENGTH * min(1.0, p.resource) / p.arms * shrinkage
+    short_length = _SHORT_LENGTH * min(1.0, p.resource) / p.arms * min(1.0, _CONSTANT_ROUNDS / t)
     # One plan is drawn for all arms: if thresholds are round numbers, the best set may fit only if
     # all of them are drawn as round numbers.
     plan_draw = uniform(rng)
