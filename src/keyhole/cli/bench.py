@@ -115,7 +115,6 @@ def _print_standings(summaries: "Sequence[SituationSummary]") -> None:
 
 
 def _print_best(summaries: "Sequence[SituationSummary]") -> None:
-    """Print the best policy of each situation."""
     from keyhole.pages.notebook_html import text_table
 
     head = ["setting", "problems", "best, by regret", "next"]

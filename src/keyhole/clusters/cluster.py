@@ -63,7 +63,7 @@ class Cluster(Executor):
         """The address as it is typed (``dask``, ``ray=auto``), or the type of the executor."""
 
     def capacity(self) -> int:
-        """Return how many tasks can run at a time at present; 0 while there is no worker.
+        """Return how many tasks can run at the same time now; 0 while there is no worker.
 
         Raises
         ------

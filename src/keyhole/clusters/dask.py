@@ -111,7 +111,6 @@ def _connect(address: str) -> Client:
 
 
 def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
-    """Call a pickled function."""
     import pickle
 
     result = pickle.loads(pickled_function)(*args, **kwargs)

@@ -90,7 +90,6 @@ class Ray(Cluster):
 
 
 def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Call a function in a worker."""
     return function(*args, **kwargs)
 
 

@@ -61,7 +61,7 @@ def run_on_cluster(
     ClusterLostError
         If the cluster does not answer any more.
     ValueError, RuntimeError and others
-        If a worker raises this error; its message is that of a run on this machine.
+        The errors of workers, with the messages that they have in a run on this machine.
     """
     label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
     total = sum(job.total_rounds for job in jobs)
@@ -145,7 +145,6 @@ class _Dispatcher:
         self._shared_plans.clear()
 
     def _choose_block_seconds(self, capacity: int) -> float:
-        """Return the duration of the next block."""
         seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
 

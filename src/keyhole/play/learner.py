@@ -57,9 +57,9 @@ class Learner:
     simulation, told the simulation's feedback, takes the simulation's decisions. Each setting has
     its own subclass with `ask`, `tell` and `recommend`.
 
-    Every `ask` is followed by one `tell`. A call that raises an error has changed nothing. `save`
-    is atomic: afterwards the file is either the new one, complete, or the former one. A copy
-    (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
+    Each decision is told its feedback before the next decision is taken. A call that raises an
+    error has changed nothing. A copy (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and
+    takes the same decisions.
 
     A learner is not shared between threads: the thread that asks must tell. Until that thread has
     told or ended, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
@@ -152,7 +152,6 @@ class Learner:
 
     @property
     def _has_pending_decision(self) -> bool:
-        """Whether a decision is waiting for its feedback."""
         return self._header[learner_step.PENDING] == 1
 
     @property
@@ -208,10 +207,7 @@ class Learner:
         return number if self._names is None else self._names[number]
 
     def _parse_arm_column(self, field: str, arms: Any, like: Any = None) -> NDArray[np.int64]:
-        """Return the arms in a column of a log as numbers.
-
-        The column must be as long as the column `like`, if that is given.
-        """
+        """Return a log's column of arms as numbers; it must be as long as `like`, if given."""
         if self._names is not None:
             arms = self._names.find_numbers(field, arms)
         return int_column(field, arms, Range(ge=0, lt=self.facts["arms"]), like)
@@ -279,7 +275,6 @@ class Learner:
         raise IndexError(text) from error
 
     def _raise_error_of_code(self, code: int) -> NoReturn:
-        """Raise the error of a code of the compiled step."""
         if code == learner_step.DONE:
             rounds = count_text(self.rounds_told, "round")
             raise RuntimeError(f"{self.policy} is done: every arm is settled (after {rounds})")
@@ -401,7 +396,6 @@ class Learner:
         return {name: view.copy() for name, view in self._report.items()}
 
     def _format_facts(self) -> list[str]:
-        """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
 
     def __repr__(self) -> str:
@@ -423,7 +417,7 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.
 
-        An existing file is replaced atomically once the new one is complete.
+        The file is replaced atomically: it holds either the new content, complete, or the former.
 
         Raises
         ------
@@ -462,7 +456,6 @@ class Learner:
             self._header[learner_step.OWNER_THREAD] = owner_before
 
     def _views_to_save(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the views of the memory that are saved."""
         fields = compiled_policy(type(self.policy)).state.fields
         state = {name: view for name, view in self.state.items() if fields[name].kept}
         return {"state": state, "context": self._context, "decision": self._decision}

@@ -90,8 +90,8 @@ def simulate(
         in rounds.
     duration : Duration, optional
         The distribution of the time that a worker is busy with a decision: see
-        `keyhole.distributions.busy_times`. By default always 1. If it is given, or there are
-        several workers, there is one more metric: ``clock``, the time until all feedback is back.
+        `keyhole.distributions.busy_times`. By default always 1. With a duration or several workers
+        there is one more metric: ``clock``, the time until all feedback is back.
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
         that each policy declares. With "wait", and with one worker, there is one decision at a
@@ -152,8 +152,8 @@ def simulate(
 
 _NORMAL_QUANTILE: Final = 1.96  # of the 95 % interval of a rank
 _ADVICE: Final = (
-    "\nTo end sooner: fewer arms, a larger delta (or tolerance, if the rule has one), or no"
-    " verdict: a policy that earns meanwhile, such as OptimisticThompson, needs no end."
+    "\nTo end sooner, take fewer arms, or a larger delta (or tolerance, if the rule has one). A"
+    " policy that earns meanwhile, such as OptimisticThompson, needs no end."
 )
 
 

@@ -50,9 +50,8 @@ class StudyVocabulary:
     facts : mapping of str to value
         The known quantities of the study, as kernels read them.
     arms : sequence of str
-        The names of all present and former arms, in the order of their numbers. In a
-        `SettingLearner` these are the numbers themselves, ``range(...)``, or names of any hashable
-        type.
+        The names of all present and former arms, in the order of their numbers. In a learner, they
+        are the numbers themselves, ``range(...)``, or names of any hashable type.
     scale : Scale
         The units of rewards.
 

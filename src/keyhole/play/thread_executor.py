@@ -278,7 +278,7 @@ def split_replications(replications: range, threads: int) -> list[range]:
 def _run_tasks_in_threads(
     policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, report_progress: Task
 ) -> None:
-    """Run all tasks in a thread pool; on Ctrl-C or an error stop all of them and raise."""
+    """Run all tasks in a thread pool; on Ctrl-C or an error, stop all tasks and raise it."""
     pool = DaemonThreadPool(tasks, threads)
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.

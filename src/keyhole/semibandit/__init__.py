@@ -3,8 +3,8 @@
 An *arm* is a place where a loss may occur, such as a street with incidents; the resource may be
 patrols. An arm that gets enough, at least its unknown *threshold*, has no loss: it stays hidden
 whether a loss would have occurred otherwise (*censored*). At other arms it is seen whether a loss
-occurs. A policy *funds* the arms to which it gives what it takes for their thresholds.
-*Semi-bandit* means that feedback comes from several arms at once.
+occurs. A policy *funds* an arm when it gives the arm its estimated threshold. *Semi-bandit* means
+that feedback comes from several arms at once.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

@@ -28,7 +28,7 @@ class BisectionPolicy(Policy, abstract=True):
     r"""Base class of policies that search each arm's threshold, then fund the best arms that fit.
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
-    and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
+    and min{1, Q}, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
     :math:`\hat\theta_i` raises its lower bound to :math:`\hat\theta_i`. After W rounds without a
     loss in which the arm was given :math:`\hat\theta_i`, its upper bound falls to
     :math:`\hat\theta_i`. Then the middle of the two bounds is tried. Here
@@ -41,8 +41,8 @@ class BisectionPolicy(Policy, abstract=True):
     has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
-    the search for this arm starts again between the refuted estimate and 1, and the first phase
-    goes on until this search ends, too.
+    the search for this arm starts again between the refuted estimate and min{1, Q}, and the first
+    phase goes on until this search ends, too.
 
     In the second phase arms are funded by the exact knapsack
     :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass defines the kernel ``fill(p, s, t, rng)``,
@@ -166,7 +166,7 @@ class BisectionPolicy(Policy, abstract=True):
 
 
 def is_search_needed(arms: int, resource: float) -> bool:
-    """Return whether there is more than one arm, and too little of the resource for all."""
+    """Return whether there are several arms, and the resource is below 1 for each of them."""
     return arms > 1 and resource < arms
 
 

@@ -1,4 +1,4 @@
-"""Simulators of dividing a resource among arms, and joint distributions of their losses."""
+"""Environments in which a resource is divided among arms; joint distributions of their losses."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final
@@ -36,7 +36,7 @@ def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> N
 
 
 class DayDistribution(Distribution):
-    """Joint distribution of all arms' losses in a round, also called a day.
+    """Joint distribution of all arms' losses in a round (a day).
 
     Its kernel ``draw(rng, numbers, losses)`` writes the losses.
     """

@@ -66,20 +66,20 @@ def bound_fitting_count(space: float, lightest: float, items: int) -> int:
 
 
 def value_bound(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, gain_stop: int,
     first: int, stop: int, space: float,
 ) -> float:  # fmt: skip
     """Return a bound on the value that items from `first` on can add.
 
-    The items from `first` to `stop` - 1 fit together. Only the first `paying` items have a value
-    above the price. `first` and `stop` are positions in `s.order`, which has `count` items.
+    The items from `first` to `stop` - 1 fit together. Only items before `gain_stop` have a value
+    above the price. All of these numbers are positions in `s.order`, which has `count` items.
     """
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     bound = 0.0
-    # Items from `paying` on have no gain above 0, and add nothing to the bound.
-    if stop >= paying:
-        if paying > first:
-            bound = s.gain_sums[paying - 1] - before
+    # Items from `gain_stop` on have no gain above 0, and add nothing to the bound.
+    if stop >= gain_stop:
+        if gain_stop > first:
+            bound = s.gain_sums[gain_stop - 1] - before
     else:
         item = s.order[stop]
         # All items before `stop`, and the fraction of the next one that still fits.
@@ -96,25 +96,25 @@ def value_bound(
 
 def solve_by_set_lists(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    paying: int,
+    gain_stop: int,
 ) -> int:  # fmt: skip
     """Return the name of the best set, or `FULL` if the lists exceed their memory."""
     old = 0
     sets = 1
-    logged = 0
+    log_size = 0
     best = 0.0
     write_set(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
         # An item adds at most an entry for each set: before the log could overflow, entries that no
         # set reaches are removed.
-        if logged + sets > len(s.order) * LOG:
-            logged = compact_log(s, old, sets, logged)
+        if log_size + sets > len(s.order) * LOG:
+            log_size = compact_log(s, old, sets, log_size)
         # A merge at most doubles the list.
-        if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
+        if log_size + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
-        sets, logged, best = merge_sets_with_item(
-            s, values, weights, count, space, price, paying, k, old, sets, logged, best
+        sets, log_size, best = merge_sets_with_item(
+            s, values, weights, count, space, price, gain_stop, k, old, sets, log_size, best
         )
         old = 1 - old
     # The list is in the order of weights, and has no dominated sets. So values rise with weights,
@@ -124,12 +124,12 @@ def solve_by_set_lists(
 
 def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    paying: int, k: int, old: int, sets: int, logged: int, best: float,
+    gain_stop: int, k: int, old: int, sets: int, log_size: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Merge a list of sets with its copy that is extended by the k-th item; prune the result.
 
     Lists are in the order of weights. List `old`, 0 or 1, has `sets` sets, and the result goes to
-    the other list; the log has `logged` entries. Return the length of the result, that of the log,
+    the other list; the log has `log_size` entries. Return the lengths of the result and of the log,
     and the largest value of a feasible set so far.
     """
     # A set survives if no lighter set has its value (dominance), and if its upper bound is not
@@ -157,20 +157,22 @@ def merge_sets_with_item(
         # The set with all following items that fit is feasible: its value is a lower bound.
         greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
         best = max(best, value + greedy)
-        bound = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
+        bound = value_bound(
+            s, values, weights, count, price, gain_stop, k + 1, stop, space - weight
+        )
         if value + bound < best - SLACK:
             continue
         name = s.set_names[old, index // SETS, index % SETS]
         if is_extended:
-            s.last_items[logged // LOG, logged % LOG] = item
-            s.other_items[logged // LOG, logged % LOG] = name
-            name = logged
-            logged += 1
+            s.last_items[log_size // LOG, log_size % LOG] = item
+            s.other_items[log_size // LOG, log_size % LOG] = name
+            name = log_size
+            log_size += 1
         write_set(s, 1 - old, kept, weight, value)
         s.set_names[1 - old, kept // SETS, kept % SETS] = name
         last_value = value
         kept += 1
-    return kept, logged, best
+    return kept, log_size, best
 
 
 def is_next_set_with_item(
@@ -183,7 +185,7 @@ def is_next_set_with_item(
     return bool(weight_with_item < s.set_weights[old, to_copy // SETS, to_copy % SETS])
 
 
-def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
+def compact_log(s: Scratch, list_number: int, sets: int, log_size: int) -> int:
     """Remove unreachable entries from the log; return the number of remaining entries."""
     # Mark and compact, in place: entries point to earlier entries only, so one pass renames them.
     for j in range(sets):
@@ -192,7 +194,7 @@ def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
             s.last_items[name // LOG, name % LOG] -= KEPT
             name = s.other_items[name // LOG, name % LOG]
     kept = 0
-    for name in range(logged):
+    for name in range(log_size):
         row, column = name // LOG, name % LOG
         if s.last_items[row, column] < 0:
             s.new_names[row, column] = kept
@@ -211,7 +213,7 @@ def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
 
 def search_depth_first(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    paying: int, chosen: IntArray,
+    gain_stop: int, chosen: IntArray,
 ) -> None:  # fmt: skip
     """Choose the best set by branch and bound, depth first, in constant memory.
 
@@ -226,7 +228,7 @@ def search_depth_first(
         row, column = k // SETS, k % SETS
         weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
         if k < count and can_improve(
-            s, values, weights, count, price, paying, k, space - weight, best - value
+            s, values, weights, count, price, gain_stop, k, space - weight, best - value
         ):
             item = s.order[k]
             fits = weight + weights[item] <= space
@@ -259,7 +261,7 @@ def write_set(s: Scratch, list_number: int, position: int, weight: float, value:
 
 
 def can_improve(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, gain_stop: int,
     first: int, space: float, needed: float,
 ) -> bool:  # fmt: skip
     """Return whether the bound on the items from `first` on exceeds `needed`."""
@@ -267,7 +269,7 @@ def can_improve(
     stop = first
     while stop < count and s.weight_sums[stop] - before <= space:
         stop += 1
-    bound = value_bound(s, values, weights, count, price, paying, first, stop, space)
+    bound = value_bound(s, values, weights, count, price, gain_stop, first, stop, space)
     return bound > needed + TIE
 
 
@@ -295,11 +297,11 @@ def choose_items(
         for k in range(count):
             chosen[s.order[k]] = 1
         return
-    price, paying = sort_at_better_price(s, values, weights, count, space)
-    name = solve_by_set_lists(s, values, weights, count, space, price, paying)
+    price, gain_stop = sort_at_better_price(s, values, weights, count, space)
+    name = solve_by_set_lists(s, values, weights, count, space, price, gain_stop)
     # Too many sets for the lists: a slower search, in the same memory, finds the same value.
     if name == FULL:
-        search_depth_first(s, values, weights, count, space, price, paying, chosen)
+        search_depth_first(s, values, weights, count, space, price, gain_stop, chosen)
         return
     while name != EMPTY:
         chosen[s.last_items[name // LOG, name % LOG]] = 1
@@ -325,7 +327,7 @@ def sort_at_better_price(
 ) -> tuple[float, int]:
     """Sort the items by gain per weight, at the better of two prices: 0, or the break item's value.
 
-    Return the price, and the number of items with a value above the price, which come first.
+    Return the price, and the number of items with a value above the price; these items come first.
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
@@ -346,7 +348,7 @@ def sort_at_better_price(
     if bound_without_price <= bound_with_price:
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
-    paying = 0
+    gain_stop = 0
     # Prefix sums and suffix minima, with which `value_bound` needs no loop.
     weight = gain = 0.0
     for k in range(count):
@@ -356,11 +358,11 @@ def sort_at_better_price(
         s.weight_sums[k] = weight
         s.gain_sums[k] = gain
         if values[item] > price:
-            paying = k + 1
+            gain_stop = k + 1
     for k in range(count - 1, -1, -1):
         lightest = weights[s.order[k]]
         s.lightest[k] = lightest if k == count - 1 else min(lightest, s.lightest[k + 1])
-    return price, paying
+    return price, gain_stop
 
 
 def sort_by_gain(

@@ -244,7 +244,6 @@ class Problem(AnyProblem):
 
 
 def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
-    """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, validate.check_number("thresholds", thresholds, _THRESHOLD))
     return validate.check_vector("thresholds", thresholds, _THRESHOLD, arms)

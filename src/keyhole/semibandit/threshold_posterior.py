@@ -30,7 +30,7 @@ class ThresholdPosterior:
     ends = float_array("arms", PIECES + 1)
     """Upper end of each piece; the last is 1."""
     weights = float_array("arms", PIECES + 1)
-    """Density in each piece, divided by that in the first."""
+    """Density in each piece, divided by the density in the first piece."""
     losses = float_array("arms")
     clears = float_array("arms")
     """Rounds without a loss in which less than the thresholds of the first piece was given."""
@@ -85,7 +85,7 @@ def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
 
 
 def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
-    """Learn that an arm had a loss in spite of what it was given."""
+    """Learn that an arm had a loss although it was given an amount."""
     if amount > s.lows[arm]:
         refuted_pieces = 0
         while (
@@ -107,7 +107,7 @@ def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 
 def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
-    """Learn that an arm had no loss with what it was given."""
+    """Learn that an arm had no loss when it was given an amount."""
     if amount <= s.lows[arm] + TOLERANCE:
         learn_no_loss_below(s, arm)
         return
