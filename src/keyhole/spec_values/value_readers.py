@@ -41,7 +41,7 @@ def plain_value(field: str, value: object) -> Any:
 
 
 def file_path(field: str, value: object, folder: Path) -> Path:
-    """Return the path that a field has relative to the folder; the file need not exist."""
+    """Return the path in a field, taken relative to the folder; the file need not exist."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} must be the name of a file, got {short_repr(value)}")
     return folder / value

@@ -8,28 +8,25 @@ from keyhole.semibandit.bisection_policy import BisectionPolicy
 class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
-    The published algorithm. Its search (see `keyhole.semibandit.BisectionPolicy`) may never end;
-    ``as_printed=0`` corrects this. After the search, :math:`S_i` counts the rounds in which arm i
-    got nothing and had a loss, and :math:`F_i` those in which it got nothing and had no loss. For
-    each arm draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
+    The published algorithm. Its search (`keyhole.semibandit.BisectionPolicy`) may never end;
+    ``as_printed=0`` corrects this. :math:`S_i` and :math:`F_i` count the rounds after the search in
+    which arm i got nothing: :math:`S_i` those with a loss, :math:`F_i` the others. For each arm
+    draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
     Parameters
     ----------
     delta, epsilon : float, default 0.1
-        `delta` bounds the chance that an estimate is wrong; `epsilon` is a lower bound of all mean
-        losses. Both are in (0, 1).
+        Bound on the chance that an estimate is wrong; lower bound of all mean losses; in (0, 1).
     gamma : float, default 0.001
         By how much estimates may exceed thresholds, in (0, 1). Take at most `Problem.gamma`.
     round_decimals : int, default 0
         Number of decimals to which estimates are rounded, from 1 to 9; 0 for no rounding.
     solve_every, loss_free_rounds : int, default 1 and 0
-        `solve_every` is the number of rounds from one knapsack to the next. `loss_free_rounds` is W
-        of `BisectionPolicy`, or 0 for its formula.
+        Rounds from one knapsack to the next; and W of `BisectionPolicy`, with 0 for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as the paper prints it, and whether a loss also counts if the arm got less
-        than its trial.
+        Whether to search as the paper prints it; and whether losses below the trial count, too.
 
     Notes
     -----

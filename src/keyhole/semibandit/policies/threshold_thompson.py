@@ -49,9 +49,8 @@ class ThresholdThompson(Policy):
         \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i(\tilde\theta_i))
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
-    :math:`\tilde\mu_i`. What is left of Q first raises the amounts of funded arms, then goes to
-    other arms. The allocation is kept for :math:`1 + \lfloor t / 200 \rfloor` rounds, or until an
-    arm has a loss at a larger amount than in any earlier loss.
+    :math:`\tilde\mu_i`. The rest of Q first raises funded arms. The allocation is kept for :math:`1
+    + \lfloor t / 200 \rfloor` rounds, or until an arm has a loss at a larger amount than ever.
 
     Parameters
     ----------
