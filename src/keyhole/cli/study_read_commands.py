@@ -80,8 +80,8 @@ def show(study: Any, as_json: AsJson = False) -> None:
     200,000 events, counts, means and chances are left out; in Python, Study.means() has the means.
 
     If more than 10 decisions are pending, the first 5 and the last 5 are printed (JSON: all).
-    Decisions that expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A
-    decision past its time expires at the next ask, not here.
+    Decisions that expired and wait to be asked again are marked (JSON: to_ask_again has their ids).
+    A decision past its time expires at the next ask, not here.
     """
     pending = study.pending
     expired_ids = study.to_ask_again

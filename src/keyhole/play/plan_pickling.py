@@ -63,8 +63,8 @@ def _is_user_file(name: str, file: str) -> bool:
 @cache
 def _installed_folders() -> tuple[Path, ...]:
     """Return the folders of installed packages, including editable installs."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
+    path_names = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = {*map(sysconfig.get_paths().__getitem__, path_names), site.getusersitepackages()}
     path_files = [file for folder in folders for file in Path(folder).glob("*.pth")]
     # A line of a .pth file is a path, or code that begins with `import`.
     lines = (line for file in path_files for line in file.read_text().splitlines())

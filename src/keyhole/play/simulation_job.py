@@ -40,9 +40,9 @@ def plan_digest(plan: Plan) -> str:
 def digest_parts(plan: Plan) -> list[object]:
     """Return all that determines the results of a plan, except seed and replications.
 
-    These are the problem's values; each policy's class, parameters, the numbers that its kernels
-    read and its known quantities; the code of policies, environment, setting and core; the
-    simulated workers; the versions of the compiler; and the digest of the math library.
+    These are the values of the problem; the class, parameters, kernel numbers and known quantities
+    of each policy; the code of policies, environment, setting and core; the simulated workers; the
+    versions of the compiler; and the digest of the math library.
     """
     setting = plan.problem.setting
     environment = compiled_environment(plan.problem.environment)

@@ -165,7 +165,7 @@ def check_checkpoints(
 
 
 def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
-    """Return evenly spaced checkpoints from round `first` or later to `horizon`.
+    """Return evenly spaced checkpoints, of which the last is the horizon.
 
     Parameters
     ----------
@@ -344,18 +344,18 @@ class Plan:
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
         """Return, for each verdict on each arm, 1 if it is wrong and else 0.
 
-        The array of arms by verdicts is flattened. For a policy that cannot stop it is a single 0.
+        The array of arms by verdicts is flattened. A policy that cannot stop has a single 0.
         """
         if not policy.verdicts:
             return np.zeros(1)
-        wrong = np.asarray(policy.wrong_verdicts(self.problem))
+        is_wrong = np.asarray(policy.wrong_verdicts(self.problem))
         expected_shape = (self.problem.fact("arms"), len(policy.verdicts))
-        if wrong.shape != expected_shape:
+        if is_wrong.shape != expected_shape:
             raise ValueError(
                 f"{type(policy).__name__}.wrong_verdicts must have the shape {expected_shape}, "
-                f"got {wrong.shape}"
+                f"got {is_wrong.shape}"
             )
-        return np.ascontiguousarray(wrong, np.float64).ravel()
+        return np.ascontiguousarray(is_wrong, np.float64).ravel()
 
     def stop_metrics_without_stop(
         self, policy: Policy, checkpoints: Sequence[int]

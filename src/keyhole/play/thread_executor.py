@@ -36,8 +36,8 @@ from keyhole.validate import explain_memory_errors
 # Threads finish at about the same time if each gets several pieces of work.
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
-# After Ctrl-C, threads may end the rounds that they play. A thread that takes longer may never end:
-# no signal can interrupt machine code.
+# After Ctrl-C, threads have this time to end the rounds that they play. A thread that takes longer
+# may never end: no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
 # Rounds that are interpreted to estimate the duration of all rounds.
 _SAMPLE_ROUNDS: Final = 64
@@ -227,9 +227,9 @@ def simulate_replications(
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
     # Views of one array: each run of the policy fills its own checkpoints, without a copy.
     run_views = np.split(values, np.cumsum(sizes)[:-1])
-    first = replications.start
+    start = replications.start
     pieces = [
-        (simulator, piece, view[:, :, piece.start - first : piece.stop - first])
+        (simulator, piece, view[:, :, piece.start - start : piece.stop - start])
         for simulator, view in zip(simulators, run_views, strict=True)
         for piece in split_replications(replications, threads)
     ]

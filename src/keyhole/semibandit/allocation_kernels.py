@@ -69,14 +69,14 @@ def fund_top_draws(p: Facts, s: AllocationState, rng: Stream, number: int) -> No
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         cut = 0.5 * (low + high)
-        above = 0
+        above_count = 0
         for arm in range(p.arms):
-            above += s.values[arm] > cut
-        if above == number:
+            above_count += s.values[arm] > cut
+        if above_count == number:
             for arm in range(p.arms):
                 s.funded[arm] = s.values[arm] > cut
             return
-        if above > number:
+        if above_count > number:
             low = cut
         else:
             high = cut

@@ -107,12 +107,12 @@ class BisectionPolicy(Policy, abstract=True):
     def init(p, s: State) -> None:
         """Divide the resource over the first trials."""
         # An arm is never given more than this, so no trial can find a higher threshold.
-        largest = min(1.0, p.resource)
+        largest_amount = min(1.0, p.resource)
         has_search = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
-            s.high[arm] = largest
+            s.high[arm] = largest_amount
             s.settled[arm] = not has_search
-            s.amounts[arm] = first_tried_amount(p, arm) if has_search else largest
+            s.amounts[arm] = first_tried_amount(p, arm) if has_search else largest_amount
         s.unsettled[0] = p.arms if has_search else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
@@ -246,15 +246,15 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
-    largest = min(1.0, p.resource)
+    largest_amount = min(1.0, p.resource)
     # The funded set was chosen by the refuted amount, so the next round must solve the knapsack
     # anew.
     s.since_solved[0] = 0
-    if largest - s.amounts[arm] <= p.gamma:
+    if largest_amount - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _UNREACHABLE
         return
     s.low[arm] = s.amounts[arm]
-    s.high[arm] = largest
+    s.high[arm] = largest_amount
     s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
     s.settled[arm] = s.clear_rounds[arm] = 0
     s.unsettled[0] += 1

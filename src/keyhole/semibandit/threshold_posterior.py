@@ -74,12 +74,12 @@ def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
 
 def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
     """Return the least end of a piece that the threshold exceeds with probability at most delta."""
-    total = above = 0.0
+    total = mass_above = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
     piece = s.pieces[arm] - 1
-    while piece > 0 and above + piece_mass(s, arm, piece) <= delta * total:
-        above += piece_mass(s, arm, piece)
+    while piece > 0 and mass_above + piece_mass(s, arm, piece) <= delta * total:
+        mass_above += piece_mass(s, arm, piece)
         piece -= 1
     return float(s.ends[arm, piece])
 
@@ -185,9 +185,9 @@ def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
         width = s.ends[arm, piece] - piece_start(s, arm, piece)
         next_width = s.ends[arm, piece + 1] - s.ends[arm, piece]
         weight_difference = abs(s.weights[arm, piece] - s.weights[arm, piece + 1])
-        moved = weight_difference * width * next_width / (width + next_width)
-        if moved < least_mass:
-            best, least_mass = piece, moved
+        moved_mass = weight_difference * width * next_width / (width + next_width)
+        if moved_mass < least_mass:
+            best, least_mass = piece, moved_mass
     return best
 
 

@@ -28,9 +28,9 @@ def unknown_name_error(path: str, names: Iterable[str]) -> ValueError:
 'threshold'?)")
     """
     known_names = list(names)
-    listed = f"known are {', '.join(known_names)}" if known_names else "there are none here"
+    known_text = f"known are {', '.join(known_names)}" if known_names else "there are none here"
     return ValueError(
-        f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], known_names)}"
+        f"{path} is not known; {known_text}{suggestion(path.rpartition('.')[2], known_names)}"
     )
 
 
