@@ -161,7 +161,7 @@ def reproduce(
     if has_many and name is not None:
         raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")
     if not has_many and name is None:
-        raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
+        raise ValueError("NAME, --all or --paper must be given; see keyhole reproduce --list")
     if out is None:
         if name is not None:
             papers.Entry.find(name)  # a wrong name is refused before a missing --out

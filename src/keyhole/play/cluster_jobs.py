@@ -115,8 +115,8 @@ class _Dispatcher:
             if job.is_duration_known and job.remaining:
                 self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
-            checks = self._share_plan(job), self._versions, job.digest
-            future = self._cluster.submit(run_task, *checks, job.label, replications)
+            plan_arguments = self._share_plan(job), self._versions, job.digest
+            future = self._cluster.submit(run_task, *plan_arguments, job.label, replications)
             self._submitted[future] = job, replications
         return bool(self._new or self._measured or self._submitted)
 

@@ -83,8 +83,8 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
     tried with the same parameters and the same numbers of arms and rounds.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
-    is_slow = _trial_seconds[compiled.digest] > _CLASS_SECONDS
-    if compiled.is_shipped or arms > _MOST_ARMS or is_slow:
+    is_time_up = _trial_seconds[compiled.digest] > _CLASS_SECONDS
+    if compiled.is_shipped or arms > _MOST_ARMS or is_time_up:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
     # Not `repr(policy)`, which users may define.

@@ -45,12 +45,12 @@ def simulate(
 ) -> Curves:
     """Simulate policies on a problem, in many replications, and return their metrics.
 
-    All policies share common random numbers: the n-th pull of an arm in a replication yields the
-    same sample to each policy. The arguments determine a policy's results, except `threads`, `on`
-    and the other policies, which do not affect them, as the machine's load does not. A decision
-    that the setting does not allow is an error. A kernel in an endless loop cannot be interrupted:
-    two seconds after Ctrl-C, or at the next Ctrl-C, its thread is abandoned with a warning, and
-    ends with the process.
+    All policies share common random numbers: in most settings, the n-th pull of an arm in a
+    replication yields the same sample to each policy. The arguments determine a policy's results,
+    except that `threads`, `on` and the other policies do not affect them. A decision that the
+    setting does not allow is an error. A kernel in an endless loop cannot be interrupted: two
+    seconds after Ctrl-C, or at the next Ctrl-C, its thread is abandoned with a warning, and ends
+    with the process.
 
     Parameters
     ----------
