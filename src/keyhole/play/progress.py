@@ -247,11 +247,9 @@ class TotalProgress:
     def _show_progress(self, item: WorkItem, played: int, expected: float) -> str:
         """Show the progress of all work while an item is played; return the time left as text."""
         share = played / max(item.rounds, 1)
-        expected_left = (
-            sum(work.seconds for work in self._remaining.values()) - share * item.seconds
-        )
-        expected_done = self._expected_seconds_done + expected
-        seconds = (self._clock() - self._start) * expected_left / (expected_done or math.inf)
+        work_left = sum(work.seconds for work in self._remaining.values()) - share * item.seconds
+        work_done = self._expected_seconds_done + expected
+        seconds = (self._clock() - self._start) * work_left / (work_done or math.inf)
         text = f"about {format_duration(seconds)} left" if seconds else ""
         if self._show is not None:
             rounds_left = sum(work.rounds for work in self._remaining.values()) - played
