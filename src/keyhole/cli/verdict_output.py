@@ -74,8 +74,8 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
     for outcome in parts:
         output.print_heading(outcome.entry.heading)
         output.print_paragraph(answer_sentence(outcome, all_verdicts), 2)
-        refuted_or_open = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
-        _print_refuted_and_open(refuted_or_open, claim_lines)
+        verdicts = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
+        _print_refuted_and_open(verdicts, claim_lines)
     typer.echo("Each claim with its numbers: --verbose, or the report.")
 
 

@@ -82,7 +82,7 @@ SampleDistribution = SurvivalTable | Replay | CustomDistribution
 
 
 def list_arms(field: str, arms: Any) -> tuple[list[str], list[Any], tuple[object, ...] | None]:
-    """Return for each arm its name in errors and its entry, and the arms' names if they have any.
+    """Return the field of each arm for errors, the entry of each arm, and the arms' names or None.
 
     `field` is the name of the parameter that holds the arms.
     """
@@ -176,7 +176,7 @@ def _count_levels(
         if isinstance(distribution, TabulatedDistribution)
     ]
     if len(largest_values) < len(distributions) or not np.isfinite(largest_values).all():
-        raise TypeError("levels must be given: these distributions do not define their number")
+        raise TypeError("levels must be given, since no distribution defines their number")
     return int(np.argmax(largest_values)), int(max(largest_values))
 
 
