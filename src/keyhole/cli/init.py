@@ -244,7 +244,7 @@ def _fill_starter(template: Path, path: Path, **values: str) -> str:
 
 
 def _quote_argument(path: Path) -> str:
-    """Return a path quoted for a shell; one that begins with a dash, as an option does, gets ./."""
+    """Quote a path for a shell; ./ precedes a leading dash, which would make the path an option."""
     text = str(path)
     if text.startswith("-"):
         text = f"./{text}"

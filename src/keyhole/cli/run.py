@@ -138,7 +138,7 @@ def _forecast_lines(forecast: Forecast, startup: float) -> list[str]:
 
 
 def _print_means(curves: Curves) -> None:
-    """Print the means of every metric at the last checkpoint, with half the 95 % interval."""
+    """Print the mean of each metric at the last checkpoint, and half of its 95 % interval."""
     width = max(map(len, curves.labels))
     for metric in curves.metrics:
         typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")

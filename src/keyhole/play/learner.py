@@ -362,7 +362,6 @@ class Learner:
         self._run_step(learner_step.CLAIM)
 
     def _require_no_pending_decision(self) -> None:
-        """Raise an error if a decision is waiting for feedback."""
         if self._has_pending_decision:
             raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 

@@ -28,7 +28,7 @@ Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return in how many rows the policy decides as the log does.
+    """Have a learner learn a log; return the number of rows in which its policy decides the same.
 
     If a row is refused, the learner has learnt the rows before it, and the caller restores the
     learner's memory.
@@ -61,7 +61,6 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
 
 
 def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
-    """Raise the error of a row that the compiled loop refused."""
     policy = learner.policy
     row_text = f"row {row} of the log"
     log_text = learner._decision_text({name: columns[name][row] for name in learner._decision})

@@ -130,7 +130,7 @@ def _pickle_user_modules_by_value() -> Iterator[None]:
 
 @cache
 def _make_pickler_class() -> Any:
-    """Return the class of picklers; cloudpickle is imported when a plan is sent."""
+    """Return the class of picklers, made when it is needed, since it imports cloudpickle."""
     import cloudpickle
 
     class PlanPickler(cloudpickle.CloudPickler):  # type: ignore[misc]

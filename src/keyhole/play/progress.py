@@ -91,12 +91,12 @@ class StatusLine:
     """
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = _SECONDS_BETWEEN_UPDATES if _in_notebook() else seconds
+        self.seconds = _SECONDS_BETWEEN_UPDATES if _is_in_notebook() else seconds
         self.printed_at = time.monotonic()
 
     def set_interval(self, seconds: float) -> None:
         """Raise the least time between two lines to `seconds`, outside of notebooks."""
-        if not _in_notebook():
+        if not _is_in_notebook():
             self.seconds = max(self.seconds, seconds)
 
     @property
@@ -107,7 +107,7 @@ class StatusLine:
     def print(self, text: str) -> None:
         """Print a line."""
         self.printed_at = time.monotonic()
-        if _in_notebook():
+        if _is_in_notebook():
             _show_in_cell(text)
         else:
             print_status(escape_controls(text))
@@ -134,7 +134,7 @@ def print_step_name(text: str) -> None:
     StatusLine(0.0).print(text)
 
 
-def _in_notebook() -> bool:
+def _is_in_notebook() -> bool:
     """Return whether this runs in the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")

@@ -84,7 +84,7 @@ class SavedLearner:
                 view[...] = self.arrays[group][name]
 
     def _check_shapes(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        """Refuse arrays of a group with other names, dtypes or shapes than `forms`."""
+        """Refuse the arrays of a group unless their names, dtypes and shapes are in `forms`."""
         saved_forms = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
         if missing := ", ".join(forms.keys() - saved_forms.keys()):
             raise ValueError(f"its {group} lacks {missing}")

@@ -231,7 +231,7 @@ class SettingLearner(Learner):
         self._tell()
 
     def _check_arrays(self, method: str, values: Values, views: Arrays) -> Arrays:
-        """Return values as arrays; refuse other names, shapes and dtypes than the setting's."""
+        """Return values as arrays; refuse names, shapes and dtypes that are not the setting's."""
         if set(values) != set(views):
             names = ", ".join(views) or "nothing"
             got = ", ".join(values) or "nothing"

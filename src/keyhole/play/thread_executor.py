@@ -425,7 +425,7 @@ def measure_seconds_per_round(
 
 
 def _extrapolate_seconds_per_round(trace: list[tuple[float, int]], group_rounds: int) -> float:
-    """Return the seconds per round from pairs (seconds, rounds), for all rounds of a group."""
+    """Extrapolate pairs (seconds, rounds) to all rounds of a group; return seconds per round."""
     seconds, played = trace[-1]
     if not played:
         return math.inf

@@ -161,6 +161,5 @@ class Learner(CoreLearner):
         return self._name_values(self._recommend()["estimates"])
 
     def _count_refuting_losses(self) -> int:
-        """Return the number of losses that refute an estimate."""
         self._run_step(RECOMMEND)
         return cast(int, self._report["refuted"].item())
