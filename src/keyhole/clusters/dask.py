@@ -27,7 +27,7 @@ from keyhole.validate import short_repr
 _TIMEOUT: Final = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE_SECONDS: Final = 5.0
-_COUNT_SECONDS: Final = 0.5  # between requests for the number of workers
+_COUNT_SECONDS: Final = 0.5  # between requests for the number of threads
 _LOGGERS: Final = ("distributed", "distributed.batched", "distributed.client")
 
 # A terminal sends Ctrl-C to the whole process group. Workers ignore it, since the client ends them.
@@ -66,7 +66,7 @@ def _block_interrupts() -> Iterator[None]:
 def _start_local(workers: int) -> LocalCluster:
     """Start worker processes, which import the main script."""
     try:
-        # Port 0 is any free port, since several clusters may run on this machine. Other machines
+        # Port 0 means any free port, since several clusters may run on this machine. Other machines
         # cannot reach 127.0.0.1.
         return LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
@@ -101,8 +101,8 @@ def _connect(address: str) -> Client:
         except BaseException as error:
             client_future.set_exception(error)
 
-    # The client is made in a thread, since it waits without end if a program accepts the connection
-    # and says nothing.
+    # The client is made in a thread, since it waits without end for a program that accepts the
+    # connection and says nothing.
     threading.Thread(target=make_client, daemon=True).start()
     try:
         return client_future.result(_TIMEOUT)
@@ -118,8 +118,9 @@ def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-# Dask pickles a function of __main__ by value. If it were pickled by name, a worker without Keyhole
-# could not unpickle it, and Dask would end that worker. So the task itself raises the ImportError.
+# Dask pickles a function of __main__ by value. So a worker without Keyhole can call the function,
+# which raises an ImportError. Pickled by name, it could not be unpickled, and Dask would end the
+# worker.
 _call_pickled.__module__ = "__main__"
 
 

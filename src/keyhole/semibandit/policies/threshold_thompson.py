@@ -60,9 +60,9 @@ class ThresholdThompson(Policy):
 
     Notes
     -----
-    Source: Keyhole's own. Nothing is proved of its regret. It breaks if the thresholds of the
-    best set nearly fill the resource: regret is then linear in some runs or in all; see
-    :doc:`/semibandit`, with the rule in full and what was measured.
+    Source: Keyhole's own. No bound on its regret is proved. It breaks if the thresholds of the best
+    set nearly fill the resource: regret is then linear in some runs or in all. The full rule and
+    the measurements are in :doc:`/semibandit`.
 
     References
     ----------
