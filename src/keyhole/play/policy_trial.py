@@ -55,10 +55,10 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
         If a policy raises any error.
     """
     with redirect_prints():
-        for where, plan in plans:
+        for situation, plan in plans:
             for label, policy in plan.policies.items():
                 if error := find_policy_error(plan, label, compiled_policy(type(policy))):
-                    raise _make_refusal_error(label, where, error) from error
+                    raise _make_refusal_error(label, situation, error) from error
 
 
 def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
@@ -67,11 +67,11 @@ def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> 
         raise _make_refusal_error(label, "in its first rounds", error) from error
 
 
-def _make_refusal_error(label: str, where: str, error: BaseException) -> ValueError:
+def _make_refusal_error(label: str, situation: str, error: BaseException) -> ValueError:
     if isinstance(error, error_explanation.UnnoticedError | error_explanation.OutOfBoundsError):
-        return ValueError(f"{label} fails {where}: {error}")
+        return ValueError(f"{label} fails {situation}: {error}")
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-    return ValueError(f"{label} fails {where}: {type(error).__name__}: {error}{notes}")
+    return ValueError(f"{label} fails {situation}: {type(error).__name__}: {error}{notes}")
 
 
 def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:

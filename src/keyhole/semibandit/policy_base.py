@@ -96,7 +96,7 @@ class KnownThresholdPolicy(Policy, abstract=True):
 
     needs = ("thresholds",)
     oracle = True
-    # Feedback is not imputed: `select` itself counts the rounds since the knapsack was solved.
+    # Imputing would lose what `select` counts in the state: the rounds since the last knapsack.
     pending = ("ignore",)
 
     solve_every: int = parameter(

@@ -79,7 +79,7 @@ class ThresholdThompson(Policy):
     array([0.38, 0.62])
     """
 
-    # Feedback is not imputed: `select` itself counts the rounds for which it keeps an allocation.
+    # Imputing would lose what `select` counts in the state: for how long an allocation is kept.
     pending = ("ignore",)
     randomness = (
         "whenever an allocation is drawn, a uniform variate, and for each arm two uniform variates "
