@@ -24,9 +24,10 @@ _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 
 
 class ClusterLostError(RuntimeError):
-    """The scheduler does not answer any more; the same call may succeed later."""
+    """The scheduler does not answer any more."""
 
     later = True
+    """Whether the same call may succeed later."""
 
 
 class Cluster(Executor):
@@ -73,7 +74,7 @@ class Cluster(Executor):
         return self._capacity
 
     def share(self, data: bytes) -> Any:
-        """Return an argument that passes bytes to many tasks; each worker gets the bytes once."""
+        """Return an argument that passes bytes to tasks; Dask and Ray send them to a worker once."""
         return data
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -126,7 +127,7 @@ def dead_workers_error(count: int) -> RuntimeError:
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
-    """Refuse a worker whose versions differ from its client's; both are mapped from names."""
+    """Refuse a worker if a version differs from its client's; arguments map names to versions."""
     for name, version in worker_versions.items():
         if client_versions.get(name) != version:
             raise ValueError(

@@ -72,19 +72,19 @@ class SavedLearner:
         new_names = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
         saved_fields = {n: f for n, f in layout.fields.items() if f.kept and n not in new_names}
         forms = {n: (f.dtype, f.extent(sizes)) for n, f in saved_fields.items()}
-        self._check_shapes(group, forms)
+        self._check_forms(group, forms)
         for name in new_names:
             self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
     def copy_arrays_into(self, arrays: Arrays) -> None:
         """Copy the saved arrays into a learner's arrays, which have equal dtypes and shapes."""
         for group, views in arrays.items():
-            self._check_shapes(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            self._check_forms(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():
                 view[...] = self.arrays[group][name]
 
-    def _check_shapes(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        """Refuse the arrays of a group unless their names, dtypes and shapes are in `forms`."""
+    def _check_forms(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        """Refuse the arrays of a group unless their dtypes and shapes, by name, equal `forms`."""
         saved_forms = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
         if missing := ", ".join(forms.keys() - saved_forms.keys()):
             raise ValueError(f"its {group} lacks {missing}")

@@ -39,10 +39,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"losses": self.parse_losses(losses).tolist()}
 
     def parse_losses(self, losses: Any) -> FloatArray:
-        """Return 0 or 1 for each arm, from names of the arms with a loss, or values by name.
-
-        If arms are numbers, losses are a vector.
-        """
+        """Return 0 or 1 for each arm."""
         if isinstance(self.arms, range):
             return check_binary_vector("losses", losses, len(self.arms))
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
