@@ -74,7 +74,7 @@ class Cluster(Executor):
         return self._capacity
 
     def share(self, data: bytes) -> Any:
-        """Return an argument that passes bytes to tasks; Dask and Ray send them to a worker once."""
+        """Return bytes as an argument of tasks; Dask and Ray send the bytes to a worker once."""
         return data
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

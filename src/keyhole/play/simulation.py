@@ -76,18 +76,17 @@ def simulate(
     details : bool, default False
         Whether to keep the metrics that are details: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
-        Whether to check every index of a kernel. If not, an index beyond its array goes unnoticed.
+        Whether to check every index of a kernel. An index beyond its array is otherwise unnoticed.
     interpreted : bool, optional
         Whether Python runs the kernels, in this thread. This is slow, gives the same results, and
         is for debugging. By default as `keyhole.interpreted` says; outside of its block, Python
         runs kernels of Keyhole's own policies and problems that are not compiled yet, if that takes
         less than half a second.
     workers : int, default 1
-        The number of simulated workers, up to 65,536, and so of decisions that may be pending at a
-        time: each worker asks, is busy, tells, and asks again. A checkpoint is a number of
-        decisions. The feedback of decisions that are pending at a checkpoint is told before the
-        metrics are taken. The setting `delayed` takes one worker only, since its delays are counted
-        in rounds.
+        The number of simulated workers, up to 65,536. As many decisions may be pending at a time:
+        each worker asks, is busy, tells, and asks again. A checkpoint is a number of decisions. The
+        feedback of decisions that are pending at a checkpoint is told before the metrics are taken.
+        The setting `delayed` takes one worker only, since its delays are counted in rounds.
     duration : Duration, optional
         The distribution of the time that a worker is busy with a decision: see
         `keyhole.distributions.busy_times`. By default always 1. With a duration or several workers
