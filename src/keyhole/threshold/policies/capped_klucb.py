@@ -82,10 +82,10 @@ class CappedKLUCB(Policy):
         # other arms have to be computed.
         best = int(s.last[0])
         # x is ln(1 - q) for the best arm's bound q. The smaller x is, the larger is the bound.
-        x = log_complement_of_least(s, best, threshold, limit)
+        x = log_1_minus_least_bound(s, best, threshold, limit)
         for arm in range(p.arms):
             if arm != best and has_high_bounds(s, arm, threshold, x, limit):
-                arm_x = log_complement_of_least(s, arm, threshold, limit)
+                arm_x = log_1_minus_least_bound(s, arm, threshold, limit)
                 if arm_x < x or (arm_x == x and arm < best):
                     best, x = arm, arm_x
         return best
@@ -108,7 +108,7 @@ def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
         s.entropy[arm, j] = binary_entropy(s.reached[arm, j] / s.tried[arm, j])
 
 
-def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
+def log_1_minus_least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
     """Return ln(1 - q) for the smallest of the arm's bounds q at the levels up to the threshold.
 
     `limit` is ln t + c ln ln t, which the divergence times the pulls must not exceed. q itself has
