@@ -197,7 +197,7 @@ Task = Callable[[], None]
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
-    """Return the simulator of each run of a policy; compile those that are not in the cache.
+    """Return the simulator of each run of a policy, compiled unless Python may interpret it first.
 
     A user's policy is then tried in Python, unless every index is checked or Python runs the policy
     anyway.
@@ -225,7 +225,7 @@ def simulate_replications(
     sizes = [len(simulator.checkpoints) for simulator in simulators]
     with explain_memory_errors(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
-    # Views of one array: each run of the policy fills its own checkpoints, without a copy.
+    # Each run of the policy writes to a view of this array: to the run's own checkpoints.
     run_views = np.split(values, np.cumsum(sizes)[:-1])
     start = replications.start
     pieces = [
@@ -248,7 +248,7 @@ def simulate_replications(
             report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
 
     if any(simulator.is_interpreted for simulator in simulators):
-        for task in tasks:  # in this thread, for debuggers; Python would gain nothing by threads
+        for task in tasks:  # in this thread, for debuggers; threads would not make Python faster
             task()
             report_progress()
     else:
