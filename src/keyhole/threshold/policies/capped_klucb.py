@@ -151,7 +151,7 @@ def is_above_bound(
     if tried == 0.0:
         return False
     mean = s.reached[arm, j] / tried
-    # An upper bound is never below its mean.
+    # An upper bound is never below the mean.
     if q <= mean:
         return False
     # At q = 1 the divergence from a smaller mean is infinite.
