@@ -26,8 +26,7 @@ _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 class ClusterLostError(RuntimeError):
     """The scheduler does not answer any more."""
 
-    later = True
-    """Whether the same call may succeed later."""
+    later = True  # the same call may succeed later
 
 
 class Cluster(Executor):

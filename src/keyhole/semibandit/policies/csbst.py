@@ -107,9 +107,7 @@ class CSBST(Policy):
         """Return a warning if thresholds differ, or the search may outlast the horizon."""
         rounds = self.search_rounds(facts["arms"], facts["resource"])
         if rounds > 0 and problem is not None and not problem.common:
-            return (
-                f"{self} searches for one threshold for all arms, but the arms' thresholds differ"
-            )
+            return f"{self} searches for one threshold for all arms, but thresholds differ"
         return unfinished_search_warning(self, rounds, facts)
 
     def init(p, s: State, rng: Stream) -> None:
