@@ -91,7 +91,7 @@ def show_help(context: typer.Context) -> None:
 @add_command(app, "keyhole study create items.db study.toml")
 def create(
     storage: Storage,
-    spec: Annotated[Path, Argument(metavar="STUDY.toml", help="The file that describes it.")],
+    spec: Annotated[Path, Argument(metavar="STUDY.toml", help="A file that describes a study.")],
     as_json: AsJson = False,
 ) -> None:
     """Create a study that a file describes."""
@@ -100,8 +100,8 @@ def create(
     table = read_toml(spec)
     with Study.create_from(storage, table, folder=spec.parent, own_policies=True) as study:
         description = {"name": study.name, "policy": repr(study.policy), "arms": study.arms}
-        title = type(study.policy).__name__
-    text = f"{study.name}: {title}, {count_text(len(study.definition.arms), 'arm')}"
+        policy_name = type(study.policy).__name__
+    text = f"{study.name}: {policy_name}, {count_text(len(study.definition.arms), 'arm')}"
     print_result(description, text, as_json=as_json)
 
 
