@@ -63,7 +63,7 @@ def error_text(error: Exception) -> str:
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Return the path of the report that `write` writes; if it fails, warn and return None."""
+    """Return the path of the report that `write` writes; after an OSError, warn and return None."""
     try:
         return write(*arguments, **options)
     except OSError as error:

@@ -24,9 +24,9 @@ _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 
 
 class ClusterLostError(RuntimeError):
-    """The scheduler does not answer any more."""
+    """The scheduler does not answer any more; the same call may succeed later."""
 
-    later = True  # the same call may succeed later
+    later = True
 
 
 class Cluster(Executor):
@@ -34,7 +34,8 @@ class Cluster(Executor):
 
     A task must be a function that workers can import. A task may run several times, since
     schedulers repeat it if its worker dies. Closing a cluster that `connect` returned cancels its
-    tasks, and ends processes that were started for this client.
+    tasks, and ends processes that were started for this client. A cluster of Ray to which the
+    process was connected before is left as it is.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
     Dask cannot end a task that has begun. So the task itself must ask whether it was cancelled or
-    its client is gone. Ray ends such a task.
+    its client is gone. Ray itself ends a task in both cases.
     """
     try:
         # In a task of Dask the package is loaded. Elsewhere it may not be installed.

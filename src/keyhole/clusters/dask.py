@@ -54,7 +54,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
     """Block Ctrl-C while processes start, and in these processes, which inherit the mask."""
-    resource_tracker.ensure_running()  # if it started later, it would unblock Ctrl-C
+    resource_tracker.ensure_running()  # if it were started below, it would unblock Ctrl-C
     with delayed_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:

@@ -78,7 +78,7 @@ def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoRe
 def float_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of numbers or booleans as floats; it must be as long as `like`."""
+    """Return a column of numbers or booleans as floats; it must be as long as `like`, if given."""
     column = _check_column(name, values, "bifu", "numbers", like)
     with np.errstate(invalid="ignore"):
         return _check_values(name, column.astype(np.float64), allowed, check_number)
@@ -98,13 +98,13 @@ def reward_column(
 def int_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.int64]:
-    """Return a column of integers; it must be as long as `like`."""
+    """Return a column of integers; it must be as long as `like`, if given."""
     column = _check_column(name, values, "iu", "whole numbers", like)
     return _check_values(name, column, allowed, check_integer).astype(np.int64)
 
 
 def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDArray[np.bool_]:
-    """Return a column of booleans; it must be as long as `like`."""
+    """Return a column of booleans; it must be as long as `like`, if given."""
     return _check_column(name, values, "b", "True or False", like)
 
 

@@ -389,10 +389,10 @@ def example_decisions(
         name: np.zeros(declared.extent(sizes), declared.dtype).tolist()
         for name, declared in setting.decision.items()
     }
-    last_arm = dict(zeros)
+    last_arm_decision = dict(zeros)
     if "arm" in zeros:
-        last_arm["arm"] = facts["arms"] - 1
-    decisions = [zeros] if last_arm == zeros else [zeros, last_arm]
+        last_arm_decision["arm"] = facts["arms"] - 1
+    decisions = [zeros] if last_arm_decision == zeros else [zeros, last_arm_decision]
     return [
         decision for decision in decisions if guard_allows(setting, facts, context or {}, decision)
     ]

@@ -197,7 +197,7 @@ Task = Callable[[], None]
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
-    """Return the simulator of each run of a policy, compiled unless Python may interpret it first.
+    """Return the simulator of each run of a policy, compiled unless Python may run its kernels.
 
     A user's policy is then tried in Python, unless every index is checked or Python runs the policy
     anyway.

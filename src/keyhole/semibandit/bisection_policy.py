@@ -215,7 +215,7 @@ def fund_trials_first(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream)
 
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
-    """Move a bound of an arm on trial: after a loss the lower, after W rounds without the upper."""
+    """Raise an arm's lower bound after a loss, or lower its upper bound after W clear rounds."""
     # With `any_loss`, line 8 of the paper's pseudo-code is followed to the letter: a loss counts
     # whatever the arm was given. But no loss counts if the trial equals the lower bound, because a
     # loss at that amount has been counted before.

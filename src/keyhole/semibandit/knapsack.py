@@ -72,7 +72,7 @@ def value_bound(
     """Return a bound on the value that items from `first` on can add.
 
     The items from `first` to `stop` - 1 fit together. Only items before `gain_end` have a value
-    above the price. All of these numbers are positions in `s.order`, which has `count` items.
+    above the price. These numbers are positions in `s.order`, whose first `count` items are used.
     """
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     bound = 0.0

@@ -212,9 +212,9 @@ def allocation_in_piece(
     """Return an allocation in the piece from `low` to `high`.
 
     Plan 0 goes down from the end of the piece by `share`, in [0, 1), of its length. Plan 1 takes an
-    equal part of the resource if such a part lies in the piece, and otherwise follows plan 0. Plan
-    2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20, ... the first that has a multiple
-    in the piece, and of these multiples the largest.
+    equal part of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20,
+    ... the first that has a multiple in the piece, and of these multiples the largest. Plans 1 and
+    2 follow plan 0 if no such part or number lies in the piece.
     """
     if plan == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.

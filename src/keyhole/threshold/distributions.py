@@ -176,7 +176,7 @@ def _count_levels(
         if isinstance(distribution, TabulatedDistribution)
     ]
     if len(largest_values) < len(distributions) or not np.isfinite(largest_values).all():
-        raise TypeError("levels must be given, since no distribution defines their number")
+        raise TypeError("levels must be given, since the distributions do not define their number")
     return int(np.argmax(largest_values)), int(max(largest_values))
 
 

@@ -47,7 +47,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         Metric("observations", "samples seen whole", drawn="from 0", detail=True),
         Metric("wrong_settled", "levels settled wrongly", detail=True),
         Metric("lemma_3_misses", "share of arms off by more than Lemma 3 allows", detail=True),
-        Metric("hoeffding_misses", "share of estimates off by Hoeffding's width", detail=True),
+        Metric("hoeffding_misses", "share of estimates beyond Hoeffding's width", detail=True),
         PULLS,
         Metric("wrong_pulls", "pulls of a wrong arm", drawn="from 0", per_arm=True, detail=True),
     )

@@ -14,7 +14,7 @@ from keyhole.validate import DEFAULT_SEED
 
 
 class ReachCounts:
-    """Counts of each arm's pulls at thresholds of at least each level, and how many reached it.
+    """Counts by arm and level: pulls at thresholds from the level on, and those that reached it.
 
     Level j is at position j - 1 of the second axis.
     """

@@ -26,7 +26,7 @@ class CSBDT(BisectionPolicy):
     solve_every, loss_free_rounds : int, default 1 and 0
         Rounds from one knapsack to the next; and W of `BisectionPolicy`, with 0 for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as the paper prints it; and whether losses below the trial count, too.
+        Whether to search as the paper prints it; and whether a loss at less than the trial counts.
 
     Notes
     -----

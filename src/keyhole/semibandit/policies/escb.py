@@ -22,8 +22,8 @@ class ESCB(EqualSharePolicy):
     Parameters
     ----------
     m : int
-        Number of arms that are given nothing, from 0 to K; `MPTS` says how it follows from a
-        threshold that all arms share.
+        Number of arms that are given nothing, from 0 to the number of arms; `MPTS` says how it
+        follows from a threshold that all arms share.
     c : float, default 4
         Weight of :math:`m \ln \ln t`, at least 0. The theory needs 4; 0 explores less.
 

@@ -21,7 +21,7 @@ class MPTS(EqualSharePolicy):
     Parameters
     ----------
     m : int
-        Number of arms that are given nothing, from 0 to K.
+        Number of arms that are given nothing, from 0 to the number of arms, K.
 
     Notes
     -----

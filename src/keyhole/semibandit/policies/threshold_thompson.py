@@ -50,7 +50,7 @@ class ThresholdThompson(Policy):
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
     :math:`\tilde\mu_i`. The rest of Q first raises funded arms. The allocation is kept for :math:`1
-    + \lfloor t / 200 \rfloor` rounds, or until a loss refutes a larger amount than any loss before.
+    + \lfloor t / 200 \rfloor` rounds, or until an arm has a loss at a larger amount than before.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class ThresholdThompson(Policy):
         return [
             f"arm {arm}: threshold above {state['lows'][arm]:.4g}, probably at most "
             f"{estimate:.4g}; {state['losses'][arm]:g} losses, and {state['clears'][arm]:g} rounds "
-            f"without a loss at up to {state['lows'][arm]:.4g}"
+            f"without a loss at about {state['lows'][arm]:.4g} or less"
             for arm, estimate in enumerate(learner.recommend())
         ]
 

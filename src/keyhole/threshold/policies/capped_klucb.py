@@ -78,8 +78,8 @@ class CappedKLUCB(Policy):
     def select(p, s: State, t: int, threshold: int) -> int:
         """Return the arm with the largest bound."""
         limit = anytime_log_term(t, p.c)
-        # The last arm mostly has the largest bound again. So it comes first: then the bounds of few
-        # other arms have to be computed.
+        # The arm pulled last mostly has the largest bound again. So it comes first: then the bounds
+        # of few other arms have to be computed.
         best = int(s.last[0])
         # x is ln(1 - q) for the best arm's bound q. The smaller x is, the larger is the bound.
         x = log_1_minus_least_bound(s, best, threshold, limit)
