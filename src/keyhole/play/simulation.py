@@ -79,9 +79,9 @@ def simulate(
         Whether to check every index of a kernel. An index beyond its array is otherwise unnoticed.
     interpreted : bool, optional
         Whether Python runs the kernels, in this thread. This is slow, gives the same results, and
-        is for debugging. By default as `keyhole.interpreted` says; outside of its block, Python
-        runs kernels of Keyhole's own policies and problems that are not compiled yet, if that takes
-        less than half a second.
+        is for debugging. By default as `keyhole.interpreted` says. If that is not used, Python
+        runs Keyhole's own policies on its own problems while they are not compiled yet, if that
+        takes less than half a second.
     workers : int, default 1
         The number of simulated workers, up to 65,536. As many decisions may be pending at a time:
         each worker asks, is busy, tells, and asks again. A checkpoint is a number of decisions. The
