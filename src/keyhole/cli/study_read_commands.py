@@ -23,7 +23,7 @@ app = commands.app
 
 _SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
-_CAVEAT: Final = " (the study's means so far; the highest is likely too high: the test is longer)"
+_CAVEAT: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
 
 
