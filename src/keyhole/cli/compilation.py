@@ -83,13 +83,13 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     return jobs
 
 
-def _explain_key(job: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+def _explain_key(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
     """Return whether a kernel's code is cached; if not, how its key differs from cached `keys`.
 
     In the result, `changed` lists the differences from the kernel's most similar cached key. It is
     None if no cached key is of this kernel.
     """
-    file = find_code_file(job)
+    file = find_code_file(compile_it)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():
