@@ -230,7 +230,7 @@ def test_a_run_of_another_spec_is_refused(keyhole, spec, finished):
         (["report"], "DIR"),
         (["report", "nowhere"], "there is no folder nowhere"),
         (["catalog", "thresholdin"], "did you mean 'thresholding'"),
-        (["reproduce"], "NAME must be given"),
+        (["reproduce"], "NAME, --all or --paper must be given"),
         (["reproduce", "tao2019-setup1", "--all", "--out", "x"], "NAME must be left out"),
         (["reproduce", "--all"], "--out must be given"),
         (["reproduce", "--paper", "tao2018", "--out", "x"], "did you mean 'tao2019'"),

@@ -39,7 +39,7 @@ def test_the_doctor_says_what_is_missing(keyhole, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor.os, "access", lambda *_: False)
     found = rows(keyhole)
     assert found["runs"] == "none: a runner needs Linux or macOS"
-    assert found["keyhole[postgres]"] == "not there: no-such-package"
+    assert found["keyhole[postgres]"] == "not installed: no-such-package"
     assert found["C++ compiler"] == "none"
     assert ", which cannot be written to, " in found["compiled code"]
 

@@ -274,7 +274,7 @@ def test_without_a_terminal_all_options_are_needed(words, keyhole, folder):
     for place in range(0, len(words), 2):
         code, out, err = keyhole("init", *words[:place], *words[place + 2 :])
         assert (code, out) == (2, "")
-        wanted = f"keyhole: {words[place]} must be given where there is no terminal to ask on\n"
+        wanted = f"keyhole: {words[place]} must be given, since there is no terminal to ask on\n"
         assert err == wanted
     assert list(folder.iterdir()) == []
 
@@ -335,7 +335,7 @@ def test_a_file_that_is_there_is_refused_before_any_question(keyhole, folder):
         ([*TUNE, "--command", "echo x>a"], "--command is run without a shell, but '>' needs"),
         ([*TUNE, "--command", " "], "--command must begin with a program, got ' '"),
         ([*TUNE, "--command", "is-not-there"], "the program 'is-not-there' was not found"),
-        ([*TUNE, "--command", "cat {instance}"], "--instances must be given where there is no"),
+        ([*TUNE, "--command", "cat {instance}"], "--instances must be given, since there is no"),
         ([*TUNE, "--instances", "*.no"], "*.no"),
     ],
 )

@@ -759,9 +759,7 @@ def test_show_says_which_decisions_are_past_their_time(done, tmp_path):
     with Study.create(path, "s", LSA(), clock=lambda: 1e9, **facts) as study:
         study.ask()
     with Study.open(path, "s") as study:
-        assert "past their time: 1 of the pending, which expire at the next ask" in done(
-            "show", path
-        )
+        assert "past their time: 1 pending, which expire at the next ask" in done("show", path)
         study.ask()
     assert "past their time" not in done("show", path)
 

@@ -124,8 +124,8 @@ def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "keyhole: --setting: keyhole-sleeping has no stubs of a policy for its setting "
-        f"'sleeping'; begin from what is in {tmp_path}/keyhole_sleeping/policies.py, and test "
-        "yours with keyhole.testing.check_policy\n"
+        f"'sleeping'; begin with a copy of {tmp_path}/keyhole_sleeping/policies.py, and test "
+        "your policy with keyhole.testing.check_policy\n"
     )
 
 

@@ -32,11 +32,11 @@ def test_each_policy_is_a_work_with_its_rounds_and_its_time(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     spec = Spec.from_text(TEXT)
     one, other, again = list_work({"here": spec}, ResultCache(Path(), [spec]), 2)
-    assert (one.place, one.label, one.rounds) == ("here", "LSA(alpha=1.35)", 4000)
-    assert again.expected == one.expected
-    assert other.expected > 5 * one.expected > 0.0
+    assert (one.location, one.label, one.rounds) == ("here", "LSA(alpha=1.35)", 4000)
+    assert again.seconds == one.seconds
+    assert other.seconds > 5 * one.seconds > 0.0
     (all_threads, *_) = list_work({"here": spec}, ResultCache(Path(), [spec]), None)
-    assert all_threads.expected == pytest.approx(one.expected / 2)
+    assert all_threads.seconds == pytest.approx(one.seconds / 2)
 
 
 def test_code_that_is_missing_is_compiled_once(monkeypatch, tmp_path):
@@ -44,5 +44,5 @@ def test_code_that_is_missing_is_compiled_once(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     spec = Spec.from_text(TEXT)
     one, other, again = list_work({"here": spec}, ResultCache(Path(), [spec]), 2)
-    assert one.expected > 1.0 < other.expected
-    assert again.expected < 0.1  # the code of the first, with another parameter
+    assert one.seconds > 1.0 < other.seconds
+    assert again.seconds < 0.1  # the code of the first, with another parameter

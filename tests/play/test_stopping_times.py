@@ -30,7 +30,7 @@ def test_tests_that_are_not_done_are_counted_and_no_quantile_is_made_of_them():
     assert times.median[0] == times.quantile_90[0] == math.inf
     assert f"{times.not_done} of 20 were not done after 50 decisions" in str(times)
     assert "median of over 50 " in str(times)
-    assert "To end sooner: fewer arms" in str(times)
+    assert "To end sooner, take fewer arms" in str(times)
     assert "To end sooner" not in str(stopping_times(EASY, BestArmStopping(), replications=20))
 
 

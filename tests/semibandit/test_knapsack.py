@@ -53,8 +53,8 @@ def solve_depth_first(values, weights, capacity):
     if total <= space:
         chosen[s.order[:count]] = 1
     else:
-        price, paying = sort_at_better_price(s, values, weights, count, space)
-        search.search_depth_first(s, values, weights, count, space, price, paying, chosen)
+        price, gain_end = sort_at_better_price(s, values, weights, count, space)
+        search.search_depth_first(s, values, weights, count, space, price, gain_end, chosen)
     return chosen.astype(bool)
 
 

@@ -145,7 +145,7 @@ def test_one_threshold_that_is_too_low_is_noticed_too(policy, problem, estimate)
 @pytest.mark.parametrize(
     ("policy", "problem", "horizon", "message"),
     [
-        (CSBST(), Problem([0.5, 0.6], [0.5, 0.6], 1), 100, "for one threshold .* theirs differ"),
+        (CSBST(), Problem([0.5, 0.6], [0.5, 0.6], 1), 100, "one threshold .* thresholds differ"),
         (CSBST(), Problem([0.5] * 9, 0.5, 1), 100, "may search for 132 rounds, more than .* 100"),
         (CSBDT(), EDGE, 1000, "may search for 1,471 rounds, more than the horizon of 1,000"),
         (CSBDTUCB(loss_free_rounds=100), EDGE, 2000, "may search for 2,492 rounds, more than"),

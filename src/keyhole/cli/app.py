@@ -85,7 +85,7 @@ def run(
     check_cluster_address(on, threads)
     from keyhole.experiment import Spec
 
-    # Before extras are required, since nobody should install packages for a file that is refused.
+    # The file is read before extras are required: nobody should install packages in vain.
     experiment = Spec.from_file(spec)
     if out is None and not dry_run:
         raise ValueError("--out must be given: a folder for the results")
@@ -161,7 +161,7 @@ def reproduce(
     if has_many and name is not None:
         raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")
     if not has_many and name is None:
-        raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
+        raise ValueError("NAME, --all or --paper must be given; see keyhole reproduce --list")
     if out is None:
         if name is not None:
             papers.Entry.find(name)  # a wrong name is refused before a missing --out

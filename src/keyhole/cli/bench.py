@@ -71,8 +71,8 @@ def run_bench(
     if as_latex:
         _print_latex(summaries)
         return
-    # Yardsticks know what is unknown in practice, and are not ranked: if only yardsticks have
-    # played, no policy is the best.
+    # Yardsticks are policies that know what is unknown in practice. They are not ranked: if only
+    # yardsticks have played, no policy is the best.
     ranked_summaries = [summary for summary in summaries if summary.ranked]
     if verbose or not ranked_summaries:
         _print_standings(summaries)
@@ -115,7 +115,6 @@ def _print_standings(summaries: "Sequence[SituationSummary]") -> None:
 
 
 def _print_best(summaries: "Sequence[SituationSummary]") -> None:
-    """Print the best policy of each situation."""
     from keyhole.pages.notebook_html import text_table
 
     head = ["setting", "problems", "best, by regret", "next"]

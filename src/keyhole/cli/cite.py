@@ -38,7 +38,7 @@ def cite(
         sources = dict(_list_sources())
         text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
         works = {key: bibliography()[key] for key in cited_keys(text)}
-    works = works or {"keyhole": _make_own_entry()}  # the text of a source may name no work
+    works = works or {"keyhole": _make_own_entry()}  # a text may cite no work
     print_result(works, "\n\n".join(works.values()), as_json=as_json)
 
 
@@ -69,7 +69,7 @@ def _is_cited(key: str, plain_text: str) -> bool:
 
 
 def _list_sources() -> Iterator[tuple[str, str]]:
-    """Yield the name of each policy, entry, paper and data set, with a text that names works."""
+    """Yield the name of each policy, entry, paper and data set, with a text that cites works."""
     from keyhole.experiment import setting_registry
     from keyhole.papers.entry_files import FILES, PAPERS, entry_path, read_tables
 

@@ -17,7 +17,7 @@ from keyhole.validate import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
 _KERNEL_PARTS = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
-_MAX_SHOWN = 60  # characters of the old and the new value of a change together
+_MOST_SHOWN_CHARACTERS = 60  # of the old and the new value of a change together
 
 
 def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
@@ -61,9 +61,9 @@ def show_cache(*, as_json: bool = False) -> None:
 def explain_cache(name: str, *, as_json: bool = False) -> None:
     """Print for each kernel of a policy whether its code is cached and, if not, what changed."""
     if is_interpreted():
-        raise ValueError("KEYHOLE_INTERPRET is set, so that nothing is compiled: unset it")
+        raise ValueError("KEYHOLE_INTERPRET is set, so nothing is compiled: unset it")
     keys = read_cache_keys()
-    rows = [{"kernel": kernel} | _compare(job, keys) for kernel, job in _find_policy_jobs(name)]
+    rows = [{"kernel": kernel} | _explain_key(job, keys) for kernel, job in _find_policy_jobs(name)]
     lines = (f"{row['kernel']}: {_describe_state(row)}" for row in rows)
     print_result(rows, *lines, as_json=as_json)
 
@@ -83,20 +83,20 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     return jobs
 
 
-def _compare(compile_kernel: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
-    """Return whether a kernel's code is cached; if not, how its key differs from cached keys.
+def _explain_key(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+    """Return whether a kernel's code is cached; if not, how its key differs from cached `keys`.
 
-    `changed` has the differences from the most similar of `keys` that is a key of this kernel; it
-    is None if this kernel has no key there.
+    In the result, `changed` lists the differences from the kernel's most similar cached key. It is
+    None if no cached key is of this kernel.
     """
-    file = find_code_file(compile_kernel)
+    file = find_code_file(compile_it)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():
         return {"cached": True, "changed": []}
     key = file.key()
-    versions = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL_PARTS)]
-    changes = [_compare_keys(old, key) for old in reversed(versions)]  # the last used first
+    kernel_keys = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL_PARTS)]
+    changes = [_compare_keys(old, key) for old in reversed(kernel_keys)]  # the last used first
     return {"cached": False, "changed": min(changes, key=len, default=None)}
 
 
@@ -122,7 +122,7 @@ def _describe_change(change: dict[str, str | None]) -> str:
     """Return the part of a key that differs, with both values if they are short."""
     values = f"{change['cached'] or 'none'} -> {change['now'] or 'none'}"
     name = str(change["part"])
-    return name + f" ({values})" * (len(values) <= _MAX_SHOWN)
+    return name + f" ({values})" * (len(values) <= _MOST_SHOWN_CHARACTERS)
 
 
 def _describe_cache_size() -> str:

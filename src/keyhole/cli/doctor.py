@@ -73,7 +73,7 @@ def _describe_package(package: str) -> str:
     try:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
-        return f"not there: {package}"
+        return f"not installed: {package}"
 
 
 def _explain_slow_compilation() -> Iterator[str]:

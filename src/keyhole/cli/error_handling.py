@@ -75,7 +75,7 @@ def _interruption_text() -> str:
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; for a wrong number, in our words, not Pydantic's."""
+    """Return the message of a usage error; the message about a wrong number is our own."""
     message: str = error.format_message()
     # Typer begins such a message with the name of the option or argument.
     argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
@@ -91,8 +91,8 @@ def _show_warning(message: Warning | str) -> None:
 
 
 def _discard_output() -> int:
-    """Discard all further output, whose reader has ended, as ``head`` does; return exit code 0."""
-    # Python flushes the buffer when the process ends, which would fail again.
+    """Discard all further output, since its reader has ended; return the exit code 0."""
+    # Otherwise Python's flush at the end of the process would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

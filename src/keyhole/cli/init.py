@@ -214,7 +214,7 @@ def _check_command(text: str, folder: Path) -> str:
 
 
 def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path) -> str:
-    """Return the spec of a tune, checked; `instances` is its line on instances, or empty."""
+    """Return the checked spec of a tune; `instances` is its entry on instances, or empty."""
     from keyhole.tune import Spec
 
     arms = []
@@ -238,13 +238,13 @@ def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path:
 
 def _fill_starter(template: Path, path: Path, **values: str) -> str:
     file = _quote_argument(Path(path.name))
-    if path.suffix == ".py":  # the name stands in a docstring there
+    if path.suffix == ".py":  # the name is put into a docstring
         file = file.replace("\\", "\\\\").replace('"', '\\"')
     return fill_template(template, file=file, name=_quote(path.stem), **values)
 
 
 def _quote_argument(path: Path) -> str:
-    """Return a path quoted for a shell, with ./ before a leading dash so that it is no option."""
+    """Quote a path for a shell; ./ precedes a leading dash, which would make the path an option."""
     text = str(path)
     if text.startswith("-"):
         text = f"./{text}"
@@ -257,7 +257,7 @@ def _quote(value: str | list[str]) -> str:
 
 
 def _ask_choice(option: str, word: str | None, question: str, choices: Mapping[str, str]) -> str:
-    """Return one of the choices, given or asked for as a word or by its number."""
+    """Return one of the choices; if `word` is None, ask for a word or a number."""
     names = list(choices)
     width = max(map(len, names))
     lines = (
@@ -286,12 +286,13 @@ def _ask_option(
     """Return the parsed value of an option; without one, ask on the terminal until it is valid.
 
     `parse` raises a ValueError that names the option; `note` is printed above the question. An
-    empty line is the `default`, or an empty answer if the answer is optional.
+    empty line means the `default`. Without a default, the question is asked again, unless it is
+    `optional`: then the empty answer is parsed.
     """
     if value is not None:
         return parse(value)
     if not can_ask():
-        raise ValueError(f"{option} must be given where there is no terminal to ask on")
+        raise ValueError(f"{option} must be given, since there is no terminal to ask on")
     if note:
         typer.echo(note, err=True)
     if default:

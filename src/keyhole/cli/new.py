@@ -64,7 +64,7 @@ def _find_policy_stubs(setting: str) -> Path:
     file = inspect.getfile(next(iter(registered.policies.values()), registered.module))
     raise ValueError(
         f"--setting: {registered.package} has no stubs of a policy for its setting "
-        f"{registered.name!r}; begin from what is in {file}, and test yours with "
+        f"{registered.name!r}; begin with a copy of {file}, and test your policy with "
         "keyhole.testing.check_policy"
     )
 

@@ -9,7 +9,7 @@ import typer
 Threads = Annotated[int | None, typer.Option("--threads", help="By default one per processor.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Folder for the results; if it has some, resume."),
+    typer.Option("--out", metavar="DIR", help="Folder for the results; if it has results, resume."),
 ]
 On = Annotated[str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")]
 AsLatex = Annotated[
@@ -29,7 +29,7 @@ def _keep_quiet(context: typer.Context, is_quiet: bool) -> bool:
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress output.", callback=_keep_quiet)]
 
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not the answer.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not a summary.")]
 
 
 def examples_epilog(*lines: str) -> str:

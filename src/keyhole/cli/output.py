@@ -56,14 +56,14 @@ def error_text(error: Exception) -> str:
     """Return the message of an error; for an OSError, its file and reason without its number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # If no file is named, the disk was full when standard output was written.
+        # If the error names no file, the disk was full when standard output was written.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Return the path of the report that a function writes; only warn if it fails to write it."""
+    """Return the path of the report that `write` writes; after an OSError, warn and return None."""
     try:
         return write(*arguments, **options)
     except OSError as error:
@@ -91,7 +91,7 @@ def print_paragraph(text: str, indent: int) -> None:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the exit code of an error, by its attributes `done` and `later`, if it has them."""
+    """Return the exit code of an error, which follows from its attributes `done` and `later`."""
     if getattr(error, "done", False):
         return DONE
     return TRY_LATER if getattr(error, "later", False) else BAD_INPUT

@@ -97,9 +97,9 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
     if not as_json:
         _print_sweep(spec)
     startup = process_time()  # CPU seconds so far: a run takes about as many to start
-    size = measure_forecast(spec, threads=threads)
-    content = asdict(size) | {"starting": startup, "on": on}
-    print_result(content, *_forecast_lines(size, startup), as_json=as_json)
+    forecast = measure_forecast(spec, threads=threads)
+    content = asdict(forecast) | {"starting": startup, "on": on}
+    print_result(content, *_forecast_lines(forecast, startup), as_json=as_json)
 
 
 def _print_sweep(spec: Spec) -> None:
@@ -110,35 +110,35 @@ def _print_sweep(spec: Spec) -> None:
             typer.echo(f"  {one_line_text(str(point))}")
 
 
-def _forecast_lines(size: Forecast, startup: float) -> list[str]:
-    runs_text = f"runs (one for each policy at each point): {size.runs:,}"
-    if size.distinct != size.runs:
-        runs_text += f", {size.distinct:,} of which differ and are played"
+def _forecast_lines(forecast: Forecast, startup: float) -> list[str]:
+    runs_text = f"runs (one for each policy at each point): {forecast.runs:,}"
+    if forecast.distinct != forecast.runs:
+        runs_text += f", {forecast.distinct:,} of which differ and are played"
     lines = [
-        f"points: {size.points:,}",
+        f"points: {forecast.points:,}",
         runs_text,
-        f"replications: {size.replications:,}",
-        f"rounds: {size.rounds:,}",
+        f"replications: {forecast.replications:,}",
+        f"rounds: {forecast.rounds:,}",
     ]
-    if size.compiled:
+    if forecast.compiled:
         lines.append(
-            f"compiled just now, and kept: {count_text(size.compiled, 'piece')} in "
-            f"{format_duration(size.compiling)}"
+            f"compiled just now, and kept: {count_text(forecast.compiled, 'piece')} in "
+            f"{format_duration(forecast.compiling)}"
         )
-    if size.endless:
-        policies_text = one_line_text(", ".join(size.endless))
+    if forecast.endless:
+        policies_text = one_line_text(", ".join(forecast.endless))
         return [*lines, f"time: not known; no round of {policies_text} ended while it was measured"]
     lines.append(
-        f"time: about {format_duration(size.seconds + startup)} with "
-        f"{count_text(size.threads, 'thread')} on this machine, of which "
+        f"time: about {format_duration(forecast.seconds + startup)} with "
+        f"{count_text(forecast.threads, 'thread')} on this machine, of which "
         f"{format_duration(startup)} to start; measured by "
-        f"{count_text(size.samples, 'short run')}; tables and report are not included"
+        f"{count_text(forecast.samples, 'short run')}; tables and report are not included"
     )
     return lines
 
 
 def _print_means(curves: Curves) -> None:
-    """Print the means of every metric at the last checkpoint, with half the 95 % interval."""
+    """Print the mean of each metric at the last checkpoint, and half of its 95 % interval."""
     width = max(map(len, curves.labels))
     for metric in curves.metrics:
         typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")

@@ -33,7 +33,6 @@ def print_catalog(name: str | None, as_json: bool) -> None:
 
 
 def _setting_as_json(setting: setting_registry.RegisteredSetting) -> dict[str, Any]:
-    """Return the description of a setting as JSON values."""
     return {
         "setting": setting.name,
         "doc": _first_paragraph(setting.module),

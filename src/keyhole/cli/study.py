@@ -91,7 +91,7 @@ def show_help(context: typer.Context) -> None:
 @add_command(app, "keyhole study create items.db study.toml")
 def create(
     storage: Storage,
-    spec: Annotated[Path, Argument(metavar="STUDY.toml", help="The file that describes it.")],
+    spec: Annotated[Path, Argument(metavar="STUDY.toml", help="A file that describes a study.")],
     as_json: AsJson = False,
 ) -> None:
     """Create a study that a file describes."""
@@ -100,8 +100,8 @@ def create(
     table = read_toml(spec)
     with Study.create_from(storage, table, folder=spec.parent, own_policies=True) as study:
         description = {"name": study.name, "policy": repr(study.policy), "arms": study.arms}
-        title = type(study.policy).__name__
-    text = f"{study.name}: {title}, {count_text(len(study.definition.arms), 'arm')}"
+        policy_name = type(study.policy).__name__
+    text = f"{study.name}: {policy_name}, {count_text(len(study.definition.arms), 'arm')}"
     print_result(description, text, as_json=as_json)
 
 
@@ -128,10 +128,10 @@ def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Stud
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that turns a function, whose first argument is a study, into a command.
+    """Return a decorator that turns a function of a study and options into a command.
 
-    The command takes the storage and the name of the study in place of that argument, and
-    `--policy` after the function's other arguments.
+    In place of the study, the command takes the storage and the name of the study. It takes
+    `--policy`, too.
     """
 
     def decorate(work: Callable[..., None]) -> Any:
@@ -336,8 +336,7 @@ def make_other_policy(
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
-    # Each argument is a parameter or a fact. The number of arms cannot be given: the study knows
-    # the number, which may grow.
+    # Each argument is a parameter or a fact. The number of arms is left out: the study knows it.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
     for key in values:

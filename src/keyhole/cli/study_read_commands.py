@@ -1,4 +1,4 @@
-"""The commands `keyhole study` that do not change a study: show, history, replay, check, plan."""
+"""The commands `keyhole study` that change no study: list, show, history, report, replay, ..."""
 
 import time
 from dataclasses import asdict
@@ -80,8 +80,8 @@ def show(study: Any, as_json: AsJson = False) -> None:
     200,000 events, counts, means and chances are left out; in Python, Study.means() has the means.
 
     If more than 10 decisions are pending, the first 5 and the last 5 are printed (JSON: all).
-    Decisions that expired and wait to be asked again are marked (JSON: their ids, to_ask_again). A
-    decision past its time expires at the next ask, not here.
+    Decisions that expired and wait to be asked again are marked (JSON: to_ask_again has their ids).
+    A decision past its time expires at the next ask, not here.
     """
     pending = study.pending
     expired_ids = study.to_ask_again
@@ -99,7 +99,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
         for decision in pending
     )
     if late_count:
-        typer.echo(f"past their time: {late_count:,} of the pending, which expire at the next ask")
+        typer.echo(f"past their time: {late_count:,} pending, which expire at the next ask")
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         + ", expired: to ask again" * (decision.id in expired_set)

@@ -35,7 +35,7 @@ def show_entries(*, as_json: bool = False) -> None:
 
 
 def _describe_entry(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    """Return what the list shows of an entry; a claim about two problems counts twice."""
+    """Return what the list shows of an entry; a claim counts once for each of its problems."""
     return {
         "name": name,
         "title": table["title"],
@@ -65,7 +65,7 @@ def _print_every_verdict(verdicts: "Iterable[Verdict]") -> None:
 
 
 def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
-    """Print the answer of each entry, with which its page begins, and claims that do not hold."""
+    """Print the answer of each entry, and its claims that do not hold or are open."""
     from keyhole.papers.report.judged_entry import answer_sentence, verdicts_by_id
 
     all_verdicts = verdicts_by_id(parts)
@@ -74,8 +74,8 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
     for outcome in parts:
         output.print_heading(outcome.entry.heading)
         output.print_paragraph(answer_sentence(outcome, all_verdicts), 2)
-        refuted_or_open = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
-        _print_refuted_and_open(refuted_or_open, claim_lines)
+        verdicts = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
+        _print_refuted_and_open(verdicts, claim_lines)
     typer.echo("Each claim with its numbers: --verbose, or the report.")
 
 

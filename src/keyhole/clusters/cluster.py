@@ -1,4 +1,4 @@
-"""Cluster: an executor of `concurrent.futures` with a capacity; functions that connect to it."""
+"""The class `Cluster`, an executor with a capacity, and functions that connect to a cluster."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_integer, check_line, short_repr
 
-_ENDED: Final = ("closing", "closed", "failed")  # states of a Dask worker
+_END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 
 
 class ClusterLostError(RuntimeError):
@@ -33,16 +33,18 @@ class Cluster(Executor):
     """An executor of `concurrent.futures`, with what simulations and tunes need beside `submit`.
 
     A task must be a function that workers can import. A task may run several times, since
-    schedulers repeat it if its worker dies. `shutdown` cancels tasks, and ends processes that were
-    started for this client.
+    schedulers repeat it if its worker dies. Closing a cluster that `connect` returned cancels its
+    tasks, and ends processes that were started for this client. A cluster of Ray to which the
+    process was connected before is left as it is.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor
         Runs the tasks.
     capacity : int, optional
-        How many tasks the executor runs at a time. By default the number of its workers if it is
-        one of the standard library, and for any other the number of this machine's processors.
+        The number of tasks that the executor runs at a time. By default, it is the number of
+        workers of an executor of the standard library, and the number of this machine's
+        processors for any other executor.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class Cluster(Executor):
         """The address as it is typed (``dask``, ``ray=auto``), or the type of the executor."""
 
     def capacity(self) -> int:
-        """Return how many tasks can run at a time just now; 0 while there is no worker.
+        """Return how many tasks can run at the same time now; 0 while there is no worker.
 
         Raises
         ------
@@ -72,7 +74,7 @@ class Cluster(Executor):
         return self._capacity
 
     def share(self, data: bytes) -> Any:
-        """Return bytes as an argument of many tasks; a cluster sends them to each worker once."""
+        """Return bytes as an argument of tasks; Dask and Ray send the bytes to a worker once."""
         return data
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -117,7 +119,7 @@ class Cluster(Executor):
 
 
 def dead_workers_error(count: int) -> RuntimeError:
-    """Return the error of a task that was repeated, and at which each worker died."""
+    """Return the error of a task at which `count` workers died, one after another."""
     return RuntimeError(
         f"{count} workers died at the same task: each may have run out of memory; see what they "
         "have logged"
@@ -125,7 +127,7 @@ def dead_workers_error(count: int) -> RuntimeError:
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
-    """Refuse a worker whose versions, by name, differ from its client's versions."""
+    """Refuse a worker if a version differs from its client's; arguments map names to versions."""
     for name, version in worker_versions.items():
         if client_versions.get(name) != version:
             raise ValueError(
@@ -137,11 +139,11 @@ def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[
 def make_wanted_check() -> Callable[[], bool]:
     """Return a function that says whether the client still wants the task of this thread.
 
-    Dask cannot end a task that has begun, even if it is cancelled or its client is gone. Therefore
-    the task itself must ask. Ray ends such a task.
+    Dask cannot end a task that has begun. So the task itself must ask whether it was cancelled or
+    its client is gone. Ray itself ends a task in both cases.
     """
     try:
-        # Not imported here: a task of Dask has loaded the package, and elsewhere it may be missing.
+        # In a task of Dask the package is loaded. Elsewhere it may not be installed.
         worker = sys.modules["distributed"].get_worker()
     except (KeyError, ValueError):  # not in a task of Dask
         return lambda: True
@@ -149,7 +151,7 @@ def make_wanted_check() -> Callable[[], bool]:
 
     def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
-        return not (task is None or task.state == "cancelled" or worker.status.name in _ENDED)
+        return not (task is None or task.state == "cancelled" or worker.status.name in _END_STATES)
 
     return is_wanted
 
@@ -163,7 +165,7 @@ _ALLOWED_WORKERS: Final = Range(ge=1, le=1024)
 def check_cluster_address(
     on: str | Executor, threads: int | None, *, name: str = "threads"
 ) -> None:
-    """Refuse an invalid address, and a number of `threads` for a cluster that is running.
+    """Refuse an invalid address, and refuse `threads` for a cluster that is running already.
 
     `name` is the name that errors give to the argument `threads`.
     """
@@ -179,7 +181,7 @@ def check_cluster_address(
 
 
 def _parse_cluster_address(on: str) -> tuple[str, str | None]:
-    """Return the scheduler, or "threads", and the address, if one is given."""
+    """Return the scheduler (or "threads"), and the address (or None)."""
     if not isinstance(on, str):
         raise TypeError(
             f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
@@ -196,15 +198,15 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     Parameters
     ----------
     on : str
-        ``dask=ADDRESS`` or ``ray=ADDRESS`` for a running cluster; ``dask`` or ``ray`` to start one
-        on this machine, which ends when it is closed.
+        ``dask=ADDRESS`` or ``ray=ADDRESS`` for a running cluster. ``dask`` or ``ray`` starts a
+        cluster on this machine, which ends when it is closed.
     workers : int, optional
-        How many processes to start, at most 1,024; by default one for each processor.
+        The number of processes to start, at most 1,024; by default one for each processor.
 
     Raises
     ------
     ImportError
-        If the package is not installed: ``keyhole[dask]``, ``keyhole[ray]``.
+        If Dask or Ray is not installed: install ``keyhole[dask]`` or ``keyhole[ray]``.
     ClusterLostError
         If the address does not answer.
 
@@ -227,9 +229,9 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
 
 @contextmanager
 def cluster_connection(on: str | Executor, threads: int | None) -> Iterator[Cluster | None]:
-    """Yield the cluster of the arguments `on` and `threads`; None for threads of this process.
+    """Yield the cluster that `on` describes; None for threads of this process.
 
-    At the end of the block a cluster is closed, unless `on` is an executor.
+    At the end of the block the cluster is closed, unless `on` is an executor.
     """
     check_cluster_address(on, threads)
     if isinstance(on, Executor):

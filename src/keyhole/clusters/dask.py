@@ -27,7 +27,7 @@ from keyhole.validate import short_repr
 _TIMEOUT: Final = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE_SECONDS: Final = 5.0
-_COUNT_SECONDS: Final = 0.5  # between requests for the number of workers
+_COUNT_SECONDS: Final = 0.5  # between requests for the number of threads
 _LOGGERS: Final = ("distributed", "distributed.batched", "distributed.client")
 
 # A terminal sends Ctrl-C to the whole process group. Workers ignore it, since the client ends them.
@@ -39,7 +39,7 @@ _IGNORE_INTERRUPTS: Final = (
 
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the scheduler at an address, or start `workers` processes on this machine."""
-    for name in _LOGGERS:  # the errors that Dask logs are raised, too
+    for name in _LOGGERS:  # Dask also raises the errors that it logs
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
         with _block_interrupts():
@@ -53,8 +53,8 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
-    """Block Ctrl-C while processes start, and in those processes, which inherit the mask."""
-    resource_tracker.ensure_running()  # if it started within the block, it would unblock Ctrl-C
+    """Block Ctrl-C while processes start, and in these processes, which inherit the mask."""
+    resource_tracker.ensure_running()  # if it were started below, it would unblock Ctrl-C
     with delayed_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -66,7 +66,7 @@ def _block_interrupts() -> Iterator[None]:
 def _start_local(workers: int) -> LocalCluster:
     """Start worker processes, which import the main script."""
     try:
-        # Port 0 is any free port, since several clusters may run on this machine. Other machines
+        # Port 0 means any free port, since several clusters may run on this machine. Other machines
         # cannot reach 127.0.0.1.
         return LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
@@ -74,13 +74,13 @@ def _start_local(workers: int) -> LocalCluster:
         )  # fmt: skip
     except RuntimeError as error:
         raise RuntimeError(
-            f"no workers of Dask could be started: {error} (what a script does beyond defining "
-            "things belongs under `if __name__ == '__main__':`)"
+            f"no workers of Dask could be started: {error} (workers import the main script: start "
+            "the cluster under `if __name__ == '__main__':`)"
         ) from error
 
 
 def _connect(address: str) -> Client:
-    """Return a client of the scheduler at an address; refuse it if none answers in time."""
+    """Return a client of the scheduler at an address; raise an error if none answers in time."""
     try:
         scheme, _ = parse_address(address)
         get_backend(scheme)
@@ -90,7 +90,8 @@ def _connect(address: str) -> Client:
             f"the address of Dask must be one such as tcp://HOST:PORT, got {short_repr(address)}: "
             f"{error}"
         ) from error
-    if scheme in ("tcp", "tls", "ws", "wss"):  # refused at once; a client would try for a while
+    # A closed port is refused at once. A client would try for a while to connect to it.
+    if scheme in ("tcp", "tls", "ws", "wss"):
         socket.create_connection(host_and_port, _TIMEOUT).close()
     client_future: Future[Client] = Future()
 
@@ -100,8 +101,8 @@ def _connect(address: str) -> Client:
         except BaseException as error:
             client_future.set_exception(error)
 
-    # The client is made in a thread, since it waits without end if a program accepts the connection
-    # and says nothing.
+    # The client is made in a thread, since it waits without end for a program that accepts the
+    # connection and says nothing.
     threading.Thread(target=make_client, daemon=True).start()
     try:
         return client_future.result(_TIMEOUT)
@@ -110,16 +111,16 @@ def _connect(address: str) -> Client:
 
 
 def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
-    """Call a pickled function."""
     import pickle
 
     result = pickle.loads(pickled_function)(*args, **kwargs)
-    pickle.dumps(result)  # raises an error if it is impossible; Dask would try without end
+    pickle.dumps(result)  # raises the error of an unpicklable result, which Dask retries for ever
     return result
 
 
-# Dask pickles a function of __main__ by value. If it were pickled by name, a worker without Keyhole
-# could not unpickle it, and Dask would end that worker. So the task itself raises the ImportError.
+# Dask pickles a function of __main__ by value. So a worker without Keyhole can call the function,
+# which raises an ImportError. Pickled by name, it could not be unpickled, and Dask would end the
+# worker.
 _call_pickled.__module__ = "__main__"
 
 
@@ -127,7 +128,7 @@ class Dask(Cluster):
     """The cluster of a Dask client; `local` is the cluster that was started for it, if any."""
 
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
-        # If tasks were pure, Dask would run two tasks with equal arguments once.
+        # Of two pure tasks with equal arguments, Dask would run only one.
         super().__init__(client.get_executor(pure=False))
         self.name = name
         self._client = client
@@ -137,7 +138,7 @@ class Dask(Cluster):
         self.capacity()
 
     def capacity(self) -> int:
-        """Return how many threads all workers have, or had at most half a second ago."""
+        """Return the number of threads of all workers, counted at most half a second ago."""
         if monotonic() - self._count_time > _COUNT_SECONDS:
             try:
                 # Without the timeout, `sync` would wait for ever if the scheduler is gone.
@@ -155,7 +156,7 @@ class Dask(Cluster):
         return super().lost_error(error)
 
     def share(self, data: bytes) -> Any:
-        """Submit the bytes as a task, whose result is computed again if its worker is lost."""
+        """Submit a task that returns the bytes; Dask repeats it if its worker is lost."""
         # The key follows from the content, so that the scheduler keeps one copy for several clients
         # and calls.
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
@@ -181,7 +182,7 @@ class Dask(Cluster):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel all tasks and disconnect; end processes that were started for this client."""
-        self._count_time = -inf  # the last count is out of date
+        self._count_time = -inf  # `capacity` must ask the scheduler again
         for resource in (self._client, self._local):
             if resource is not None:
                 with suppress(CancelledError, OSError, TimeoutError):

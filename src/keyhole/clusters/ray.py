@@ -19,7 +19,7 @@ _TIMEOUT: Final = 10.0  # seconds in which an address must answer
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the cluster at an address, or start `workers` processes on this machine.
 
-    Without an address, a cluster that this process has already initialised is used.
+    Without an address, a cluster that this process has already initialised is used, if any.
     """
     if address is None and ray.is_initialized():
         return Ray(on, is_owner=False)
@@ -49,7 +49,7 @@ def _check_listener(address: str) -> None:
 
 
 class Ray(Cluster):
-    """The cluster to which this process is connected; only the owner's `shutdown` disconnects."""
+    """The cluster to which this process is connected; `shutdown` disconnects if `is_owner`."""
 
     def __init__(self, name: str, *, is_owner: bool = True) -> None:
         self.name = name
@@ -84,18 +84,17 @@ class Ray(Cluster):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """If this is the owner, disconnect, and end processes that were started for this client."""
+        """If `is_owner`, disconnect, and end processes that were started for this client."""
         if self._is_owner:
             ray.shutdown()
 
 
 def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Call a function in a worker."""
     return function(*args, **kwargs)
 
 
 def _explain_error(error: BaseException) -> BaseException:
-    """Return the error that a task raised; in place of an error of Ray's, one with the cause."""
+    """Return the error that a task raised, or an error that explains an error of Ray's."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
         return _explain_error(error.cause)
     if not isinstance(error, RayError):
@@ -105,4 +104,4 @@ def _explain_error(error: BaseException) -> BaseException:
     text = str(error).partition("\n")[0]
     if missing := re.search("No module named '(.*)'", text):
         return ModuleNotFoundError(missing[0], name=missing[1])
-    return RuntimeError(f"Ray could not have a task done: {text}")
+    return RuntimeError(f"Ray could not run a task: {text}")

@@ -24,14 +24,14 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.play.thread_executor import make_simulators, simulate_replications
 from keyhole.text_formatting import count_text
 
-# A killed worker loses a block, and a task costs the scheduler some milliseconds (measured:
-# docs/clusters.md). With ten seconds, a scheduler of Dask is busy from some 2,000 workers on.
+# A worker that is killed loses a block, so blocks are short. A task costs the scheduler some
+# milliseconds (measured: docs/clusters.md): with ten seconds a block, some 2,000 workers keep a
+# scheduler of Dask busy.
 _BLOCK_SECONDS: Final = 10.0
-# Blocks shrink towards the end, when idle workers wait for the last one, but not below this.
-_LEAST_SECONDS: Final = 1.0
-_TASKS_PER_SLOT: Final = 2  # tasks that are submitted for each task that can run at once
+_LEAST_SECONDS: Final = 1.0  # of a block towards the end, when idle workers wait for the last one
+_TASKS_PER_SLOT: Final = 2  # submitted tasks for each task that can run at once
 _POLL_SECONDS: Final = 0.5
-_WARNING_SECONDS: Final = 10.0  # without a worker
+_WARNING_SECONDS: Final = 10.0  # without a worker, until a warning is shown
 _SHOWN_CHARACTERS: Final = 12  # of a digest that users compare by eye
 
 _plans_lock: Final = Lock()
@@ -61,7 +61,7 @@ def run_on_cluster(
     ClusterLostError
         If the cluster does not answer any more.
     ValueError, RuntimeError and others
-        The error of a worker, with the message of a run on this machine.
+        The errors of workers, with the messages that they have in a run on this machine.
     """
     label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
     total = sum(job.total_rounds for job in jobs)
@@ -86,9 +86,8 @@ def run_on_cluster(
 class _Dispatcher:
     """Splits jobs into tasks, submits them to a cluster and collects their results.
 
-    At most two tasks are submitted at a time for each task that can run at once. So the size of
-    later tasks can follow the measured speed, and shrink towards the end, when idle workers wait
-    for the last task.
+    It submits at most twice as many tasks as can run at once. So the size of later tasks can follow
+    the measured speed, and shrink towards the end, when idle workers wait for the last task.
     """
 
     def __init__(self, cluster: Cluster, jobs: Sequence[SimulationJob]) -> None:
@@ -116,8 +115,8 @@ class _Dispatcher:
             if job.is_duration_known and job.remaining:
                 self._measured.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
-            checks = self._share_plan(job), self._versions, job.digest
-            future = self._cluster.submit(run_task, *checks, job.label, replications)
+            plan_arguments = self._share_plan(job), self._versions, job.digest
+            future = self._cluster.submit(run_task, *plan_arguments, job.label, replications)
             self._submitted[future] = job, replications
         return bool(self._new or self._measured or self._submitted)
 
@@ -131,8 +130,8 @@ class _Dispatcher:
             if job.remaining and not job.is_duration_known:
                 self._measured.append(job)
             job.record_duration(replications, seconds)
-            # The plan is kept until no task of it is left, because a task whose worker dies is run
-            # again, and reads the plan again.
+            # A task whose worker dies is run again, and reads the plan again. So the plan is kept
+            # as long as a job with this plan is unfinished.
             if not job.remaining:
                 submitted_jobs = [submitted_job for submitted_job, _ in self._submitted.values()]
                 unfinished_jobs = (*self._new, *self._measured, *submitted_jobs)
@@ -146,7 +145,6 @@ class _Dispatcher:
         self._shared_plans.clear()
 
     def _choose_block_seconds(self, capacity: int) -> float:
-        """Return the duration of the next block."""
         seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
         return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
 
@@ -168,7 +166,7 @@ class _Dispatcher:
 def run_task(
     data: bytes, versions: Mapping[str, str], digest: str, label: str, replications: range
 ) -> tuple[bytes, float]:
-    """Simulate a block of a pickled plan, as the task of a worker; return block and seconds.
+    """Simulate a block of a pickled plan in a worker; return the encoded block and the seconds.
 
     Raises
     ------
@@ -177,24 +175,23 @@ def run_task(
     """
     plan = _load_checked_plan(data, versions, digest)
     make_simulators(plan, label)  # compile before the clock starts
-    # Without this check a block that was cancelled would occupy a worker of Dask to its end.
+    # A block that was cancelled would otherwise occupy a worker of Dask to the end of the block.
     is_wanted = make_wanted_check()
 
     def stop_if_unwanted(*_: object) -> None:
         if not is_wanted():
             raise RuntimeError("the client does not wait for this block any more")
 
-    began = monotonic()
+    start = monotonic()
     values = simulate_replications(plan, label, replications, threads=1, report=stop_if_unwanted)
-    seconds = monotonic() - began
+    seconds = monotonic() - start
     return SimulationJob(plan, label, len(replications)).encode_block(replications, values), seconds
 
 
 def _load_checked_plan(data: bytes, versions: Mapping[str, str], digest: str) -> Plan:
-    """Return the plan that was pickled; refuse it if its results would differ on this worker."""
+    """Unpickle a plan; refuse it if its results would differ on this worker."""
     check_versions(package_versions(), versions)
-    # The lock is held while a plan is loaded. Otherwise, threads of a worker that begin at the same
-    # time would each load it.
+    # Without the lock, threads of a worker that begin at the same time would each load the plan.
     with _plans_lock:
         plan, worker_digest = _cached_plan(data)
     if worker_digest != digest:
@@ -205,7 +202,8 @@ def _load_checked_plan(data: bytes, versions: Mapping[str, str], digest: str) ->
     return plan
 
 
-# A worker outlives the runs that it serves, and each plan holds the modules of its own scripts.
+# The cache is small, since a plan holds modules of scripts, and a worker serves one run after
+# another.
 @lru_cache(maxsize=32)
 def _cached_plan(data: bytes) -> tuple[Plan, str]:
     """Return a plan and its digest, from a cache of the plans that were used last."""

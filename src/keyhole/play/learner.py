@@ -53,13 +53,13 @@ _NUMBERED_ARM: Final = re.compile(r"\barm (\d{1,9})\b")
 class Learner:
     """A policy at work, with its known quantities and its state.
 
-    The same kernels run here as in `keyhole.simulate`: a learner with seed s that is told the
-    rewards of replication r = 0 takes the decisions of that replication. Each setting has its own
-    subclass with `ask`, `tell` and `recommend`.
+    The same kernels run here as in `keyhole.simulate`: a learner with the seed and replication of a
+    simulation, told the simulation's feedback, takes the simulation's decisions. Each setting has
+    its own subclass with `ask`, `tell` and `recommend`.
 
-    Every `ask` is followed by one `tell`. A call that raises an error has changed nothing. `save`
-    is atomic: afterwards the file is either the new one, complete, or the former one. A copy
-    (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and takes the same decisions.
+    Each decision is told its feedback before the next decision is taken. A call that raises an
+    error has changed nothing. A copy (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and
+    takes the same decisions.
 
     A learner is not shared between threads: the thread that asks must tell. Until that thread has
     told or ended, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
@@ -76,13 +76,13 @@ class Learner:
     replication : int, default 0
         The replication whose random numbers the policy uses; from 0, below 2**63.
     scale : (float, float), default (0, 1)
-        The least and the largest reward, in the units of facts and rewards.
+        The least and the largest reward. Facts and rewards are given in the same units.
     interpreted : bool, optional
         Whether Python runs the kernels: see `keyhole.interpreted`. By default, Keyhole's own
         kernels are interpreted until they are compiled (`keyhole.kernels.tiered_execution`).
     arm_names : sequence of hashable values, optional
-        The names of the arms, which the methods then take and return in place of numbers. Names
-        that are equal count as one name, as in a `dict`: 1, 1.0 and True.
+        The names of the arms, which the methods then take and return in place of numbers. Equal
+        names, such as 1, 1.0 and True, are one name.
     """
 
     names_arms: ClassVar[bool] = False
@@ -94,7 +94,7 @@ class Learner:
     _loaded = False
     """Whether the learner comes from a file."""
     _interpreted: bool | None = None
-    """Whether Python runs the kernels; None if neither way was asked for."""
+    """Whether Python runs the kernels; None if the user has not said."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Learner:
     def _allocate(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
         """Allocate the memory of inputs, state and records; set the inputs, and leave the rest 0.
 
-        `step` is the compiled step, if another learner has it already.
+        `step` is the compiled step, if the caller has it.
         """
         self.policy = policy
         self.facts = facts
@@ -136,7 +136,7 @@ class Learner:
         with explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
             self._memory, views = learner_step.make_memory(compiled, compiled.sizes(input_values))
         self._rng = self._memory[learner_step.STREAM : learner_step.STREAM + 2]
-        # `data` makes it a memoryview, since its cells are read faster than those of an array.
+        # The cells of a memoryview (`data`) are read faster than those of an array.
         self._header = self._memory[: learner_step.PLAN].view(np.int64).data
         inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
@@ -152,7 +152,6 @@ class Learner:
 
     @property
     def _has_pending_decision(self) -> bool:
-        """Whether a decision is waiting for its feedback."""
         return self._header[learner_step.PENDING] == 1
 
     @property
@@ -208,10 +207,7 @@ class Learner:
         return number if self._names is None else self._names[number]
 
     def _parse_arm_column(self, field: str, arms: Any, like: Any = None) -> NDArray[np.int64]:
-        """Return the arms in a column of a log as numbers.
-
-        The column must be as long as the column `like`, if that is given.
-        """
+        """Return a log's column of arms as numbers; it must be as long as `like`, if given."""
         if self._names is not None:
             arms = self._names.find_numbers(field, arms)
         return int_column(field, arms, Range(ge=0, lt=self.facts["arms"]), like)
@@ -266,8 +262,8 @@ class Learner:
         self._raise_error_of_code(code)
 
     def raise_kernel_error(self, error: IndexError) -> NoReturn:
-        """Raise an error that names the policy, or the damaged file, for an index out of bounds."""
-        # An explained error names the kernel and the line; others may be the kernel's own errors.
+        """Raise a kernel's error; for an index out of bounds, say which policy or file is wrong."""
+        # An explained error names the kernel and the line.
         is_explained = isinstance(error, OutOfBoundsError)
         if "out of bounds" not in str(error) or (is_explained and not self._loaded):
             raise error
@@ -279,7 +275,6 @@ class Learner:
         raise IndexError(text) from error
 
     def _raise_error_of_code(self, code: int) -> NoReturn:
-        """Raise the error of a code of the compiled step."""
         if code == learner_step.DONE:
             rounds = count_text(self.rounds_told, "round")
             raise RuntimeError(f"{self.policy} is done: every arm is settled (after {rounds})")
@@ -288,7 +283,7 @@ class Learner:
         if code == learner_step.WRONG_THREAD:
             raise RuntimeError(
                 "a learner is not shared between threads: the thread that asks must tell, before "
-                "another may ask, tell or save (a copy is for any thread)"
+                "another may ask, tell or save (any thread may use a copy)"
             )
         decision = self._decision_text(self._decision)
         raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", decision))
@@ -296,9 +291,9 @@ class Learner:
     def _ask(self, context: float | None = None, exclude: Iterable[Any] | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        A context of one number is passed as `context`. Before the call, the caller writes any other
-        context to `_context`, after the operation `CLAIM`. The decision is about none of the arms
-        of `exclude`. The result is the decision if that is a single number from 0, and else 0.
+        `context` is a context of one number. The caller writes any other context to `_context`
+        before the call, after the operation `CLAIM`. The policy leaves out the arms in `exclude`.
+        The result is the decision if it is a single number from 0, and 0 otherwise.
         """
         if names := list_excluded_arms(exclude):
             check_exclusion(self.policy, self.vocabulary)
@@ -311,7 +306,8 @@ class Learner:
     def _ask_excluding_arms(self, excluded: set[int], context: float | None) -> int:
         """Have the policy decide as if it had no excluded arms; its state stays as it is.
 
-        A decision that is waiting for its feedback is repeated if it is about no excluded arm.
+        A decision that is waiting for its feedback is returned again, unless it is about an
+        excluded arm: then an error is raised.
         """
         if not self._has_pending_decision:
             arms = [arm for arm in range(self.facts["arms"]) if arm not in excluded]
@@ -330,7 +326,7 @@ class Learner:
         return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Let a copy of the learner that has only these arms decide, and take its decision."""
+        """Have a copy of the learner that has only these arms decide; take over its decision."""
         # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
@@ -366,7 +362,6 @@ class Learner:
         self._run_step(learner_step.CLAIM)
 
     def _require_no_pending_decision(self) -> None:
-        """Raise an error if a decision is waiting for feedback."""
         if self._has_pending_decision:
             raise RuntimeError("tell must come first: a decision is waiting for its feedback")
 
@@ -400,7 +395,6 @@ class Learner:
         return {name: view.copy() for name, view in self._report.items()}
 
     def _format_facts(self) -> list[str]:
-        """Return each known quantity as a short text."""
         return describe_facts(self.policy, self.facts, self.scale)
 
     def __repr__(self) -> str:
@@ -422,13 +416,13 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Save the learner to a file.
 
-        An existing file is replaced atomically once the new one is complete.
+        The file is replaced atomically: it holds either the new content, complete, or the former.
 
         Raises
         ------
         TypeError, ValueError
-            If an arm has a name that JSON cannot hold exactly: it may be a text, a whole number, a
-            finite number, a boolean or None. Pickle keeps every name.
+            If an arm has a name that JSON cannot hold exactly. JSON holds texts, whole numbers,
+            finite numbers, booleans and None. Pickle keeps every name.
         """
         write_state(Path(path), self._make_saved_learner())
 
@@ -461,13 +455,12 @@ class Learner:
             self._header[learner_step.OWNER_THREAD] = owner_before
 
     def _views_to_save(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the views of the memory that are saved."""
         fields = compiled_policy(type(self.policy)).state.fields
         state = {name: view for name, view in self.state.items() if fields[name].kept}
         return {"state": state, "context": self._context, "decision": self._decision}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to copy and pickle a learner: by its saved form, since arrays share memory."""
+        """Return how to copy or pickle a learner: its saved form, since its arrays are views."""
         return _restore_learner, (
             type(self), self.policy, self._make_saved_learner(), self._loaded, self._interpreted
         )  # fmt: skip
@@ -565,7 +558,7 @@ def _restore_learner(
 def make_learner(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = DEFAULT_SEED, replication: int = 0
 ) -> Any:
-    """Return a learner of the class that the policy's setting declares, compiled at once."""
+    """Return a learner of the policy's learner class; its kernels are not interpreted first."""
     return (policy.learner_class or Learner)(
         policy, facts, seed=seed, replication=replication, interpreted=is_interpreted()
     )

@@ -28,7 +28,7 @@ Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return in how many rows the policy decides as the log does.
+    """Have a learner learn a log; return the number of rows in which its policy decides the same.
 
     If a row is refused, the learner has learnt the rows before it, and the caller restores the
     learner's memory.
@@ -43,8 +43,7 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
     for first in range(0, rows, _BLOCK_ROWS):
-        # Each value is one word of 8 bytes, whatever its type. So a row is a copy of a learner's
-        # memory in a round.
+        # Each value is one word of 8 bytes, whatever its type, as in a learner's memory.
         word_columns = [
             np.ascontiguousarray(columns[name][first : first + _BLOCK_ROWS])
             .reshape(min(_BLOCK_ROWS, rows - first), -1)
@@ -62,25 +61,24 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
 
 
 def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
-    """Raise the error of a row that the compiled loop refused."""
     policy = learner.policy
-    where = f"row {row} of the log"
+    row_text = f"row {row} of the log"
     log_text = learner._decision_text({name: columns[name][row] for name in learner._decision})
     own_text = learner._decision_text(learner._decision)
     if code == DIFFERENT_DECISION:
         raise ValueError(
-            f"{where} must be what {policy} decides there ({own_text}), got {log_text}: the policy "
-            "cannot learn from decisions of others"
+            f"{row_text} must be what {policy} decides there ({own_text}), got {log_text}: the "
+            "policy cannot learn from decisions of others"
         )
     if code == NOT_ALLOWED:
-        raise ValueError(f"{where} must be a decision that the setting allows, got {log_text}")
-    raise ValueError(policy.refusal(where, own_text))
+        raise ValueError(f"{row_text} must be a decision that the setting allows, got {log_text}")
+    raise ValueError(policy.refusal(row_text, own_text))
 
 
 def float_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of numbers or booleans as floats; refuse another length than `like` has."""
+    """Return a column of numbers or booleans as floats; it must be as long as `like`, if given."""
     column = _check_column(name, values, "bifu", "numbers", like)
     with np.errstate(invalid="ignore"):
         return _check_values(name, column.astype(np.float64), allowed, check_number)
@@ -89,7 +87,7 @@ def float_column(
 def reward_column(
     name: str, values: ArrayLike, scale: Scale, like: Sized | None = None
 ) -> NDArray[np.float64]:
-    """Return a column of rewards in the units of policies, given in the user's units."""
+    """Convert a column of rewards from the user's units to those of policies."""
     column = _check_column(name, values, "bifu", "numbers", like).astype(np.float64)
     if scale != UNIT:
         return scale.to_unit(_check_values(name, column, scale.map_range(UNIT_RANGE), check_number))
@@ -100,13 +98,13 @@ def reward_column(
 def int_column(
     name: str, values: ArrayLike, allowed: Range, like: Sized | None = None
 ) -> NDArray[np.int64]:
-    """Return a column of integers; refuse another length than `like` has."""
+    """Return a column of integers; it must be as long as `like`, if given."""
     column = _check_column(name, values, "iu", "whole numbers", like)
     return _check_values(name, column, allowed, check_integer).astype(np.int64)
 
 
 def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDArray[np.bool_]:
-    """Return a column of booleans; refuse another length than `like` has."""
+    """Return a column of booleans; it must be as long as `like`, if given."""
     return _check_column(name, values, "b", "True or False", like)
 
 
@@ -115,9 +113,9 @@ def _check_column(
 ) -> NDArray[Any]:
     try:
         column = np.asarray(values)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         column = np.empty(0, object)
-    if column.shape == (0,) and column.dtype == float:  # NumPy makes this of any empty list
+    if column.shape == (0,) and column.dtype == float:  # of any empty list, NumPy makes floats
         kinds += "f"
     if column.dtype.kind not in kinds or column.ndim != 1:
         raise TypeError(f"{name} must be a list of {noun}, got {short_repr(values)}")
@@ -129,9 +127,9 @@ def _check_column(
 def _check_values(
     name: str, column: Column, allowed: Range, check: Callable[..., object]
 ) -> Column:
-    """Return a column; refuse values that are not allowed with the error of `check`."""
+    """Return a column; `check` raises the error of the first value that is not allowed."""
     low, high = allowed.ends
-    # Negated, so that NaN, for which every comparison is false, is wrong.
+    # The negation makes NaN wrong, for which every comparison is false.
     is_wrong = ~((column >= low) & (column <= high))
     is_wrong |= (column == allowed.gt) | (column == allowed.lt)
     if is_wrong.any():

@@ -63,8 +63,8 @@ def _is_user_file(name: str, file: str) -> bool:
 @cache
 def _installed_folders() -> tuple[Path, ...]:
     """Return the folders of installed packages, including editable installs."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = {*map(sysconfig.get_paths().__getitem__, kinds), site.getusersitepackages()}
+    path_names = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = {*map(sysconfig.get_paths().__getitem__, path_names), site.getusersitepackages()}
     path_files = [file for folder in folders for file in Path(folder).glob("*.pth")]
     # A line of a .pth file is a path, or code that begins with `import`.
     lines = (line for file in path_files for line in file.read_text().splitlines())
@@ -130,7 +130,7 @@ def _pickle_user_modules_by_value() -> Iterator[None]:
 
 @cache
 def _make_pickler_class() -> Any:
-    """Return the class of picklers; cloudpickle is imported when a plan is sent."""
+    """Return the class of picklers, made when it is needed, since it imports cloudpickle."""
     import cloudpickle
 
     class PlanPickler(cloudpickle.CloudPickler):  # type: ignore[misc]
@@ -142,7 +142,7 @@ def _make_pickler_class() -> Any:
 
         def reducer_override(self, value: Any) -> Any:
             """Return how a value is pickled, or NotImplemented for the usual way."""
-            if value is MISSING:  # dataclasses compare it by identity
+            if value is MISSING:  # pickled by name, since dataclasses compare it by identity
                 return "MISSING"
             if isinstance(value, CodeType) and (lines := linecache.getlines(value.co_filename)):
                 self.lines[value.co_filename] = lines
@@ -151,13 +151,13 @@ def _make_pickler_class() -> Any:
                 content = {k: v for k, v in vars(value).items() if k not in _MODULE_INTERNALS}
                 return ModuleType, (value.__name__,), content
             if is_kernel(value) and not isinstance(value, DeferredKernel):
-                plain = python_function(value)
-                if isinstance(super().reducer_override(plain), tuple):
-                    return _recompile_function, (plain, dict(value.targetoptions))
+                function = python_function(value)
+                if isinstance(super().reducer_override(function), tuple):
+                    return _recompile_function, (function, dict(value.targetoptions))
             reduction = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduction, tuple) and len(reduction) > 2:
-                # The last argument but one identifies the class. It is left out: with it,
-                # cloudpickle would overwrite the content of the class in a process that has it.
+                # The last argument but one identifies the class. It is left out: otherwise
+                # cloudpickle would overwrite the class in a process that has it already.
                 make, arguments, *rest = reduction
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduction
@@ -166,7 +166,7 @@ def _make_pickler_class() -> Any:
 
 
 def _make_class_unchecked(make: Callable[..., type], arguments: tuple[Any, ...]) -> type:
-    """Make a class that gets its content later, and was checked in the process that sent it."""
+    """Make a class without its content; its checks have passed in the process that sent it."""
     context = copy_context()
     context.run(is_restoring.set, True)
     return context.run(make, *arguments)

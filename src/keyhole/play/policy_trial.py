@@ -33,7 +33,7 @@ _MOST_ARMS: Final = 1000
 _UNWRITTEN: Final = {"float64": np.nan, "int64": np.iinfo(np.int64).min}
 """The values of the entries of a recommendation before the policy writes them."""
 
-_UNNOTICED: Final = (
+_UNNOTICED_ERRORS: Final = (
     error_explanation.UnnoticedError,
     error_explanation.OutOfBoundsError,
     UnboundLocalError,
@@ -55,43 +55,43 @@ def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
         If a policy raises any error.
     """
     with redirect_prints():
-        for where, plan in plans:
+        for situation, plan in plans:
             for label, policy in plan.policies.items():
                 if error := find_policy_error(plan, label, compiled_policy(type(policy))):
-                    raise _make_refusal_error(label, where, error) from error
+                    raise _make_refusal_error(label, situation, error) from error
 
 
 def refuse_unnoticed_faults(plan: Plan, label: str, compiled: CompiledClass) -> None:
     """Raise a ValueError if a policy makes an error that compiled code would not notice."""
-    if isinstance(error := find_policy_error(plan, label, compiled), _UNNOTICED):
+    if isinstance(error := find_policy_error(plan, label, compiled), _UNNOTICED_ERRORS):
         raise _make_refusal_error(label, "in its first rounds", error) from error
 
 
-def _make_refusal_error(label: str, where: str, error: BaseException) -> ValueError:
+def _make_refusal_error(label: str, situation: str, error: BaseException) -> ValueError:
     if isinstance(error, error_explanation.UnnoticedError | error_explanation.OutOfBoundsError):
-        return ValueError(f"{label} fails {where}: {error}")
+        return ValueError(f"{label} fails {situation}: {error}")
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-    return ValueError(f"{label} fails {where}: {type(error).__name__}: {error}{notes}")
+    return ValueError(f"{label} fails {situation}: {type(error).__name__}: {error}{notes}")
 
 
 def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
-    A process tries a class once with the same parameters and the same numbers of arms and rounds.
-    There are 200 rounds, or two for each arm if that is more, or fewer with a shorter horizon. A
-    policy that cannot be played in Python, or has more than 1,000 arms here, is not tried. Nor are
-    Keyhole's own policies.
+    A trial has 200 rounds, or two for each arm if that is more, but at most the horizon. A policy
+    that Python cannot run passes. These policies are not tried: Keyhole's own, those with more than
+    1,000 arms, those of a class whose trials have taken 20 seconds, and those that this process has
+    tried with the same parameters and the same numbers of arms and rounds.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
-    is_slow = _trial_seconds[compiled.digest] > _CLASS_SECONDS
-    if compiled.is_shipped or arms > _MOST_ARMS or is_slow:
+    is_time_up = _trial_seconds[compiled.digest] > _CLASS_SECONDS
+    if compiled.is_shipped or arms > _MOST_ARMS or is_time_up:
         return None
     rounds = min(max(_ROUNDS, 2 * arms), plan.horizon)
     # Not `repr(policy)`, which users may define.
     case = repr(plan.policies[label].parameters()), arms, rounds
     if case in _past_trials[compiled.digest]:
         return None
-    began = perf_counter()
+    start = perf_counter()
     is_over = threading.Event()
     errors: list[BaseException] = []
 
@@ -118,7 +118,7 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(trial_thread.ident or 0), ctypes.py_object(SystemExit)
                 )
-    _trial_seconds[compiled.digest] += perf_counter() - began
+    _trial_seconds[compiled.digest] += perf_counter() - start
     if errors and not is_late and not isinstance(errors[0], error_explanation.NotInterpretedError):
         return errors[0]
     _past_trials[compiled.digest].add(case)

@@ -81,8 +81,8 @@ def _open_display(seconds_between_lines: float) -> Iterator[ShowText]:
 class StatusLine:
     """A line of text about progress, which is shown from time to time.
 
-    The line is printed to standard error. A notebook would show that in red, so there the texts
-    replace one another in a single line below the cell.
+    Each text is a new line on standard error. A notebook would show standard error in red: there,
+    a single line below the cell shows the last text.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class StatusLine:
     """
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = _SECONDS_BETWEEN_UPDATES if _in_notebook() else seconds
+        self.seconds = _SECONDS_BETWEEN_UPDATES if _is_in_notebook() else seconds
         self.printed_at = time.monotonic()
 
     def set_interval(self, seconds: float) -> None:
         """Raise the least time between two lines to `seconds`, outside of notebooks."""
-        if not _in_notebook():
+        if not _is_in_notebook():
             self.seconds = max(self.seconds, seconds)
 
     @property
@@ -107,7 +107,7 @@ class StatusLine:
     def print(self, text: str) -> None:
         """Print a line."""
         self.printed_at = time.monotonic()
-        if _in_notebook():
+        if _is_in_notebook():
             _show_in_cell(text)
         else:
             print_status(escape_controls(text))
@@ -134,7 +134,7 @@ def print_step_name(text: str) -> None:
     StatusLine(0.0).print(text)
 
 
-def _in_notebook() -> bool:
+def _is_in_notebook() -> bool:
     """Return whether this runs in the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
@@ -147,23 +147,23 @@ class _PolicyProgress:
         self.show = show
         self.estimate_time_left = estimate_time_left
         self.first_reports: dict[str, tuple[float, int]] = {}
-        self.done: set[str] = set()
+        self.finished_labels: set[str] = set()
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
-        began, played_before = self.first_reports.setdefault(label, (now, played))
-        # This is called at each report, shown or not, since it counts the rounds.
+        start, played_before = self.first_reports.setdefault(label, (now, played))
+        # The function is called at each report, since it counts the rounds.
         time_left = self.estimate_time_left and self.estimate_time_left(label, played, total)
-        if played == 0 or label in self.done:
+        if played == 0 or label in self.finished_labels:
             return
         if played == total:
-            self.done.add(label)
-        speed = (played - played_before) / max(now - began, 1e-9)
-        per_second = f", {speed:,.0f} rounds/s" if speed > 0 else ""
-        text = f"{label}: {100 * played // total} %{per_second}"
+            self.finished_labels.add(label)
+        speed = (played - played_before) / max(now - start, 1e-9)
+        speed_text = f", {speed:,.0f} rounds/s" if speed > 0 else ""
+        text = f"{label}: {100 * played // total} %{speed_text}"
         if time_left:
             text += f"; {time_left}"
-        elif speed > 0 and played < total and now - began >= _SECONDS_UNTIL_SPEED:
+        elif speed > 0 and played < total and now - start >= _SECONDS_UNTIL_SPEED:
             text += f", {(total - played) / speed:.0f} s left"
         self.show(text, played / total)
 
@@ -174,26 +174,25 @@ class WorkItem:
 
     Attributes
     ----------
-    place, label : str
+    location, label : str
         The problem and the policy.
     rounds : int
         The rounds of all replications.
-    expected : float
-        The seconds that the work takes, with compilation, on the machine on which rounds were
-        timed.
+    seconds : float
+        The expected duration, with compilation, on the machine on which rounds were timed.
     """
 
-    place: str
+    location: str
     label: str
     rounds: int
-    expected: float
+    seconds: float
 
 
 class TotalProgress:
-    """Tracks the progress of all work, done in order, and the time that is left.
+    """Tracks the progress of work that is done item by item, and the time that is left.
 
-    The estimate assumes that if the work done so far took twice the expected time, so will the
-    rest. Tables and pages, which are written at the end, are not counted.
+    If the work done so far took twice the expected time, the rest is assumed to take twice its
+    expected time. Tables and pages, which are written at the end, are not counted.
 
     Parameters
     ----------
@@ -211,51 +210,51 @@ class TotalProgress:
         show: ShowTotal | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._left = {(item.place, item.label): item for item in work}
+        self._remaining = {(item.location, item.label): item for item in work}
         self._rounds = sum(item.rounds for item in work)
         self._show = show
         self._clock = clock
-        self._began = clock()
+        self._start = clock()
         self._stored_rounds: dict[tuple[str, str], int] = {}
-        self._expected_of_done = 0.0
+        self._expected_seconds_done = 0.0
 
-    def tracker(self, place: str) -> TimeLeft:
+    def tracker(self, location: str) -> TimeLeft:
         """Return the function that tracks the work on one problem."""
-        return partial(self.update, place)
+        return partial(self.update, location)
 
-    def mark_as_done(self, place: str) -> None:
+    def mark_as_done(self, location: str) -> None:
         """Count the work on a problem, or on all problems below a folder, as done.
 
         Without this, cached results would never count, since they report no progress.
         """
-        for key in [key for key in self._left if f"{key[0]}/".startswith(f"{place}/")]:
-            self._show_progress(self._left.pop(key), 0, 0.0)
+        for key in [key for key in self._remaining if f"{key[0]}/".startswith(f"{location}/")]:
+            self._show_progress(self._remaining.pop(key), 0, 0.0)
 
-    def update(self, place: str, label: str, played: int, total: int) -> str:
+    def update(self, location: str, label: str, played: int, total: int) -> str:
         """Track the progress of a policy; return the time left for all work, "" if unknown."""
-        key = place, label
-        if (item := self._left.get(key)) is None:
+        key = location, label
+        if (item := self._remaining.get(key)) is None:
             return ""
-        # The rounds of the first report were read from files, so they say nothing of the speed.
+        # The rounds of the first report were read from files, so they say nothing about the speed.
         rounds_here = played - self._stored_rounds.setdefault(key, played)
-        expected = item.expected * rounds_here / total
+        expected = item.seconds * rounds_here / total
         if played == total:
-            del self._left[key]
-            self._expected_of_done += expected
+            del self._remaining[key]
+            self._expected_seconds_done += expected
             return self._show_progress(item, 0, 0.0)
         return self._show_progress(item, played, expected)
 
     def _show_progress(self, item: WorkItem, played: int, expected: float) -> str:
         """Show the progress of all work while an item is played; return the time left as text."""
         share = played / max(item.rounds, 1)
-        expected_left = sum(work.expected for work in self._left.values()) - share * item.expected
-        expected_done = self._expected_of_done + expected
-        seconds = (self._clock() - self._began) * expected_left / (expected_done or math.inf)
+        work_left = sum(work.seconds for work in self._remaining.values()) - share * item.seconds
+        work_done = self._expected_seconds_done + expected
+        seconds = (self._clock() - self._start) * work_left / (work_done or math.inf)
         text = f"about {format_duration(seconds)} left" if seconds else ""
         if self._show is not None:
-            rounds_left = sum(work.rounds for work in self._left.values()) - played
+            rounds_left = sum(work.rounds for work in self._remaining.values()) - played
             done_share = 1.0 - rounds_left / max(self._rounds, 1)
-            self._show(f"{item.place}: {item.label}", done_share, text)
+            self._show(f"{item.location}: {item.label}", done_share, text)
         return text
 
 
@@ -270,5 +269,5 @@ def track_total(is_shown: bool, work: Sequence[WorkItem]) -> Iterator[TotalProgr
 
 
 def _show_total_progress(show: ShowText, work: str, share: float, time_left: str) -> None:
-    # The share stays below 1, so that the end gets no line of its own: the results follow it.
+    # At a share of 1 a last line would be printed, although the results follow.
     show(f"{100 * share:.0f} % of all rounds; {work}; {time_left}".rstrip("; "), min(share, 0.999))

@@ -5,8 +5,8 @@ The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known
 quantities, rounds begun, whether feedback is awaited, the random stream (two unsigned words), and
 all arrays with dtype, shape and values. Floats read back exactly. Version 2 also has ``scale``, the
-least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. A
-program that ignored these two would misread rewards, or return numbers of arms.
+least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. They
+have versions of their own, since a program that ignored them would misread rewards and arms.
 """
 
 import importlib
@@ -33,11 +33,11 @@ from keyhole.files import content_checksum, read_file, write_atomically
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
-_WITH_SCALE: Final = 2
-_WITH_NAMES: Final = 3
+_SCALE_VERSION: Final = 2
+_NAMES_VERSION: Final = 3
 _ROUNDS: Final = validate.Range(ge=0, le=2**53)  # floats represent all integers in this range
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
-_NOT_FINITE: Final = ("inf", "-inf", "nan")  # as `_array_to_json` writes them
+_NONFINITE_TEXTS: Final = ("inf", "-inf", "nan")  # as `_array_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _EMPTY_MODULE: Final = ModuleType("empty")
 
@@ -67,24 +67,24 @@ class SavedLearner:
     def check_arrays(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays whose dtypes or shapes differ from a layout's.
 
-        Arrays that were added to the policy after the file was written are zero.
+        Arrays that were added to the policy after the file was written become zero.
         """
         new_names = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
         saved_fields = {n: f for n, f in layout.fields.items() if f.kept and n not in new_names}
         forms = {n: (f.dtype, f.extent(sizes)) for n, f in saved_fields.items()}
-        self._check_shapes(group, forms)
+        self._check_forms(group, forms)
         for name in new_names:
             self.arrays[group][name] = np.zeros(layout.fields[name].extent(sizes))
 
     def copy_arrays_into(self, arrays: Arrays) -> None:
         """Copy the saved arrays into a learner's arrays, which have equal dtypes and shapes."""
         for group, views in arrays.items():
-            self._check_shapes(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            self._check_forms(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():
                 view[...] = self.arrays[group][name]
 
-    def _check_shapes(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        """Refuse arrays of a group with other names, dtypes or shapes than `forms`."""
+    def _check_forms(self, group: str, forms: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        """Refuse the arrays of a group unless their dtypes and shapes, by name, equal `forms`."""
         saved_forms = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
         if missing := ", ".join(forms.keys() - saved_forms.keys()):
             raise ValueError(f"its {group} lacks {missing}")
@@ -95,11 +95,9 @@ class SavedLearner:
 def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ()) -> type[Policy]:
     """Return the class of a saved policy: a candidate, Keyhole's own, or one already imported.
 
-    A file is not trusted, so only Keyhole's modules of policies are imported for it. Other modules
-    are searched only if the caller has imported them.
+    A file is not trusted, and importing a module runs its code. So only Keyhole's modules of
+    policies are imported. Other modules are searched if they have been imported already.
     """
-    # To import a module is to run its code, so a file that could name any module could run any
-    # code.
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
             raise TypeError(
@@ -134,10 +132,10 @@ def write_state(path: Path, saved: SavedLearner) -> None:
     del content["scale"], content["arm_names"]
     lowest_version = _VERSION  # the lowest version of the format that can hold the learner
     if saved.scale != UNIT:
-        lowest_version = _WITH_SCALE
+        lowest_version = _SCALE_VERSION
         content["scale"] = list(saved.scale)
     if saved.arm_names is not None:
-        lowest_version = _WITH_NAMES
+        lowest_version = _NAMES_VERSION
         content["arm_names"] = [_check_arm_name(name) for name in saved.arm_names]
     document = {
         "format": _FORMAT,
@@ -168,12 +166,12 @@ def read_state(path: Path) -> SavedLearner:
         raise ValueError(f"{path} is not a saved learner, or was cut short") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a saved learner")
-    if document.get("version") not in (_VERSION, _WITH_SCALE, _WITH_NAMES):
+    if document.get("version") not in (_VERSION, _SCALE_VERSION, _NAMES_VERSION):
         number = validate.short_repr(document.get("version"))
         raise ValueError(
             f"{path} has version {number} of the format (written by "
             f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
-            f"reads versions {_VERSION} to {_WITH_NAMES}"
+            f"reads versions {_VERSION} to {_NAMES_VERSION}"
         )
     try:
         content = document["content"]
@@ -231,6 +229,6 @@ def _array_from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
         counts = [validate.check_integer("a count", v) for v in values]
         return np.array(counts, np.int64).reshape(shape)
     numbers = [
-        float(v) if v in _NOT_FINITE else validate.check_number("a value", v) for v in values
+        float(v) if v in _NONFINITE_TEXTS else validate.check_number("a value", v) for v in values
     ]
     return np.array(numbers, np.float64).reshape(shape)

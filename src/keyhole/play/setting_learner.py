@@ -21,7 +21,7 @@ class ArmLearner(Learner):
     # their time (measured).
 
     def ask(self, *, exclude: Iterable[Any] | None = None) -> int:
-        """Return the arm to pull next, from 0; the same arm if asked again before `tell`.
+        """Return the arm to pull next, from 0. Until `tell`, the same arm is returned again.
 
         If arms have names (``learner(arms=["red", "blue"])``), this returns the name of the arm.
         The same thread must tell the reward: see `keyhole.Learner`.
@@ -50,8 +50,8 @@ class ArmLearner(Learner):
         """
         if unnamed:
             raise TypeError(
-                "tell takes the reward alone: that of the arm last asked for, which the learner "
-                f"knows; got {short_repr((reward, *unnamed))}"
+                "tell takes the reward alone: the learner knows the arm last asked for; got "
+                f"{short_repr((reward, *unnamed))}"
             )
         # The usual reward, a float in [0, 1] without a scale, needs no more than this test.
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
@@ -144,8 +144,8 @@ class SettingLearner(Learner):
         Returns
         -------
         Any
-            The decision in words of the vocabulary; a dict if there are several words. If asked
-            again before `tell`, the same decision.
+            The decision in words of the vocabulary; a dict if there are several words. Until
+            `tell`, the same decision is returned again.
         """
         values = self.vocabulary.parse_context(**context)
         all_words = self.vocabulary.format_decision(values, self._decide_once(values, exclude))
@@ -181,8 +181,8 @@ class SettingLearner(Learner):
         Returns
         -------
         dict
-            The decision: ints and floats, or lists of them. If asked again before `learn`, the same
-            decision.
+            The decision, as numbers or lists of numbers. Until `learn`, the same decision is
+            returned again.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class SettingLearner(Learner):
         self._tell()
 
     def _check_arrays(self, method: str, values: Values, views: Arrays) -> Arrays:
-        """Return values as arrays; refuse other names, shapes and dtypes than the setting's."""
+        """Return values as arrays; refuse names, shapes and dtypes that are not the setting's."""
         if set(values) != set(views):
             names = ", ".join(views) or "nothing"
             got = ", ".join(values) or "nothing"

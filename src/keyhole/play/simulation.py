@@ -45,54 +45,56 @@ def simulate(
 ) -> Curves:
     """Simulate policies on a problem, in many replications, and return their metrics.
 
-    All policies share common random numbers: the n-th pull of an arm in a replication yields the
-    same sample to each. The arguments determine the results; `threads`, `on`, the machine's load
-    and the other policies do not affect those of a policy. A decision that the setting does not
-    allow is an error. A kernel in an endless loop cannot be interrupted: two seconds after Ctrl-C,
-    or at the next one, its thread is abandoned with a warning, and ends with the process.
+    All policies share common random numbers: in most settings, the n-th pull of an arm in a
+    replication yields the same sample to each policy. The arguments determine a policy's results,
+    except that `threads`, `on` and the other policies do not affect them. A decision that the
+    setting does not allow is an error. A kernel in an endless loop cannot be interrupted: two
+    seconds after Ctrl-C, or at the next Ctrl-C, its thread is abandoned with a warning, and ends
+    with the process.
 
     Parameters
     ----------
     problem : Problem
         The instance, such as `keyhole.thresholding.Problem`.
     policies : mapping of str to Policy, or iterable of Policy
-        The policies by label; the default label is the policy's repr, ``LSA(alpha=1.35)``.
+        The policies by label; the default label is the policy's repr, such as ``LSA(alpha=1.35)``.
     horizon, replications : int
-        The number of rounds in a replication, and of independent replications, from 1 to 2**53.
+        The number of rounds in a replication, and the number of independent replications, each from
+        1 to 2**53.
     seed : int, default 0
         The seed of all random numbers, from 0, below 2**63.
     checkpoints : iterable of int or mapping, optional
-        Rounds after which the metrics are taken, increasing, from 1 to `horizon`. As in a spec,
-        ``{"count": 50}`` stands for 50 evenly spaced rounds, and with ``"spacing": "log"`` their
-        logarithms are evenly spaced. By default the horizon alone. In a setting with a budget, a
-        checkpoint is a budget, and policies that know the horizon run once for each.
+        Increasing rounds, from 1 to `horizon`, after which the metrics are taken; by default the
+        horizon alone. As in a spec, ``{"count": 50}`` stands for 50 evenly spaced rounds, and with
+        ``"spacing": "log"`` their logarithms are evenly spaced. In a setting with a budget, a
+        checkpoint is a budget, and policies that know the horizon run once for each checkpoint.
     threads : int, optional
         The number of threads, at most 1,024; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress, on standard error or, in a notebook, below the cell. If it is a
-        function, this is called instead, with label, rounds done and rounds in all.
+        Whether to show progress, on standard error or, in a notebook, below the cell. A function is
+        called instead, with label, rounds done and rounds in all.
     details : bool, default False
         Whether to keep the metrics that are details: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
-        Whether to check every index of a kernel. If not, an index beyond its array goes unnoticed.
+        Whether to check every index of a kernel. An index beyond its array is otherwise unnoticed.
     interpreted : bool, optional
         Whether Python runs the kernels, in this thread. This is slow, gives the same results, and
-        is for debugging. By default as `keyhole.interpreted` says. Where that is not used, Python
-        runs Keyhole's own policies on its own problems as long as they are not compiled, if that
+        is for debugging. By default as `keyhole.interpreted` says. If that is not used, Python
+        runs Keyhole's own policies on its own problems while they are not compiled yet, if that
         takes less than half a second.
     workers : int, default 1
-        The number of simulated workers, up to 65,536, and so of decisions that may be pending at a
-        time: each worker asks, is busy, tells, and asks again. A checkpoint is a number of
-        decisions. The feedback of decisions that are pending at a checkpoint is told before the
-        metrics are taken. The setting `delayed` takes one worker only, since its time counts in
-        rounds.
+        The number of simulated workers, up to 65,536. As many decisions may be pending at a time:
+        each worker asks, is busy, tells, and asks again. A checkpoint is a number of decisions. The
+        feedback of decisions that are pending at a checkpoint is told before the metrics are taken.
+        The setting `delayed` takes one worker only, since its delays are counted in rounds.
     duration : Duration, optional
         The distribution of the time that a worker is busy with a decision: see
-        `keyhole.distributions.busy_times`. By default always 1. If it is given, or there are
-        several workers, there is one more metric: ``clock``, the time until all feedback is back.
+        `keyhole.distributions.busy_times`. By default always 1. With a duration or several workers
+        there is one more metric: ``clock``, the time until all feedback is back.
     pending : {"impute", "ignore", "wait"}, optional
         How policies treat pending decisions, see `keyhole.policy.Policy`; by default the first mode
-        that each declares. With "wait", and with one worker, there is one decision at a time.
+        that each policy declares. With "wait", and with one worker, there is one decision at a
+        time.
     on : str or concurrent.futures.Executor, default "threads"
         Where to simulate: "threads" of this process; the workers of a cluster, ``dask[=ADDRESS]``
         or ``ray[=ADDRESS]``; or an executor, which can serve several calls, such as a
@@ -149,8 +151,8 @@ def simulate(
 
 _NORMAL_QUANTILE: Final = 1.96  # of the 95 % interval of a rank
 _ADVICE: Final = (
-    "\nTo end sooner: fewer arms, a larger delta (or tolerance, if the rule has one), or no"
-    " verdict: a policy that earns meanwhile, such as OptimisticThompson, needs no end."
+    "\nTo end sooner, take fewer arms, or a larger delta (or tolerance, if the rule has one). A"
+    " policy that earns meanwhile, such as OptimisticThompson, needs no end."
 )
 
 
@@ -213,7 +215,7 @@ def stopping_times(
 ) -> StoppingTimes:
     """Simulate how many rounds a policy that can stop takes until it has settled all arms.
 
-    So you know before a test how large its sample will be: how many visitors until
+    The result says before a test how large its sample will be: how many visitors until
     `BestArmStopping` names a winner, or how many labels until `PerArmStopping` has settled each
     item. The sample depends on the means, which nobody knows before the test. So try means that you
     think possible, also with small differences. The result depends on the arguments alone. At most

@@ -40,9 +40,9 @@ def plan_digest(plan: Plan) -> str:
 def digest_parts(plan: Plan) -> list[object]:
     """Return all that determines the results of a plan, except seed and replications.
 
-    These are the problem's values; each policy's class, parameters, the numbers that its kernels
-    read and its known quantities; the code of policies, environment, setting and core; the
-    simulated workers; the versions of the compiler; and the digest of the math library.
+    These are the values of the problem; the class, parameters, kernel numbers and known quantities
+    of each policy; the code of policies, environment, setting and core; the simulated workers; the
+    versions of the compiler; and the digest of the math library.
     """
     setting = plan.problem.setting
     environment = compiled_environment(plan.problem.environment)
@@ -106,7 +106,7 @@ def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[obje
 
 
 def rows_for_digest(values: Mapping[str, object]) -> list[list[str]]:
-    """Return named values as texts for a digest; arrays by the SHA-256 of their content."""
+    """Return named values as texts for a digest; an array's text is the SHA-256 of its content."""
     rows = []
     for name, value in sorted(values.items()):
         if isinstance(value, np.ndarray | list | tuple):
@@ -136,7 +136,7 @@ class SimulationJob:
     replications : int
         The number of all replications.
     remaining : list of range, optional
-        The replications that are neither simulated nor begun; by default none.
+        The replications whose simulation has not begun; by default none.
     """
 
     plan: Plan
@@ -243,11 +243,10 @@ def run_locally(
     while job.remaining:
         report_in_job = partial(report_block, total - job.rounds_left)
         replications = job.take_next_block(seconds, threads)
-        began = monotonic()
+        start = monotonic()
         values = simulate_replications(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
-        job.record_duration(replications, monotonic() - began)
-        # The values are not encoded. Encoding needs the digest of all sources, and `simulate` does
-        # not.
+        job.record_duration(replications, monotonic() - start)
+        # The values are passed as arrays: to encode them, `simulate` would digest all sources.
         store(job, replications, values)

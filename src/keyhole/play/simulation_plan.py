@@ -33,7 +33,7 @@ class Duration(Protocol):
 
     @property
     def draw(self) -> Kernel:
-        """The kernel ``draw(rng, numbers, ...)``, which may name context, decision and feedback."""
+        """The kernel ``draw(rng, numbers, ...)``; context, decision and feedback may follow."""
 
     @property
     def numbers(self) -> FloatArray:
@@ -55,7 +55,7 @@ class _UnitDuration:
         return "1"
 
 
-_ONE: Final = _UnitDuration()
+_UNIT_DURATION: Final = _UnitDuration()
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SimulatedWorkers:
     """
 
     number: int = 1
-    duration: Duration = _ONE
+    duration: Duration = _UNIT_DURATION
     pending: str | None = None
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class SimulatedWorkers:
     @property
     def has_no_effect(self) -> bool:
         """Whether one worker takes a time of 1 for each decision, as if there were no workers."""
-        return self.number == 1 and self.duration is _ONE
+        return self.number == 1 and self.duration is _UNIT_DURATION
 
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a setting, a policy or a problem that does not fit the workers."""
@@ -165,14 +165,14 @@ def check_checkpoints(
 
 
 def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
-    """Return evenly spaced checkpoints from round `first` or later to `horizon`.
+    """Return evenly spaced checkpoints, of which the last is the horizon.
 
     Parameters
     ----------
     table : mapping
-        It has ``count``, from 1 to 100,000; fewer checkpoints remain if rounding makes some equal.
-        It may have ``spacing``: "linear" for even spacing of the rounds, which is the default, or
-        "log" for even spacing of their logarithms.
+        ``count`` is the number of checkpoints, from 1 to 100,000; there are fewer if rounding makes
+        some equal. ``spacing`` is "linear" (by default) for even spacing of the rounds, or "log"
+        for even spacing of their logarithms.
     first, horizon : int
         The first round that a checkpoint may have, and the last checkpoint.
     """
@@ -273,7 +273,7 @@ class Plan:
             details,
             checked,
             bool(interpreted),
-            interpret_uncompiled and interpreted is None,  # None: neither way was asked for
+            interpret_uncompiled and interpreted is None,  # None: the user has not said
             workers,
         )
         plan._check_length()
@@ -344,26 +344,26 @@ class Plan:
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
         """Return, for each verdict on each arm, 1 if it is wrong and else 0.
 
-        The array of arms by verdicts is flattened. For a policy that cannot stop it is a single 0.
+        The array of arms by verdicts is flattened. A policy that cannot stop has a single 0.
         """
         if not policy.verdicts:
             return np.zeros(1)
-        wrong = np.asarray(policy.wrong_verdicts(self.problem))
+        is_wrong = np.asarray(policy.wrong_verdicts(self.problem))
         expected_shape = (self.problem.fact("arms"), len(policy.verdicts))
-        if wrong.shape != expected_shape:
+        if is_wrong.shape != expected_shape:
             raise ValueError(
                 f"{type(policy).__name__}.wrong_verdicts must have the shape {expected_shape}, "
-                f"got {wrong.shape}"
+                f"got {is_wrong.shape}"
             )
-        return np.ascontiguousarray(wrong, np.float64).ravel()
+        return np.ascontiguousarray(is_wrong, np.float64).ravel()
 
     def stop_metrics_without_stop(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the values of the stop metrics for a policy that cannot stop, by position.
+        """Return the values of the stop metrics at checkpoints, by the metrics' positions.
 
-        Each metric has a value for each checkpoint. The plan has stop metrics if any of its
-        policies can stop; for a policy that can stop, the result is empty.
+        A plan has stop metrics if any of its policies can stop. Their values are known in advance
+        for a policy that cannot stop. For a policy that can stop, the result is empty.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

@@ -50,9 +50,8 @@ class StudyVocabulary:
     facts : mapping of str to value
         The known quantities of the study, as kernels read them.
     arms : sequence of str
-        The names of all present and former arms, in the order of their numbers. In a
-        `SettingLearner` these are the numbers themselves, ``range(...)``, or names of any hashable
-        type.
+        The names of all present and former arms, in the order of their numbers. In a learner, they
+        are the numbers themselves, ``range(...)``, or names of any hashable type.
     scale : Scale
         The units of rewards.
 
@@ -157,7 +156,7 @@ class StudyVocabulary:
     def note_fields(self) -> Mapping[str, Field]:
         """Further values that are logged but not learnt; by default there are none.
 
-        A value that `parse_feedback` does not return is 0.
+        If `parse_feedback` does not return such a value, 0 is logged.
         """
         return {}
 
@@ -171,7 +170,7 @@ class StudyVocabulary:
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
         """Return the feedback given to `Study.tell`, as values; by default a reward."""
-        # The common case first, which needs no hint at a scale: every tell comes here.
+        # The usual rewards are tested first, since every tell comes here.
         if self.scale == UNIT and type(reward) in (bool, int, float) and 0 <= reward <= 1:
             return {"reward": float(reward)}
         return {"reward": self.scale.check_reward("reward", reward)}
@@ -356,9 +355,9 @@ def declared_words(vocabulary: StudyVocabulary) -> list[str]:
 
 
 def _parameter_names(method: Callable[..., Any]) -> list[str]:
-    open_ended = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)  # *args and **kwargs
+    variadic_kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)  # *args and **kwargs
     parameters = signature(method).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind not in open_ended]
+    return [parameter.name for parameter in parameters if parameter.kind not in variadic_kinds]
 
 
 def guard_allows(
@@ -390,10 +389,10 @@ def example_decisions(
         name: np.zeros(declared.extent(sizes), declared.dtype).tolist()
         for name, declared in setting.decision.items()
     }
-    last = dict(zeros)
+    last_arm_decision = dict(zeros)
     if "arm" in zeros:
-        last["arm"] = facts["arms"] - 1
-    decisions = [zeros] if last == zeros else [zeros, last]
+        last_arm_decision["arm"] = facts["arms"] - 1
+    decisions = [zeros] if last_arm_decision == zeros else [zeros, last_arm_decision]
     return [
         decision for decision in decisions if guard_allows(setting, facts, context or {}, decision)
     ]

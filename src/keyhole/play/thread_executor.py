@@ -1,8 +1,8 @@
 """Simulators of the policies of a plan, the threads that run them, and their measured speed.
 
-The threads are daemon threads, which can be abandoned. A process waits for the threads of
-`concurrent.futures` when it ends, and machine code cannot be interrupted: a compiled function in an
-endless loop would keep the process alive for ever.
+The threads are daemon threads, which can be abandoned. Machine code cannot be interrupted, and a
+process does not end before the threads of `concurrent.futures` have ended: a compiled function in
+an endless loop would keep it alive for ever.
 """
 
 import math
@@ -36,8 +36,8 @@ from keyhole.validate import explain_memory_errors
 # Threads finish at about the same time if each gets several pieces of work.
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
-# After Ctrl-C, threads may end the rounds that they play. A thread that takes longer may never end:
-# no signal can interrupt machine code.
+# After Ctrl-C, threads have this time to end the rounds that they play. A thread that takes longer
+# may never end: no signal can interrupt machine code.
 _GRACE_SECONDS: Final = 2.0
 # Rounds that are interpreted to estimate the duration of all rounds.
 _SAMPLE_ROUNDS: Final = 64
@@ -144,12 +144,12 @@ class EngineSimulator:
             if isinstance(error, IndexError) and "out of bounds" in str(error):
                 raise IndexError(f"{kernel} reads or writes beyond an array") from error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
-            where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-            raise ValueError(f"{kernel} raised {text}{where}") from error
+            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            raise ValueError(f"{kernel} raised {text}{notes}") from error
         if control[engine.REFUSED_ROUND] > 0:
             replication = control[engine.REFUSED_REPLICATION]
-            where = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
-            raise ValueError(self.policy.refusal(where))
+            round_text = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
+            raise ValueError(self.policy.refusal(round_text))
         out[:, positions] = values
         for i, constants in self._metrics_without_stop.items():
             out[:, i] = constants[:, None]
@@ -197,7 +197,7 @@ Task = Callable[[], None]
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
-    """Return the simulator of each run of a policy; compile those that are not in the cache.
+    """Return the simulator of each run of a policy, compiled unless Python may run its kernels.
 
     A user's policy is then tried in Python, unless every index is checked or Python runs the policy
     anyway.
@@ -225,11 +225,11 @@ def simulate_replications(
     sizes = [len(simulator.checkpoints) for simulator in simulators]
     with explain_memory_errors(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
-    # Views of one array: each run of the policy fills its own checkpoints, without a copy.
+    # Each run of the policy writes to a view of this array: to the run's own checkpoints.
     run_views = np.split(values, np.cumsum(sizes)[:-1])
-    first = replications.start
+    start = replications.start
     pieces = [
-        (simulator, piece, view[:, :, piece.start - first : piece.stop - first])
+        (simulator, piece, view[:, :, piece.start - start : piece.stop - start])
         for simulator, view in zip(simulators, run_views, strict=True)
         for piece in split_replications(replications, threads)
     ]
@@ -248,7 +248,7 @@ def simulate_replications(
             report(label, int(controls[:, engine.ROUNDS_DONE].sum()), total)
 
     if any(simulator.is_interpreted for simulator in simulators):
-        for task in tasks:  # in this thread, for debuggers; Python would gain nothing by threads
+        for task in tasks:  # in this thread, for debuggers; threads would not make Python faster
             task()
             report_progress()
     else:
@@ -278,7 +278,7 @@ def split_replications(replications: range, threads: int) -> list[range]:
 def _run_tasks_in_threads(
     policy: Policy, tasks: Sequence[Task], threads: int, controls: IntArray, report_progress: Task
 ) -> None:
-    """Run all tasks in a thread pool; on Ctrl-C or an error stop all of them and raise."""
+    """Run all tasks in a thread pool; on Ctrl-C or an error, stop all tasks and raise it."""
     pool = DaemonThreadPool(tasks, threads)
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.
@@ -312,7 +312,7 @@ class DaemonThreadPool:
             thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the system allows no more
+            except RuntimeError:  # the system allows no more threads
                 if not self._threads:
                     raise
                 break
@@ -377,8 +377,9 @@ def measure_seconds_per_round(
     """Simulate a policy for some seconds; return the elapsed time, divided by all threads' rounds.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower meanwhile, time is assumed to go on growing as the same power of
-    the rounds. The result is infinite if no round ends within half a minute.
+    measured. If rounds get slower meanwhile, the rest is estimated: time is assumed to go on
+    growing as the same power of the rounds. The result is infinite if no round ends within half a
+    minute.
 
     Parameters
     ----------
@@ -402,11 +403,11 @@ def measure_seconds_per_round(
     count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
     at_once = min(count, group)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
-    began = clock()
+    start = clock()
     rounds_before = 0
 
     def add_to_trace(_label: str, played: int, _total: int) -> None:
-        elapsed = clock() - began
+        elapsed = clock() - start
         rounds_done = rounds_before + played
         trace.append((elapsed, rounds_done))
         # Later rounds may be slower, so the beginning of a long run is measured for longer.
@@ -415,7 +416,7 @@ def measure_seconds_per_round(
             raise _TimeIsUpError
 
     try:
-        while clock() - began < seconds:
+        while clock() - start < seconds:
             simulate_replications(plan, label, range(count), threads=threads, report=add_to_trace)
             rounds_before += count * rounds
     except _TimeIsUpError:
@@ -424,7 +425,7 @@ def measure_seconds_per_round(
 
 
 def _extrapolate_seconds_per_round(trace: list[tuple[float, int]], group_rounds: int) -> float:
-    """Return the seconds per round from pairs (seconds, rounds), for all rounds of a group."""
+    """Extrapolate pairs (seconds, rounds) to all rounds of a group; return seconds per round."""
     seconds, played = trace[-1]
     if not played:
         return math.inf

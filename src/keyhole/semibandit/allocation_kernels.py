@@ -69,14 +69,14 @@ def fund_top_draws(p: Facts, s: AllocationState, rng: Stream, number: int) -> No
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         cut = 0.5 * (low + high)
-        above = 0
+        above_count = 0
         for arm in range(p.arms):
-            above += s.values[arm] > cut
-        if above == number:
+            above_count += s.values[arm] > cut
+        if above_count == number:
             for arm in range(p.arms):
                 s.funded[arm] = s.values[arm] > cut
             return
-        if above > number:
+        if above_count > number:
             low = cut
         else:
             high = cut
@@ -88,7 +88,7 @@ def fund_top_draws(p: Facts, s: AllocationState, rng: Stream, number: int) -> No
 
 
 def fund_best_knapsack(p: Any, s: KnapsackState, t: int, rng: Stream, fill: Kernel) -> None:
-    """Fund the set of arms whose values have the largest sum, of the sets that the resource allows.
+    """Of the sets of arms that the resource allows, fund the set with the largest sum of values.
 
     The kernel `fill` sets the arms' values. The set is chosen anew every `solve_every` rounds.
     """
@@ -123,7 +123,7 @@ def count_losses(
 
 
 def format_second_phase(state: Mapping[str, Any]) -> str:
-    """Return a line for policies that first search for thresholds: the search is over."""
+    """Return a line that says that the search for thresholds is over."""
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 

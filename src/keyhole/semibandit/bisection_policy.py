@@ -28,21 +28,21 @@ class BisectionPolicy(Policy, abstract=True):
     r"""Base class of policies that search each arm's threshold, then fund the best arms that fit.
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
-    and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
+    and min{1, Q}, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
     :math:`\hat\theta_i` raises its lower bound to :math:`\hat\theta_i`. After W rounds without a
     loss in which the arm was given :math:`\hat\theta_i`, its upper bound falls to
-    :math:`\hat\theta_i`. Here
+    :math:`\hat\theta_i`. Then the middle of the two bounds is tried. Here
 
     .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
-    and the middle of the two bounds is tried next. When the bounds are within :math:`\gamma` of
-    each other, the upper bound becomes the estimate (with ``as_printed=1``, only if it was the
-    upper bound that moved). The phase ends when every arm has an estimate.
+    When the bounds are within :math:`\gamma` of each other, the upper bound becomes the estimate
+    (with ``as_printed=1``, only if the upper bound has just fallen). The phase ends when every arm
+    has an estimate.
 
     A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
-    the search for this arm starts again between the refuted estimate and 1, and the first phase
-    goes on until this search ends, too.
+    the search for this arm starts again between the refuted estimate and min{1, Q}, and the first
+    phase goes on until this search ends, too.
 
     In the second phase arms are funded by the exact knapsack
     :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass defines the kernel ``fill(p, s, t, rng)``,
@@ -91,7 +91,7 @@ class BisectionPolicy(Policy, abstract=True):
         .. math:: \Big\lceil \frac{K W \log_2(\lceil 1 + 1/\gamma \rceil)}
             {\max\{1, \lfloor Q \rfloor\}} \Big\rceil
 
-        It is exceeded with probability at most `delta` (Verma et al. 2019, Lemma 4).
+        The search is longer with probability at most `delta` (Verma et al. 2019, Lemma 4).
         """
         if not is_search_needed(arms, resource):
             return 0
@@ -107,12 +107,12 @@ class BisectionPolicy(Policy, abstract=True):
     def init(p, s: State) -> None:
         """Divide the resource over the first trials."""
         # An arm is never given more than this, so no trial can find a higher threshold.
-        largest = min(1.0, p.resource)
+        largest_amount = min(1.0, p.resource)
         has_search = is_search_needed(p.arms, p.resource)
         for arm in range(p.arms):
-            s.high[arm] = largest
+            s.high[arm] = largest_amount
             s.settled[arm] = not has_search
-            s.amounts[arm] = first_tried_amount(p, arm) if has_search else largest
+            s.amounts[arm] = first_tried_amount(p, arm) if has_search else largest_amount
         s.unsettled[0] = p.arms if has_search else 0
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0:
@@ -166,14 +166,14 @@ class BisectionPolicy(Policy, abstract=True):
 
 
 def is_search_needed(arms: int, resource: float) -> bool:
-    """Return whether there is more than one arm, and too little of the resource for all."""
+    """Return whether there are several arms, and the resource is below 1 for each of them."""
     return arms > 1 and resource < arms
 
 
 def first_tried_amount(p: BisectionPolicy, arm: int) -> float:
-    """Return the amount tried first: 1/2 for floor(Q) arms, equal shares of the rest for others.
+    """Return the first trial: 1/2 for floor(Q) arms; the others share what is left equally.
 
-    If such a share were 1 or more, the amount is 1/2 for all arms.
+    If a share would be 1 or more, the first trial is 1/2 for all arms.
     """
     half_count = integer_part(p.resource)
     if arm < half_count:
@@ -215,9 +215,9 @@ def fund_trials_first(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream)
 
 
 def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
-    """Move a bound of an arm on trial, if this round decides about it."""
-    # With `any_loss`, line 8 of the pseudo-code is followed to the letter: a loss counts whatever
-    # the arm was given. But it does not count if the trial equals the lower bound, because then a
+    """Raise an arm's lower bound after a loss, or lower its upper bound after W clear rounds."""
+    # With `any_loss`, line 8 of the paper's pseudo-code is followed to the letter: a loss counts
+    # whatever the arm was given. But no loss counts if the trial equals the lower bound, because a
     # loss at that amount has been counted before.
     loss_counts = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
     if loss_counts:
@@ -246,15 +246,15 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
 
 def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
-    largest = min(1.0, p.resource)
+    largest_amount = min(1.0, p.resource)
     # The funded set was chosen by the refuted amount, so the next round must solve the knapsack
     # anew.
     s.since_solved[0] = 0
-    if largest - s.amounts[arm] <= p.gamma:
+    if largest_amount - s.amounts[arm] <= p.gamma:
         s.amounts[arm] = _UNREACHABLE
         return
     s.low[arm] = s.amounts[arm]
-    s.high[arm] = largest
+    s.high[arm] = largest_amount
     s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
     s.settled[arm] = s.clear_rounds[arm] = 0
     s.unsettled[0] += 1
@@ -269,18 +269,18 @@ def finish_bisection(s: BisectionPolicy.State, arm: int, estimate: float) -> Non
 
 def format_bracket(state: Mapping[str, Any], arm: int) -> str:
     """Return an arm's threshold, or its bounds and trial, as text."""
-    tried = state["amounts"][arm]
+    amount = state["amounts"][arm]
     if state["settled"][arm]:
-        return f"threshold {tried:.4g}{format_refuting_losses(state, arm)}"
+        return f"threshold {amount:.4g}{format_refuting_losses(state, arm)}"
     return (
         f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
-        f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
+        f"{amount:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
         f"{format_refuting_losses(state, arm)}"
     )
 
 
 def round_to_decimals(value: float, decimals: int) -> float:
-    """Return a value rounded to `decimals` (0: unchanged), at least the smallest unit."""
+    """Round a value to `decimals`, but not below the smallest unit; 0 leaves it unchanged."""
     if decimals == 0:
         return value
     units = 10.0**decimals

@@ -1,8 +1,8 @@
 """Formulas of Verma et al. (2019) that bound the regret of dividing a resource among arms.
 
-The lower bound is asymptotic. Logarithms are natural unless written otherwise. Throughout, `arms`
-is K, at least 1; `resource` is Q, above 0; `horizon` is T, the number of rounds; `delta`, `epsilon`
-and `gamma` are those of the policy, and all mean losses of the `problem` must be at least epsilon.
+Logarithms are natural unless written otherwise. Throughout, `arms` is K, at least 1; `resource` is
+Q, above 0; `horizon` is T, the number of rounds; `delta`, `epsilon` and `gamma` are those of the
+policy, and all mean losses of the `problem` must be at least epsilon.
 """
 
 import math
@@ -27,7 +27,7 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     with mean losses in increasing order, M the number of arms that the resource suffices for, and d
     the Kullback-Leibler divergence of Bernoulli distributions. It is the bound of bandits with
     multiple plays (Anantharam, Varaiya and Walrand 1987). It is asymptotic, and holds for policies
-    whose regret grows slower than any power of T on every problem. The bound is 0 if the resource
+    whose regret on every problem grows slower than any power of T. The bound is 0 if the resource
     suffices for all arms. Arms with the mean loss of the last unfunded arm add nothing.
 
     Examples

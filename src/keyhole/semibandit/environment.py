@@ -1,4 +1,4 @@
-"""Simulators of dividing a resource among arms, and joint distributions of their losses."""
+"""Environments in which a resource is divided among arms; joint distributions of their losses."""
 
 from functools import lru_cache
 from typing import Any, ClassVar, Final
@@ -36,7 +36,7 @@ def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> N
 
 
 class DayDistribution(Distribution):
-    """Joint distribution of all arms' losses in a round, also called a day.
+    """Joint distribution of all arms' losses in a round (a day).
 
     Its kernel ``draw(rng, numbers, losses)`` writes the losses.
     """
@@ -94,7 +94,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
     ) -> None:
         super().__init__(draw, numbers)
         self.mean_losses = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
-        # The trial draws need the means, because their number is the number of the arms.
+        # The trial draws need the number of arms, which is the number of means.
         days = self.trial_draws()
         for day in days:
             check_binary_vector("what draw draws", day, len(self.mean_losses))
@@ -203,7 +203,7 @@ class JointLosses(Losses, abstract=True):
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
         """Draw all losses of the round, return the observed losses, and add the expected regret."""
-        # The stream has one position a round, because the losses of all arms are drawn together.
+        # A round has one position in the stream, because the losses of all arms are drawn together.
         # Losses that the allocation hides are drawn too, because others may depend on them.
         seek_pull(rng, 0, t - 1)
         draw(e, rng, s.day)

@@ -5,9 +5,9 @@ prevents its losses, and its value the losses that this prevents.
 
 Weights are real, so dynamic programming over the capacity would not be exact. Items are added one
 by one to a list of the Pareto-optimal sets in weight and value (Nemhauser and Ullmann 1969), pruned
-by an upper bound (Martello and Toth 1990). The bound is the value of the fractional knapsack. A
-price is subtracted from each item's value first. It is a Lagrange multiplier of the number of
-items: if weights are nearly equal, this number limits the sets.
+by an upper bound (Martello and Toth 1990). The bound is the value of the fractional knapsack, after
+a price has been subtracted from each item's value. The price is a Lagrange multiplier of the number
+of items: if weights are nearly equal, this number limits the sets.
 
 Measured for 200 items of many kinds: 10 to 400 sets at a time, 0.02 to 0.5 ms; for 20 items 2 to 5
 us. Without the price, 200 values and weights that are nearly equal take 25 ms and 20,000 sets.
@@ -39,12 +39,12 @@ class Scratch:
     """Working memory of `choose_items`, as part of a policy's state."""
 
     order = int_array("arms")
-    """Candidate items, the largest gain per weight first, the lower of equals first."""
+    """Candidate items by decreasing gain per weight; of equals, the lower item comes first."""
     keys = float_array("arms")
     """Gain per weight of each item; a gain is a value less the price."""
     weight_sums = float_array("arms")
     gain_sums = float_array("arms")
-    """Prefix sums in this order."""
+    """Prefix sums of weights and gains in this order."""
     lightest = float_array("arms")
     """Suffix minima of the weights in this order."""
     set_weights = float_array(2, "arms", SETS)
@@ -66,20 +66,20 @@ def bound_fitting_count(space: float, lightest: float, items: int) -> int:
 
 
 def value_bound(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, gain_end: int,
     first: int, stop: int, space: float,
 ) -> float:  # fmt: skip
     """Return a bound on the value that items from `first` on can add.
 
-    The items from `first` to `stop` - 1 fit together. Only items before `paying` have a value above
-    the price. All of these numbers are positions in `s.order`.
+    The items from `first` to `stop` - 1 fit together. Only items before `gain_end` have a value
+    above the price. These numbers are positions in `s.order`, whose first `count` items are used.
     """
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     bound = 0.0
-    # Items from `paying` on have no gain above 0, and add nothing to the bound.
-    if stop >= paying:
-        if paying > first:
-            bound = s.gain_sums[paying - 1] - before
+    # Items from `gain_end` on have no gain above 0, and add nothing to the bound.
+    if stop >= gain_end:
+        if gain_end > first:
+            bound = s.gain_sums[gain_end - 1] - before
     else:
         item = s.order[stop]
         # All items before `stop`, and the fraction of the next one that still fits.
@@ -96,57 +96,57 @@ def value_bound(
 
 def solve_by_set_lists(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    paying: int,
+    gain_end: int,
 ) -> int:  # fmt: skip
     """Return the name of the best set, or `FULL` if the lists exceed their memory."""
-    old = 0
+    source = 0
     sets = 1
-    logged = 0
+    log_size = 0
     best = 0.0
     write_set(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
         # An item adds at most an entry for each set: before the log could overflow, entries that no
         # set reaches are removed.
-        if logged + sets > len(s.order) * LOG:
-            logged = compact_log(s, old, sets, logged)
+        if log_size + sets > len(s.order) * LOG:
+            log_size = compact_log(s, source, sets, log_size)
         # A merge at most doubles the list.
-        if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
+        if log_size + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
             return FULL
-        sets, logged, best = merge_sets_with_item(
-            s, values, weights, count, space, price, paying, k, old, sets, logged, best
+        sets, log_size, best = merge_sets_with_item(
+            s, values, weights, count, space, price, gain_end, k, source, sets, log_size, best
         )
-        old = 1 - old
+        source = 1 - source
     # The list is in the order of weights, and has no dominated sets. So values rise with weights,
     # and the last set is the best.
-    return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
+    return int(s.set_names[source, (sets - 1) // SETS, (sets - 1) % SETS])
 
 
 def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    paying: int, k: int, old: int, sets: int, logged: int, best: float,
+    gain_end: int, k: int, source: int, sets: int, log_size: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Merge a list of sets with its copy that is extended by the k-th item; prune the result.
 
-    Lists are in the order of weights. List `old`, 0 or 1, has `sets` sets, and the result goes to
-    the other list; the log has `logged` entries. Return the length of the result, that of the log,
-    and the largest value of a feasible set so far.
+    Lists are in the order of weights. List `source` (0 or 1) has `sets` sets. The other list gets
+    the result. The log has `log_size` entries. Return the lengths of the result and of the log, and
+    the largest value of a feasible set so far.
     """
     # A set survives if no lighter set has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
     item = s.order[k]
     last_value = -1.0  # of the last set that was kept
     stop = count
-    kept = 0
-    # Positions, in the old list, of the next set to copy and of the next set to extend by the item.
+    kept_count = 0
+    # Positions, in `source`, of the next set to copy and of the next set to extend by the item.
     to_copy = to_extend = 0
     while to_copy < sets or to_extend < sets:
-        is_extended = is_next_set_with_item(s, old, sets, to_copy, to_extend, weights[item])
+        is_extended = is_next_set_with_item(s, source, sets, to_copy, to_extend, weights[item])
         index = to_extend if is_extended else to_copy
         to_copy += not is_extended
         to_extend += is_extended
-        weight = s.set_weights[old, index // SETS, index % SETS]
-        value = s.set_values[old, index // SETS, index % SETS]
+        weight = s.set_weights[source, index // SETS, index % SETS]
+        value = s.set_values[source, index // SETS, index % SETS]
         if is_extended:
             weight, value = weight + weights[item], value + values[item]
         if weight > space or value <= last_value + TIE:
@@ -155,35 +155,35 @@ def merge_sets_with_item(
         while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > space - weight:
             stop -= 1
         # The set with all following items that fit is feasible: its value is a lower bound.
-        greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
-        best = max(best, value + greedy)
-        bound = value_bound(s, values, weights, count, price, paying, k + 1, stop, space - weight)
+        greedy_value = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
+        best = max(best, value + greedy_value)
+        bound = value_bound(s, values, weights, count, price, gain_end, k + 1, stop, space - weight)
         if value + bound < best - SLACK:
             continue
-        name = s.set_names[old, index // SETS, index % SETS]
+        name = s.set_names[source, index // SETS, index % SETS]
         if is_extended:
-            s.last_items[logged // LOG, logged % LOG] = item
-            s.other_items[logged // LOG, logged % LOG] = name
-            name = logged
-            logged += 1
-        write_set(s, 1 - old, kept, weight, value)
-        s.set_names[1 - old, kept // SETS, kept % SETS] = name
+            s.last_items[log_size // LOG, log_size % LOG] = item
+            s.other_items[log_size // LOG, log_size % LOG] = name
+            name = log_size
+            log_size += 1
+        write_set(s, 1 - source, kept_count, weight, value)
+        s.set_names[1 - source, kept_count // SETS, kept_count % SETS] = name
         last_value = value
-        kept += 1
-    return kept, logged, best
+        kept_count += 1
+    return kept_count, log_size, best
 
 
 def is_next_set_with_item(
-    s: Scratch, old: int, sets: int, to_copy: int, to_extend: int, weight: float
+    s: Scratch, source: int, sets: int, to_copy: int, to_extend: int, weight: float
 ) -> bool:
     """Return whether the next lightest set has the item; ties go to the set without the item."""
     if to_copy == sets or to_extend == sets:
         return to_copy == sets
-    weight_with_item = s.set_weights[old, to_extend // SETS, to_extend % SETS] + weight
-    return bool(weight_with_item < s.set_weights[old, to_copy // SETS, to_copy % SETS])
+    weight_with_item = s.set_weights[source, to_extend // SETS, to_extend % SETS] + weight
+    return bool(weight_with_item < s.set_weights[source, to_copy // SETS, to_copy % SETS])
 
 
-def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
+def compact_log(s: Scratch, list_number: int, sets: int, log_size: int) -> int:
     """Remove unreachable entries from the log; return the number of remaining entries."""
     # Mark and compact, in place: entries point to earlier entries only, so one pass renames them.
     for j in range(sets):
@@ -191,27 +191,27 @@ def compact_log(s: Scratch, list_number: int, sets: int, logged: int) -> int:
         while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
             s.last_items[name // LOG, name % LOG] -= KEPT
             name = s.other_items[name // LOG, name % LOG]
-    kept = 0
-    for name in range(logged):
+    kept_count = 0
+    for name in range(log_size):
         row, column = name // LOG, name % LOG
         if s.last_items[row, column] < 0:
-            s.new_names[row, column] = kept
+            s.new_names[row, column] = kept_count
             rest_name = s.other_items[row, column]
-            s.last_items[kept // LOG, kept % LOG] = s.last_items[row, column] + KEPT
-            s.other_items[kept // LOG, kept % LOG] = (
+            s.last_items[kept_count // LOG, kept_count % LOG] = s.last_items[row, column] + KEPT
+            s.other_items[kept_count // LOG, kept_count % LOG] = (
                 EMPTY if rest_name == EMPTY else s.new_names[rest_name // LOG, rest_name % LOG]
             )
-            kept += 1
+            kept_count += 1
     for j in range(sets):
         name = s.set_names[list_number, j // SETS, j % SETS]
         if name != EMPTY:
             s.set_names[list_number, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
-    return kept
+    return kept_count
 
 
 def search_depth_first(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    paying: int, chosen: IntArray,
+    gain_end: int, chosen: IntArray,
 ) -> None:  # fmt: skip
     """Choose the best set by branch and bound, depth first, in constant memory.
 
@@ -226,7 +226,7 @@ def search_depth_first(
         row, column = k // SETS, k % SETS
         weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
         if k < count and can_improve(
-            s, values, weights, count, price, paying, k, space - weight, best - value
+            s, values, weights, count, price, gain_end, k, space - weight, best - value
         ):
             item = s.order[k]
             fits = weight + weights[item] <= space
@@ -259,7 +259,7 @@ def write_set(s: Scratch, list_number: int, position: int, weight: float, value:
 
 
 def can_improve(
-    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, gain_end: int,
     first: int, space: float, needed: float,
 ) -> bool:  # fmt: skip
     """Return whether the bound on the items from `first` on exceeds `needed`."""
@@ -267,7 +267,7 @@ def can_improve(
     stop = first
     while stop < count and s.weight_sums[stop] - before <= space:
         stop += 1
-    bound = value_bound(s, values, weights, count, price, paying, first, stop, space)
+    bound = value_bound(s, values, weights, count, price, gain_end, first, stop, space)
     return bound > needed + TIE
 
 
@@ -295,11 +295,11 @@ def choose_items(
         for k in range(count):
             chosen[s.order[k]] = 1
         return
-    price, paying = sort_at_better_price(s, values, weights, count, space)
-    name = solve_by_set_lists(s, values, weights, count, space, price, paying)
+    price, gain_end = sort_at_better_price(s, values, weights, count, space)
+    name = solve_by_set_lists(s, values, weights, count, space, price, gain_end)
     # Too many sets for the lists: a slower search, in the same memory, finds the same value.
     if name == FULL:
-        search_depth_first(s, values, weights, count, space, price, paying, chosen)
+        search_depth_first(s, values, weights, count, space, price, gain_end, chosen)
         return
     while name != EMPTY:
         chosen[s.last_items[name // LOG, name % LOG]] = 1
@@ -325,7 +325,7 @@ def sort_at_better_price(
 ) -> tuple[float, int]:
     """Sort the items by gain per weight, at the better of two prices: 0, or the break item's value.
 
-    Return the price, and how many items have a value above it; these come first in the order.
+    Return the price, and the number of items with a value above the price; these items come first.
     """
     sort_by_gain(s, values, weights, count, 0.0)
     # The break item is the first that no longer fits; its value is the price to try.
@@ -346,8 +346,8 @@ def sort_at_better_price(
     if bound_without_price <= bound_with_price:
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
-    paying = 0
-    # Sums over the first items and minima over the last, with which `value_bound` needs no loop.
+    gain_end = 0
+    # Prefix sums and suffix minima, with which `value_bound` needs no loop.
     weight = gain = 0.0
     for k in range(count):
         item = s.order[k]
@@ -356,11 +356,11 @@ def sort_at_better_price(
         s.weight_sums[k] = weight
         s.gain_sums[k] = gain
         if values[item] > price:
-            paying = k + 1
+            gain_end = k + 1
     for k in range(count - 1, -1, -1):
         lightest = weights[s.order[k]]
         s.lightest[k] = lightest if k == count - 1 else min(lightest, s.lightest[k + 1])
-    return price, paying
+    return price, gain_end
 
 
 def sort_by_gain(

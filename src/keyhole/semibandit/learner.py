@@ -39,10 +39,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"losses": self.parse_losses(losses).tolist()}
 
     def parse_losses(self, losses: Any) -> FloatArray:
-        """Return 0 or 1 for each arm, from names of the arms with a loss, or values by name.
-
-        If arms are numbers, losses are a vector.
-        """
+        """Return 0 or 1 for each arm."""
         if isinstance(self.arms, range):
             return check_binary_vector("losses", losses, len(self.arms))
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
@@ -97,7 +94,7 @@ def _is_zero_or_one(value: object) -> bool:
 class Learner(CoreLearner):
     r"""Learner that allocates the resource, and learns from losses that an allocation may censor.
 
-    A policy makes it.
+    `Policy.learner` makes it.
 
     Examples
     --------
@@ -135,9 +132,10 @@ class Learner(CoreLearner):
         Parameters
         ----------
         losses : sequence of 0 or 1, or of bool, shape (arms,)
-            Whether a loss was observed at each arm. If arms have names: the names of those with a
-            loss, or a mapping from all names to 0 or 1. An arm with a sufficient allocation has no
-            loss; but since thresholds are unknown, a loss is accepted for every arm.
+            Whether a loss was observed at each arm. If arms have names, `losses` are the names of
+            the arms with a loss, or a mapping from all names to 0 or 1. An arm with a sufficient
+            allocation has no loss; but since thresholds are unknown, a loss is accepted for every
+            arm.
         """
         loss_vector = self.vocabulary.parse_losses(losses)
         self._require_pending_decision()
@@ -160,6 +158,5 @@ class Learner(CoreLearner):
         return self._name_values(self._recommend()["estimates"])
 
     def _count_refuting_losses(self) -> int:
-        """Return the number of losses that refute an estimate."""
         self._run_step(RECOMMEND)
         return cast(int, self._report["refuted"].item())

@@ -96,7 +96,7 @@ class KnownThresholdPolicy(Policy, abstract=True):
 
     needs = ("thresholds",)
     oracle = True
-    # Feedback is not imputed: `select` itself counts the rounds since the knapsack was solved.
+    # Imputing would lose what `select` counts in the state: the rounds since the last knapsack.
     pending = ("ignore",)
 
     solve_every: int = parameter(
@@ -107,7 +107,7 @@ class KnownThresholdPolicy(Policy, abstract=True):
     helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
 
     class State(KnapsackState):
-        """State of `KnapsackState`, without additions."""
+        """Knapsack state, without additions."""
 
     def init(p, s: State) -> None:
         """Set the arms' amounts to the thresholds."""
@@ -131,15 +131,15 @@ class KnownThresholdPolicy(Policy, abstract=True):
 class EqualSharePolicy(Policy, abstract=True):
     r"""Base class of policies that give m arms nothing, and share the resource among the others.
 
-    Each of the others gets :math:`Q / (K - m)`, at most 1. If the threshold :math:`\theta_c` is
-    common to all arms and known, :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see
-    `count_funded_arms`). A subclass defines `select`.
+    Each of the others gets :math:`Q / (K - m)`, at most 1. If all arms have the threshold
+    :math:`\theta_c`, and it is known, take :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}`
+    (see `count_funded_arms`). A subclass defines `select`.
     """
 
     m: int = parameter(ge=0, doc="how many arms are given nothing")
 
     class State(AllocationState):
-        """State of `AllocationState`, without additions."""
+        """Allocation state, without additions."""
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the checked facts; refuse fewer arms than m."""

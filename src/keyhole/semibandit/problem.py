@@ -30,19 +30,21 @@ _THRESHOLD: Final = validate.Range(gt=0, le=1)
 class Problem(AnyProblem):
     r"""Problem of arms whose losses are prevented by an allocation of at least a threshold.
 
-    In every round arm i has a loss :math:`X_i` of 0 or 1, with mean :math:`\mu_i`; observed is
+    In every round arm i has a loss :math:`X_i` of 0 or 1, with mean :math:`\mu_i`. If it is given
+    :math:`a_i`, the observed loss is
 
     .. math:: Y_i = X_i \, 1\{ a_i < \theta_i \}
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
     :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )`;
     ``threshold_rounds``, the number of rounds of the search for thresholds; ``threshold_error``,
-    the largest error of an estimated threshold; and ``too_low``, the number of estimates below the
-    threshold, with which allocations are wasted. With ``details=True`` there are also ``refuted``,
-    the number of losses at arms that had been given their estimates; ``cumulative_loss``, the
-    number of observed losses; ``observations``, the number of pairs of round and arm with an
-    insufficient allocation; ``resource_spent``; and for each arm ``pulls``, the number of rounds
-    with a positive allocation, and ``estimates``, the estimate of its threshold.
+    the largest error of an estimated threshold; and ``too_low``, the number of estimates below
+    their thresholds, with which allocations are wasted. With ``details=True`` there are also
+    ``refuted``, the number of losses at arms that had been given their estimates;
+    ``cumulative_loss``, the number of observed losses; ``observations``, the number of pairs of
+    round and arm with an insufficient allocation; ``resource_spent``; and for each arm ``pulls``,
+    the number of rounds with a positive allocation, and ``estimates``, the estimate of its
+    threshold.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ class Problem(AnyProblem):
 
     @property
     def worst_regret(self) -> float:
-        """Largest regret of an allocation: the regret if nothing is allocated."""
+        """Largest regret of an allocation in a round: the regret if nothing is allocated."""
         return float(sum_up(self.mean_losses, self.arms) - self.least_loss)
 
     def resized(self, arms: int) -> "Problem":
@@ -242,7 +244,6 @@ class Problem(AnyProblem):
 
 
 def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
-    """Return the checked threshold of each arm."""
     if isinstance(thresholds, int | float | np.number):
         return np.full(arms, validate.check_number("thresholds", thresholds, _THRESHOLD))
     return validate.check_vector("thresholds", thresholds, _THRESHOLD, arms)

@@ -46,10 +46,10 @@ SETTING: Final = Setting(
     },
     allowed=_is_affordable,
 )
-"""Allocate the resource to the arms; observe a loss of 0 or 1 of each.
+"""Allocate the resource to the arms; observe a loss of 0 or 1 of each arm.
 
-The loss of an arm with a sufficient allocation is 0. The sum of an allocation, added up from arm 0
-on, never exceeds the resource.
+The observed loss of an arm with a sufficient allocation is 0. The sum of an allocation, added up
+from arm 0 on, never exceeds the resource.
 """
 
 
@@ -91,9 +91,9 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
 
     .. math:: \Theta = \{ Q/K, \, Q/(K-1), \, \dots, \, \min\{1, Q\} \}
 
-    For K arms and a resource Q above 0, in increasing order: one for each number of arms that the
-    resource may suffice for, from K down to :math:`\lfloor Q \rfloor`, since thresholds are at most
-    1.
+    There are K arms, and the resource Q is above 0. The candidates are in increasing order: one for
+    each number of arms that the resource may suffice for, from K down to :math:`\lfloor Q \rfloor`
+    (at least 1), since thresholds are at most 1.
 
     Notes
     -----

@@ -1,8 +1,8 @@
 """Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
 
 A square root lies below its tangents, so the sum less a tangent is a lower bound. Each item adds a
-number to this bound, and the k items with the smallest numbers minimise the bound. The search
-starts with the tangent of the largest minimum; branch and bound, depth first, does the rest.
+number to this bound, and the k items with the smallest numbers minimise the bound. The search takes
+the tangent whose minimum is largest, and continues by branch and bound, depth first.
 """
 
 import math
@@ -33,7 +33,7 @@ class SubsetSearch:
     chosen = int_array("arms")
     """Ranks of the items of the present set."""
     bounds = float_array("arms")
-    """Entry k: the part of the lower bound that is known with the first k + 1 of `chosen`."""
+    """Entry k is the part of the lower bound that follows from the first k + 1 of `chosen`."""
 
 
 def find_best_subset(
@@ -56,7 +56,7 @@ def find_best_subset(
 def slope_of_best_tangent(
     s: SubsetSearch, values: FloatArray, spreads: FloatArray, items: int, size: int, width: float
 ) -> float:
-    """Return the slope of the tangent with approximately the largest lower bound."""
+    """Return approximately the slope of the tangent with the largest lower bound."""
     smallest = largest = spreads[0]
     for item in range(items):
         smallest = min(smallest, spreads[item])

@@ -1,9 +1,9 @@
 """Posterior of how much of a resource each arm needs (its threshold), as a density in steps.
 
-An arm is a place where losses may occur, unless it gets its threshold. A loss shows that the
-threshold is above what was given; a round without a loss makes it likelier that the threshold is at
-most that. By Bayes' theorem the density of the threshold at x is proportional to B(1 + S, 1 + F(x))
-with B the beta function, S losses, and F(x) rounds without a loss with less than x given.
+A loss shows that the threshold is above what was given; a round without a loss makes it likelier
+that the threshold is at most what was given. By Bayes' theorem the density of the threshold at x is
+proportional to B(1 + S, 1 + F(x)), with B the beta function, S the number of losses, and F(x) the
+number of rounds without a loss in which less than x was given.
 """
 
 import math
@@ -21,16 +21,16 @@ _LEAST_WEIGHT: Final = 1e-200
 
 
 class ThresholdPosterior:
-    """State of each arm: pieces of constant density, and what was seen of its losses."""
+    """State of each arm: pieces of constant density, and counts of rounds with and without loss."""
 
     pieces = int_array("arms")
-    """How many pieces there are."""
+    """Number of pieces."""
     lows = float_array("arms")
     """Largest allocation with a loss: the threshold is above it."""
     ends = float_array("arms", PIECES + 1)
     """Upper end of each piece; the last is 1."""
     weights = float_array("arms", PIECES + 1)
-    """Density in each piece, divided by that in the first."""
+    """Density in each piece, divided by the density in the first piece."""
     losses = float_array("arms")
     clears = float_array("arms")
     """Rounds without a loss in which less than the thresholds of the first piece was given."""
@@ -55,7 +55,7 @@ def piece_start(s: ThresholdPosterior, arm: int, piece: int) -> float:
 
 
 def piece_mass(s: ThresholdPosterior, arm: int, piece: int) -> float:
-    """Return how likely a piece is, in units of the first piece's density."""
+    """Return the probability of a piece, up to a factor that all pieces of the arm share."""
     return float(s.weights[arm, piece] * (s.ends[arm, piece] - piece_start(s, arm, piece)))
 
 
@@ -74,18 +74,18 @@ def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
 
 def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
     """Return the least end of a piece that the threshold exceeds with probability at most delta."""
-    total = above = 0.0
+    total = mass_above = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
     piece = s.pieces[arm] - 1
-    while piece > 0 and above + piece_mass(s, arm, piece) <= delta * total:
-        above += piece_mass(s, arm, piece)
+    while piece > 0 and mass_above + piece_mass(s, arm, piece) <= delta * total:
+        mass_above += piece_mass(s, arm, piece)
         piece -= 1
     return float(s.ends[arm, piece])
 
 
 def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
-    """Learn that an arm had a loss in spite of what it was given."""
+    """Learn that an arm had a loss although it was given an amount."""
     if amount > s.lows[arm]:
         refuted_pieces = 0
         while (
@@ -107,7 +107,7 @@ def learn_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
 
 
 def learn_no_loss(s: ThresholdPosterior, arm: int, amount: float) -> None:
-    """Learn that an arm had no loss with what it was given."""
+    """Learn that an arm had no loss when it was given an amount."""
     if amount <= s.lows[arm] + TOLERANCE:
         learn_no_loss_below(s, arm)
         return
@@ -185,9 +185,9 @@ def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
         width = s.ends[arm, piece] - piece_start(s, arm, piece)
         next_width = s.ends[arm, piece + 1] - s.ends[arm, piece]
         weight_difference = abs(s.weights[arm, piece] - s.weights[arm, piece + 1])
-        moved = weight_difference * width * next_width / (width + next_width)
-        if moved < least_mass:
-            best, least_mass = piece, moved
+        moved_mass = weight_difference * width * next_width / (width + next_width)
+        if moved_mass < least_mass:
+            best, least_mass = piece, moved_mass
     return best
 
 
@@ -211,10 +211,10 @@ def allocation_in_piece(
 ) -> float:
     """Return an allocation in the piece from `low` to `high`.
 
-    It lies at the share, in [0, 1), of the way down from the end of the piece. Plan 1 takes an
-    equal part of the resource instead, if such a part lies in the piece. Plan 2 takes a round
-    number instead: of 1, 1/2, 1/5, 1/10, 1/20, ... the first with a multiple in the piece, and of
-    its multiples there the largest.
+    Plan 0 goes down from the end of the piece by `share`, in [0, 1), of its length. Plan 1 takes an
+    equal part of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20,
+    ... the first that has a multiple in the piece, and of these multiples the largest. Plans 1 and
+    2 follow plan 0 if no such part or number lies in the piece.
     """
     if plan == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.

@@ -28,9 +28,9 @@ def unknown_name_error(path: str, names: Iterable[str]) -> ValueError:
 'threshold'?)")
     """
     known_names = list(names)
-    listed = f"known are {', '.join(known_names)}" if known_names else "there are none here"
+    known_text = f"known are {', '.join(known_names)}" if known_names else "there are none here"
     return ValueError(
-        f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], known_names)}"
+        f"{path} is not known; {known_text}{suggestion(path.rpartition('.')[2], known_names)}"
     )
 
 
@@ -47,7 +47,7 @@ def check_entries(path: str, table: Iterable[str], names: Iterable[str]) -> None
 
 
 def join_errors(texts: Sequence[str]) -> str:
-    """Return error messages on one line: several with numbers, a single one as it is.
+    """Join error messages on one line, with numbers if there are several.
 
     Examples
     --------
@@ -65,11 +65,11 @@ def list_errors(
     tables: Mapping[str, type[BaseModel]] | None = None,
     descriptions: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return pydantic's first error of each field: field, what is allowed, and value.
+    """Return a message for pydantic's first error of each field.
 
-    `tables` has the models of tables by path: the error of an unknown entry lists the entries of
-    the model. If a value is not the table or list that it must be, the error takes the words that
-    follow "must" from `descriptions`, by path.
+    A message names the field, what is allowed, and the value. `tables` maps the path of a table to
+    its model, whose entries the error of an unknown entry lists. `descriptions` maps the path of a
+    table or list to the words after "must" in the error of a value that is no table or no list.
     """
     # Only the first error of a field is kept, since a value that fits no branch of a union has an
     # error for each branch.
@@ -95,7 +95,7 @@ def _describe_error(
     for step in detail["loc"]:
         if isinstance(step, int):
             path += f"[{step}]"
-        # Pydantic puts the branch of a union into the path, which no user has written.
+        # The path also has branches of unions, which no user has written.
         elif step not in branches and not _BRANCH.fullmatch(step):
             path += f".{step}" if path else step
     if detail["type"] == "missing":
@@ -105,7 +105,8 @@ def _describe_error(
         if table is None:
             return f"{path} is not known and must be left out"
         return str(unknown_name_error(path, table.model_fields))
-    if detail["type"] == "value_error":  # raised by a validator of ours, with or without the field
+    if detail["type"] == "value_error":  # raised by a validator of ours
+        # The text begins with a space unless it names the field.
         text = str(detail["ctx"]["error"])
         return path + text if text.startswith(" ") else text
     is_of_another_form = detail["type"] in ("model_type", "list_type")
@@ -116,7 +117,7 @@ def _describe_error(
 
 
 def _describe_allowed(detail: ErrorDetails) -> str:
-    """Return pydantic's description of what is allowed, to follow "must"."""
+    """Return the words after "must" that say what is allowed, from pydantic's message."""
     if detail["type"] == "model_type":
         return "be a table"
     text = re.sub(r"^\w+ should ", "", detail["msg"])

@@ -15,9 +15,10 @@ from keyhole.validate import explain_memory_errors
 
 @dataclass(frozen=True)
 class Argument:
-    """An entry of ``[problem]`` beside the entry that chooses the factory.
+    """An entry of ``[problem]`` other than the entry that chooses the factory.
 
-    It is an argument of the factory's function, whose docstring has its type and description.
+    The entry is an argument of the factory's function. `kind` and `doc` are the argument's type
+    and description in the docstring of that function.
     """
 
     required: bool
@@ -29,9 +30,9 @@ class Argument:
 class ProblemFactory:
     """A function that makes a problem from the entries of a spec's table ``[problem]``.
 
-    A spec chooses a factory by one entry, such as ``means``, under whose name the setting lists the
-    factory. The value of this entry is the first argument of the function. Further entries are the
-    other arguments; an entry is required if its argument has no default.
+    A spec chooses a factory by one entry, such as ``means``: the setting lists the factory under
+    this name. The value of this entry is the first argument of the function. Further entries are
+    the other arguments; an entry is required if its argument has no default.
 
     Parameters
     ----------

@@ -13,11 +13,11 @@ Maker = Callable[..., Any]
 ValueReader = Callable[[str, Any, Path], Any]
 """A function of a field's path (``problem.cost``), its value and the folder of the file.
 
-It returns the argument of a factory. An error that mentions the field begins with its path."""
+It returns the argument of a factory. An error that mentions the field begins with the path."""
 
 
 def plain_value(field: str, value: object) -> Any:
-    """Return a value as the texts, numbers, lists and tables that a file can hold.
+    """Return a value in the types that a file can hold: texts, numbers, lists and tables.
 
     Arrays and tuples become lists; any other type is refused with a TypeError that names the field.
 
@@ -30,8 +30,8 @@ def plain_value(field: str, value: object) -> Any:
         # NumPy's numbers are neither JSON nor TOML, although some of them are Python floats too.
         value = value.tolist()
     if isinstance(value, Mapping):
-        if not_texts := [key for key in value if not isinstance(key, str)]:
-            raise TypeError(f"{field} must have texts as keys, got {not_texts[0]!r}")
+        if invalid_keys := [key for key in value if not isinstance(key, str)]:
+            raise TypeError(f"{field} must have texts as keys, got {invalid_keys[0]!r}")
         return {key: plain_value(f"{field}.{key}", entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain_value(f"{field}[{i}]", entry) for i, entry in enumerate(value)]
@@ -41,7 +41,7 @@ def plain_value(field: str, value: object) -> Any:
 
 
 def file_path(field: str, value: object, folder: Path) -> Path:
-    """Return the path in a field, relative to the folder; the file need not exist."""
+    """Return the path in a field, taken relative to the folder; the file need not exist."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} must be the name of a file, got {short_repr(value)}")
     return folder / value
@@ -76,8 +76,7 @@ def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueRe
             raise ValueError(f"{field}.{tag} must be given: one of {', '.join(makers)}")
         make = makers[check_choice(f"{field}.{tag}", value[tag], makers)]
         arguments = {name: entry for name, entry in value.items() if name != tag}
-        # Checked here, since the error of a call would name Python's arguments, not the field of
-        # the file.
+        # Python's own errors would name arguments of the call, and not the field of the file.
         parameters = inspect.signature(make).parameters
         for name in arguments:
             check_choice(f"{field}: each parameter of {make.__name__}", name, parameters)
@@ -95,7 +94,8 @@ def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueRe
 def tagged_value_reader(*functions: Maker) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
-    The name is that of a type or function. A type or function without parameters takes no value.
+    The reader calls the type or function of that name, with the value if there is one. A name alone
+    needs a type or function without required parameters.
 
     Examples
     --------
@@ -108,8 +108,8 @@ def tagged_value_reader(*functions: Maker) -> ValueReader:
     >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
     ('around', [3, 1])
     """
-    # If all parameters of a class have defaults, the class is in both dicts: it can be written as
-    # `"Name"` and as `{Name = value}`.
+    # A type whose parameters all have defaults is in both dicts: a file can have `"Name"` and
+    # `{Name = value}`.
     makers_without_value = {}
     makers_with_value = {}
     for make in functions:

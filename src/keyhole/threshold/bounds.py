@@ -5,10 +5,10 @@ functions return the term that grows with the horizon. Theorem 3 is an asymptoti
 logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is
 about the stochastic bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1 and 2, eqs. (2) and
 (7), `keyhole.papers.abernethy2016.ucb_potential`. Throughout, `problem` is a problem or its
-survival functions, of shape (arms, levels). `horizon` is T, the number of rounds: at least the
-number of levels for the lower bound, 1 for `dkwucb_bound`, else arms times levels. `pulls` and
-`support` are the sample sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A bound on a
-probability, or a width, says nothing if it exceeds 1.
+survival functions, of shape (arms, levels). `horizon` is T, the number of rounds. It must be at
+least 1 for `dkwucb_bound`, the number of levels for the lower bound, and otherwise arms times
+levels. `pulls` and `support` are the sample sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A
+bound on a probability, or a width, says nothing if it exceeds 1.
 """
 
 import math

@@ -82,17 +82,17 @@ SampleDistribution = SurvivalTable | Replay | CustomDistribution
 
 
 def list_arms(field: str, arms: Any) -> tuple[list[str], list[Any], tuple[object, ...] | None]:
-    """Return for each arm its name in errors and its entry, and the arms' names if they have any.
+    """Return the field of each arm for errors, the entry of each arm, and the arms' names or None.
 
     `field` is the name of the parameter that holds the arms.
     """
     entries, names = split_named_arms(field, arms)
     is_matrix = isinstance(entries, np.ndarray) and entries.ndim > 1
     expectation = "a list with an entry for each arm"
-    listed = list(entries) if is_matrix else check_sequence(field, entries, expectation)
-    if not listed:
+    arm_entries = list(entries) if is_matrix else check_sequence(field, entries, expectation)
+    if not arm_entries:
         raise ValueError(f"{field} must have at least one arm, got {short_repr(arms)}")
-    return entry_names_for_errors(field, listed if names is None else arms), listed, names
+    return entry_names_for_errors(field, arm_entries if names is None else arms), arm_entries, names
 
 
 def parse_arms(
@@ -113,8 +113,8 @@ def parse_arms(
     TypeError, ValueError
         If there is no arm, an arm is not allowed, or arms have different numbers of levels.
     """
-    fields, listed, names = list_arms("survival", arms)
-    parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, listed, strict=True)]
+    fields, arm_entries, names = list_arms("survival", arms)
+    parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, arm_entries, strict=True)]
     source = "levels"  # the parameter or the arm that determines m, for errors
     if levels is None:
         defining_arm, m = _count_levels(parsed_arms)
@@ -176,7 +176,7 @@ def _count_levels(
         if isinstance(distribution, TabulatedDistribution)
     ]
     if len(largest_values) < len(distributions) or not np.isfinite(largest_values).all():
-        raise TypeError("levels must be given: these distributions do not define their number")
+        raise TypeError("levels must be given, since the distributions do not define their number")
     return int(np.argmax(largest_values)), int(max(largest_values))
 
 

@@ -47,7 +47,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         Metric("observations", "samples seen whole", drawn="from 0", detail=True),
         Metric("wrong_settled", "levels settled wrongly", detail=True),
         Metric("lemma_3_misses", "share of arms off by more than Lemma 3 allows", detail=True),
-        Metric("hoeffding_misses", "share of estimates off by more than Hoeffding", detail=True),
+        Metric("hoeffding_misses", "share of estimates beyond Hoeffding's width", detail=True),
         PULLS,
         Metric("wrong_pulls", "pulls of a wrong arm", drawn="from 0", per_arm=True, detail=True),
     )
@@ -149,7 +149,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
             for j in range(e.levels):
                 if support[arm, j] > 0.0:
                     # Errors are in units of the width of Hoeffding's inequality. For the same
-                    # sample size the width of Lemma 3 is equal, and the width of Lemma 4 twice it.
+                    # sample size, Lemma 3 has the same width, and Lemma 4 has twice this width.
                     width = math.sqrt(0.5 * math.log(2.0 / _MISS_PROBABILITY) / support[arm, j])
                     error = abs(survival[arm, j] - e.survival[arm, j]) / width
                     largest_error = max(largest_error, error)

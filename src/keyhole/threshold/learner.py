@@ -24,7 +24,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @cached_property
     def thresholds(self) -> Range:
-        """The allowed thresholds; kept, since to make a `Range` takes longer than a round."""
+        """The allowed thresholds, cached since making a `Range` takes longer than a round."""
         return Range(ge=1, le=self.facts["levels"])
 
     @cached_property
@@ -105,11 +105,10 @@ class Learner(CoreLearner):
     names_arms = True
 
     def ask(self, *, threshold: int, exclude: Iterable[Any] | None = None) -> int:
-        """Return the number of the arm to pull at a threshold, from 0, or the arm's name.
+        """Return the arm to pull at a threshold: its number from 0, or its name if arms have names.
 
-        The name is returned if arms have names. Until `tell` is called, the same arm is returned
-        again for the same threshold, and other thresholds are refused. A threshold that the policy
-        does not allow is always refused.
+        Until `tell`, the same arm is returned again for the same threshold, and other thresholds
+        are refused. A threshold that the policy does not allow is always refused.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from keyhole.validate import DEFAULT_SEED
 
 
 class ReachCounts:
-    """For each arm and level: pulls at thresholds of at least this level, and how many reached it.
+    """Counts by arm and level: pulls at thresholds from the level on, and those that reached it.
 
     Level j is at position j - 1 of the second axis.
     """
@@ -52,7 +52,7 @@ def impute_pull(reached: FloatArray, tried: FloatArray, arm: int, threshold: int
 
 
 def reach_estimate(s: ReachCounts, level: int, arm: int) -> float:
-    """Return the share of an arm's pulls tried at a level that reached it, or 0 without pulls."""
+    """Return the share of the arm's pulls tried at a level that reached it; 0 without pulls."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
 
 
@@ -108,7 +108,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     >>> learner.tell(censored=True)  # it reached level 2
     """
 
-    # If true, the policy warns where feedback is uncensored: of a sample it uses only whether it
+    # If true, the policy warns if feedback is uncensored, since it uses only whether a sample
     # reaches the threshold and each level below.
     warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING

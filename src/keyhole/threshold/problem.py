@@ -53,7 +53,7 @@ class Problem(AnyProblem):
     ----------
     survival : sequence of sequences of float, shape (arms, levels), or mapping
         For each arm the chances that a sample reaches level 1, 2, ..., m. They are in [0, 1] and
-        do not rise; the first may be below 1. Or the distribution of the arm's samples: a
+        do not rise; the first may be below 1. An arm can also be a distribution of its samples: a
         `CustomDistribution`, or a frozen distribution of `scipy.stats` on the whole numbers from 0,
         whose values above m count as m. In a mapping the keys are the names of the arms.
     feedback : {"uncensored", "censored"}
@@ -135,12 +135,12 @@ class Problem(AnyProblem):
         >>> Problem.from_mass([[0.25, 0.25, 0.5]], feedback="censored").survival
         array([[0.75, 0.5 ]])
         """
-        fields, listed, names = list_arms("mass", mass)
-        level_count = len(check_vector(fields[0], listed[0], _UNIT))
+        fields, arm_entries, names = list_arms("mass", mass)
+        level_count = len(check_vector(fields[0], arm_entries[0], _UNIT))
         if level_count < 2:
             raise ValueError(f"mass must have at least the levels 0 and 1, got {level_count}")
         rows = []
-        for field, entry in zip(fields, listed, strict=True):
+        for field, entry in zip(fields, arm_entries, strict=True):
             row = check_vector(field, entry, _UNIT)
             if len(row) != level_count:
                 raise ValueError(
@@ -199,8 +199,8 @@ class Problem(AnyProblem):
                [1.  , 0.  ]])
         """
         m = check_integer("levels", levels, Range(ge=1))
-        fields, listed, names = list_arms("samples", samples)
-        pairs = zip(fields, listed, strict=True)
+        fields, arm_entries, names = list_arms("samples", samples)
+        pairs = zip(fields, arm_entries, strict=True)
         arms: Any = [Replay(whole_numbers(field, row, Range(ge=0, le=m))) for field, row in pairs]
         if names is not None:
             arms = dict(zip(names, arms, strict=True))

@@ -37,9 +37,9 @@ class ThresholdSequence:
 
     def __repr__(self) -> str:
         """Return the call that makes the rule, shortened."""
-        listed = ", ".join(f"{v:g}" for v in self.values[:6])
+        values_text = ", ".join(f"{v:g}" for v in self.values[:6])
         more = ", ..." if len(self.values) > 6 else ""
-        return f"{self.name}([{listed}{more}])" if self.values else f"{self.name}()"
+        return f"{self.name}([{values_text}{more}])" if self.values else f"{self.name}()"
 
     @property
     def rounds(self) -> int | None:
@@ -63,15 +63,15 @@ class ThresholdSequence:
                     f"got {len(self.values)}"
                 )
             chances = np.array(self.values)
-        listed = self.values if self.kind == LISTED else (1,)
-        for i, level in enumerate(listed):
+        thresholds = self.values if self.kind == LISTED else (1,)
+        for i, level in enumerate(thresholds):
             check_integer(f"order[{i}]", int(level), Range(ge=1, le=levels))
         return {
             "order": self.kind,
             "rising": int(self.name == "adversarial"),
             "cumulated": np.cumsum(chances),
-            "rounds": len(listed),
-            "listed": np.array(listed, np.int64),
+            "rounds": len(thresholds),
+            "listed": np.array(thresholds, np.int64),
         }
 
 

@@ -8,10 +8,10 @@ from keyhole.semibandit.bisection_policy import BisectionPolicy
 class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
-    The published algorithm. Its search (see `keyhole.semibandit.BisectionPolicy`) may never end;
-    ``as_printed=0`` corrects this. Of the later rounds in which arm i got nothing, let :math:`S_i`
-    have had a loss and :math:`F_i` none. For each arm draw :math:`\tilde\mu_i` from
-    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
+    The published algorithm. Its search (`keyhole.semibandit.BisectionPolicy`) may never end;
+    ``as_printed=0`` corrects this. :math:`S_i` and :math:`F_i` count the rounds after the search in
+    which arm i got nothing: :math:`S_i` those with a loss, :math:`F_i` the others. For each arm
+    draw :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
@@ -24,9 +24,9 @@ class CSBDT(BisectionPolicy):
     round_decimals : int, default 0
         Number of decimals to which estimates are rounded, from 1 to 9; 0 for no rounding.
     solve_every, loss_free_rounds : int, default 1 and 0
-        Rounds from one knapsack to the next; W of `BisectionPolicy`, or 0 for its formula.
+        Rounds from one knapsack to the next; and W of `BisectionPolicy`, with 0 for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as the paper prints it; whether a loss also counts at less than the trial.
+        Whether to search as the paper prints it; and whether a loss at less than the trial counts.
 
     Notes
     -----

@@ -29,9 +29,9 @@ class CSBST(Policy):
     .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
-    Then the estimate Q/M is given to the M arms with the largest draws from :math:`\mathrm{Beta}(1
-    + S_i, 1 + F_i)`. Of the later rounds in which arm i got nothing, :math:`S_i` had a loss and
-    :math:`F_i` had none.
+    After the search, the estimate Q/M is given to the M arms with the largest draws from
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Here :math:`S_i` and :math:`F_i` count the rounds since
+    then in which arm i got nothing: :math:`S_i` those with a loss, :math:`F_i` the others.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class CSBST(Policy):
         """Return a warning if thresholds differ, or the search may outlast the horizon."""
         rounds = self.search_rounds(facts["arms"], facts["resource"])
         if rounds > 0 and problem is not None and not problem.common:
-            return f"{self} searches for one threshold for all arms, but theirs differ"
+            return f"{self} searches for one threshold for all arms, but thresholds differ"
         return unfinished_search_warning(self, rounds, facts)
 
     def init(p, s: State, rng: Stream) -> None:

@@ -22,8 +22,8 @@ class ESCB(EqualSharePolicy):
     Parameters
     ----------
     m : int
-        Number of arms that are given nothing, from 0 to their number; it follows from the threshold
-        common to all arms, see `MPTS`.
+        Number of arms that are given nothing, from 0 to the number of arms; `MPTS` says how it
+        follows from a threshold that all arms share.
     c : float, default 4
         Weight of :math:`m \ln \ln t`, at least 0. The theory needs 4; 0 explores less.
 
@@ -31,8 +31,9 @@ class ESCB(EqualSharePolicy):
     -----
     Departures from the paper: none; it is ESCB-2. ESCB-1, with a bound by the Kullback-Leibler
     divergence, would need a convex program for each set. The paper is read as follows: f is at
-    least 0; arms that were never observed are given nothing first, then those with the smallest
-    mean loss; among sets with equal bounds the set with the lower arms is chosen.
+    least 0; until every arm has been observed, arms without an observation are given nothing first,
+    then those with the smallest mean loss; among sets with equal bounds the set with the lower arms
+    is chosen.
 
     References
     ----------
@@ -72,8 +73,8 @@ class ESCB(EqualSharePolicy):
             s.values[arm] = s.losses[arm] / rounds if rounds > 0.0 else -1.0
             s.spreads[arm] = 1.0 / rounds if rounds > 0.0 else 0.0
             unobserved += rounds == 0.0
-        # Arms that were never observed have the value -1. Sets with the most such arms have the
-        # lowest sum, so they need no case of their own.
+        # Arms that were never observed have the value -1, so sets with the most such arms have the
+        # lowest sum.
         width = 0.0 if unobserved > 0 else 0.5 * exploration_term(t, p.c * p.m)
         find_best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):

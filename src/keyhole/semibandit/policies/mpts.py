@@ -13,15 +13,15 @@ class MPTS(EqualSharePolicy):
     .. math:: \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)
 
     with :math:`S_i` the observed losses and :math:`F_i` the observed rounds without a loss. Give
-    nothing to the m arms with the smallest draws, and :math:`Q / (K - m)` to each other arm. If the
-    threshold :math:`\theta_c` is common to all arms and known,
-    :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `count_funded_arms`): this is `CSBST`
+    nothing to the m arms with the smallest draws, and :math:`Q / (K - m)`, at most 1, to each of
+    the other arms. If all arms have the threshold :math:`\theta_c`, and it is known, take
+    :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `count_funded_arms`). This is `CSBST`
     without its search.
 
     Parameters
     ----------
     m : int
-        Number of arms that are given nothing, from 0 to their number.
+        Number of arms that are given nothing, from 0 to the number of arms, K.
 
     Notes
     -----

@@ -32,8 +32,8 @@ _ROUNDS_PER_KEPT: Final = 200
 # If a piece is shorter than this, its end is allocated instead of a draw from it. The length is for
 # one arm and a resource of 1, and shrinks as 1 / t from round 1,000 on. Ten times the length fails
 # if little of the resource is left over.
-_SHORT: Final = 1e-3
-_SHORT_UNTIL: Final = 1000.0
+_SHORT_LENGTH: Final = 1e-3
+_CONSTANT_ROUNDS: Final = 1000.0
 
 
 class ThresholdThompson(Policy):
@@ -49,7 +49,7 @@ class ThresholdThompson(Policy):
         \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i(\tilde\theta_i))
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
-    :math:`\tilde\mu_i`. The rest of Q raises funded arms first. The allocation is kept for :math:`1
+    :math:`\tilde\mu_i`. The rest of Q first raises funded arms. The allocation is kept for :math:`1
     + \lfloor t / 200 \rfloor` rounds, or until an arm has a loss at a larger amount than before.
 
     Parameters
@@ -60,9 +60,9 @@ class ThresholdThompson(Policy):
 
     Notes
     -----
-    Source: Keyhole's own. Nothing is proved of its regret. It breaks if the thresholds of the
-    best set nearly fill the resource: regret is then linear in some runs or in all; see
-    :doc:`/semibandit`, with the rule in full and what was measured.
+    Source: Keyhole's own. No bound on its regret is proved. It breaks if the thresholds of the best
+    set nearly fill the resource: regret is then linear in some runs or in all. The full rule and
+    the measurements are in :doc:`/semibandit`.
 
     References
     ----------
@@ -79,7 +79,7 @@ class ThresholdThompson(Policy):
     array([0.38, 0.62])
     """
 
-    # Feedback is not imputed: `select` itself counts the rounds for which it keeps an allocation.
+    # Imputing would lose what `select` counts in the state: for how long an allocation is kept.
     pending = ("ignore",)
     randomness = (
         "whenever an allocation is drawn, a uniform variate, and for each arm two uniform variates "
@@ -149,7 +149,7 @@ class ThresholdThompson(Policy):
         return [
             f"arm {arm}: threshold above {state['lows'][arm]:.4g}, probably at most "
             f"{estimate:.4g}; {state['losses'][arm]:g} losses, and {state['clears'][arm]:g} rounds "
-            "without at so little"
+            f"without a loss at about {state['lows'][arm]:.4g} or less"
             for arm, estimate in enumerate(learner.recommend())
         ]
 
@@ -172,7 +172,7 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
-    short_length = _SHORT * min(1.0, p.resource) / p.arms * min(1.0, _SHORT_UNTIL / t)
+    short_length = _SHORT_LENGTH * min(1.0, p.resource) / p.arms * min(1.0, _CONSTANT_ROUNDS / t)
     # One plan is drawn for all arms: if thresholds are round numbers, the best set may fit only if
     # all of them are drawn as round numbers.
     plan_draw = uniform(rng)

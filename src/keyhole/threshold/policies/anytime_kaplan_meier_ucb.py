@@ -19,7 +19,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i(c_t)}}
 
     with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
-    share of them that reached c.
+    share of these pulls that reached c.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     -----
     Source: Keyhole's own, but for the estimator. The width is half the width of Lemma 4, as in
     Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
-    ln ln t counts as 0.
-    Arms without samples at the threshold come first, the lowest first; ties go to the lowest arm.
+    ln ln t counts as 0. Arms without samples at the threshold come first, the lowest first; ties go
+    to the lowest arm.
 
     References
     ----------

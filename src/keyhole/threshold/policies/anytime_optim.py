@@ -19,7 +19,7 @@ class AnytimeOPTIM(OPTIM):
         + \sqrt{\frac{2 (\ln t + c \ln \ln t)}{N_i}}
 
     with :math:`N_i` the pulls of arm i, all at thresholds of at least :math:`c_t`, and
-    :math:`\hat F_i(c)` the share of them that reached c.
+    :math:`\hat F_i(c)` the share of these pulls that reached c.
 
     Parameters
     ----------

@@ -29,8 +29,8 @@ class CappedKLUCB(Policy):
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}
 
     with :math:`N_i(j)` the pulls of arm i at thresholds of at least j, :math:`\hat F_i(j)` the
-    share of them that reached j, and kl the divergence of Bernoulli distributions. At a level
-    without samples the bound is 1.
+    share of these pulls that reached j, and kl the divergence of Bernoulli distributions. At a
+    level without samples the bound is 1.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ class CappedKLUCB(Policy):
     def select(p, s: State, t: int, threshold: int) -> int:
         """Return the arm with the largest bound."""
         limit = anytime_log_term(t, p.c)
-        # The last arm mostly has the largest bound again. With it as the first, the bounds of few
-        # other arms have to be computed.
+        # The arm pulled last mostly has the largest bound again. So it comes first: then the bounds
+        # of few other arms have to be computed.
         best = int(s.last[0])
         # x is ln(1 - q) for the best arm's bound q. The smaller x is, the larger is the bound.
-        x = log_complement_of_least(s, best, threshold, limit)
+        x = log_1_minus_least_bound(s, best, threshold, limit)
         for arm in range(p.arms):
             if arm != best and has_high_bounds(s, arm, threshold, x, limit):
-                arm_x = log_complement_of_least(s, arm, threshold, limit)
+                arm_x = log_1_minus_least_bound(s, arm, threshold, limit)
                 if arm_x < x or (arm_x == x and arm < best):
                     best, x = arm, arm_x
         return best
@@ -108,7 +108,7 @@ def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
         s.entropy[arm, j] = binary_entropy(s.reached[arm, j] / s.tried[arm, j])
 
 
-def log_complement_of_least(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
+def log_1_minus_least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
     """Return ln(1 - q) for the smallest of the arm's bounds q at the levels up to the threshold.
 
     `limit` is ln t + c ln ln t, which the divergence times the pulls must not exceed. q itself has
@@ -151,7 +151,7 @@ def is_above_bound(
     if tried == 0.0:
         return False
     mean = s.reached[arm, j] / tried
-    # An upper bound is never below its mean.
+    # An upper bound is never below the mean.
     if q <= mean:
         return False
     # At q = 1 the divergence from a smaller mean is infinite.

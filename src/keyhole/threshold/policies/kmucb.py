@@ -19,7 +19,7 @@ class KMUCB(Policy):
     r"""Pull all arms equally often, and fix the best arm of one level after another, lowest first.
 
     It is for censored feedback and m levels, if every block of m rounds has each threshold once.
-    Its bound says something only of long runs: with gaps of 0.1 to 0.3 a level takes hundreds of
+    Its bound is of use only for long runs: with gaps of 0.1 to 0.3 a level takes hundreds of
     epochs of K m rounds. In practice `SurvivalThompson` has far less regret.
 
     Epoch k has K m rounds, in which each threshold comes K times. At a threshold c below the
@@ -34,7 +34,7 @@ class KMUCB(Policy):
     Notes
     -----
     Departures from the paper: none. The paper is read as follows: the estimates include all rounds
-    of the epoch (the sum as printed would drop one); at most one level is settled in an epoch;
+    of the epoch (the printed sum leaves one out); at most one level is settled in an epoch;
     after the last whole epoch the same rule goes on. Ties, open in the paper, go to the lowest arm.
     If two arms are the best at a level, neither this level nor a higher one is ever settled.
 
