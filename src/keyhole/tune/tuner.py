@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Final, Protocol, cast
 
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.files import folder_lock
 from keyhole.play.progress import StatusLine
+from keyhole.play.thread_pool import DaemonThreadPool
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import PendingDecisionError
@@ -100,7 +102,6 @@ class TuningLoop:
         self._lock = Lock()
         self._stop = Event()
         self._executors: list[Executor] = []
-        self._error: BaseException | None = None
         # The time of an earlier call after its last record is not counted.
         log = self.decisions.log
         self._warnings = EarlyWarnings(self.spec, log.by_id.values())
@@ -115,25 +116,19 @@ class TuningLoop:
 
     def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
         """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
-        threads = [Thread(target=self._run_thread, args=(group,), daemon=True) for group in cores]
         if self._is_finished():
             return
-        for thread in threads:
-            thread.start()
+        pool = DaemonThreadPool([partial(self._run_trials, group) for group in cores], len(cores))
         try:
-            # A join without a timeout could not be interrupted by Ctrl-C.
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(_POLL_SECONDS)
+            while not pool.wait_for_task(_POLL_SECONDS):
+                pass
         except BaseException:
-            # Ctrl-C: commands are killed, and their decisions stay pending until the next call
-            # expires them (`resume_study`): the policy never learns from an interrupted run.
+            # An error of a thread, or Ctrl-C: commands are killed, and their decisions stay pending
+            # until the next call expires them (`resume_study`): the policy never learns from an
+            # interrupted run.
             self._stop_executors()
-            for thread in threads:
-                thread.join()
+            pool.shut_down(math.inf)
             raise
-        if self._error is not None:
-            raise self._error
 
     def _stop_executors(self) -> None:
         # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
@@ -156,23 +151,17 @@ class TuningLoop:
             self._runs_left -= 1
             return True
 
-    def _run_thread(self, cores: tuple[int, ...] | None) -> None:
-        """Run trials on these cores until none is left or the tune stops (a thread's function)."""
-        executor: Executor | None = None
+    def _run_trials(self, cores: tuple[int, ...] | None) -> None:
+        """Run trials on these cores until none is left or the tune stops."""
+        executor = self.make_executor()
+        with self._lock:
+            self._executors.append(executor)
         try:
-            executor = self.make_executor()
-            with self._lock:
-                self._executors.append(executor)
             while self._try_to_claim() and self._run_until_one_counts(executor, cores):
                 pass
-        except BaseException as error:  # stops all threads; `run` raises it
-            if not self._stop.is_set():
-                self._error = error
-                self._stop_executors()
         finally:
-            if executor is not None:
-                with suppress(Exception):
-                    executor.close()
+            with suppress(Exception):
+                executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
         """Run trials, at most five, until one counts; return False if there is none to run."""
