@@ -17,7 +17,7 @@ from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
     from keyhole.tune import Spec
-    from keyhole.tune.saved_space_tune import AnyTune
+    from keyhole.tune.saved_tune import AnyTune
 
 _RUN: Final = "run"
 _DRY_RUN_COUNT: Final = 10

@@ -18,9 +18,9 @@ from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
-from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
+from keyhole.tune.saved_tune import REPORT, AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.spec import Spec
+from keyhole.tune.trial_log import RUNS
 from keyhole.validate import escape_controls
 
 _RUNS_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward",

@@ -20,6 +20,7 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.run_arrays import Trial
 from keyhole.validate import short_repr
 
+RUNS: Final = "runs.jsonl"
 EXPIRED: Final = "expired"
 _Seconds = Annotated[float, Field(ge=0, lt=2.5e11)]  # up to a time in the year 9892
 

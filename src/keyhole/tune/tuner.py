@@ -31,17 +31,18 @@ from keyhole.tune.decision_sources import (
     PlannedTrial,
     SpaceDecisionSource,
     StudyDecisionSource,
+    make_decider,
     plan_chosen_run,
 )
 from keyhole.tune.held_out_validation import VALIDATION, ValidationPlan, refuse_used_instances
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.machine_load import LoadMonitor, assign_cores, available_cores
 from keyhole.tune.recommendation import ConfigurationEstimate
-from keyhole.tune.saved_space_tune import SavedSpaceTune, load_tune, make_decider
+from keyhole.tune.saved_tune import SavedSpaceTune, SavedTune, load_tune
 from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
-from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
@@ -322,7 +323,7 @@ class Tuner:
         progress: bool | Progress | None = None,
         warm_start: str | Path | None = None,
         weight: float = 1.0,
-    ) -> saved_tune.SavedTune:
+    ) -> SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Runs and seconds of earlier calls count, too. Ctrl-C and the end of this process kill all
@@ -371,13 +372,13 @@ class Tuner:
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.lock_tune_folder(self.out, self.spec),
-            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
+            closing(TrialLog(self.out / RUNS, self.spec.names)) as log,
         ):
             if start is not None and not log.all:
                 write_warm_start(self.out, start)
             with self._open_decision_source(log) as decisions:
                 self._run_loop(decisions, progress, workers, on, runs, budget)
-        return cast("saved_tune.SavedTune", load_tune(self.out))
+        return cast(SavedTune, load_tune(self.out))
 
     def validate(
         self,

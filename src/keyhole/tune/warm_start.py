@@ -5,17 +5,19 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from keyhole.files import read_saved_file, write_atomically
 from keyhole.spec_values.error_messages import check_entries, error_message
 from keyhole.text_formatting import count_text
-from keyhole.tune.saved_tune import RUNS, SavedRuns
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.trial_log import RUNS, TrialRecord
 from keyhole.validate import Range, check_number
+
+if TYPE_CHECKING:
+    from keyhole.tune.saved_tune import SavedRuns
 
 _FILE: Final = "warm_start.json"
 
@@ -75,7 +77,7 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
     return start
 
 
-def make_warm_start(spec: Spec, earlier: SavedRuns, weight: float) -> WarmStart:
+def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStart:
     """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
     A parameter that the earlier tune lacks has its default in them.
