@@ -10,8 +10,8 @@ from keyhole.data import load_aslib
 from keyhole.tune import SavedTune, Spec, Tuner, load_tune
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import write_scenario
-from keyhole.tune.trial_log import RUNS
 from keyhole.tune.summary import configurations_table
+from keyhole.tune.trial_log import RUNS
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warm_start import read_warm_start
 from tests.tune import work
