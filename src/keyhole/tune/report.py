@@ -93,6 +93,7 @@ def write_report(tune: AnyTune) -> Path:
     ValueError
         If nothing has been run yet.
     """
+    gain_chart = _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit")
     history = charts.replay_recommendations(tune)
     history_charts = [charts.history_chart(tune, history)] if len(history) > 1 else []
     notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
@@ -100,10 +101,7 @@ def write_report(tune: AnyTune) -> Path:
     page = Page(
         title=make_title(tune),
         answer=answer,
-        figures=[
-            _write_chart(tune, charts.gain_chart(tune), "gains", "Gain by limit"),
-            *history_charts,
-        ],
+        figures=[gain_chart, *history_charts],
         beside=[block_beside],
         sections=[
             *notes,
