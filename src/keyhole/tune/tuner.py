@@ -1,7 +1,6 @@
 """Tuner: choose a command and a time limit, run it, record its outcome, and learn from that."""
 
 import itertools
-import math
 import os
 import time
 import warnings
@@ -11,6 +10,7 @@ from concurrent import futures
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from threading import Event, Lock
 from typing import Final, Protocol, cast
@@ -89,47 +89,62 @@ ExecutorFactory = Callable[[], Executor]
 
 @dataclass
 class TuningLoop:
-    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker."""
+    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker.
+
+    Parameters
+    ----------
+    progress : bool or callable, optional
+        As for `Tuner.run`.
+    max_runs, budget : float
+        How many runs and seconds there are in all, those of earlier calls included.
+    """
 
     spec: Spec
     decisions: DecisionSource
-    make_executor: ExecutorFactory
-    progress: Progress | None
-    max_runs: float
-    budget: float
+    progress: bool | Progress | None
+    max_runs: float = inf
+    budget: float = inf
 
     def __post_init__(self) -> None:
-        """Begin to count seconds and runs."""
+        """Count the runs and seconds of earlier calls."""
         self._lock = Lock()
         self._stop = Event()
         self._executors: list[Executor] = []
-        # The time of an earlier call after its last record is not counted.
         log = self.decisions.log
         self._warnings = EarlyWarnings(self.spec, log.by_id.values())
+        # The time of an earlier call after its last record is not counted.
         self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
-        self._start = time.monotonic()
         self._runs_left = self.max_runs - len(log.by_id)
+        if not callable(self.progress):
+            self.progress = _make_progress_printer(self.max_runs) if self.progress else None
 
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
         return self._earlier_seconds + time.monotonic() - self._start
 
-    def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
-        """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
-        if self._is_finished():
-            return
-        pool = DaemonThreadPool([partial(self._run_trials, group) for group in cores], len(cores))
-        try:
-            while not pool.wait_for_task(_POLL_SECONDS):
-                pass
-        except BaseException:
-            # An error of a thread, or Ctrl-C: commands are killed, and their decisions stay pending
-            # until the next call expires them (`resume_study`): the policy never learns from an
-            # interrupted run.
-            self._stop_executors()
-            pool.shut_down(math.inf)
-            raise
+    def run(
+        self, workers: int, on: str | futures.Executor, local_executors: ExecutorFactory
+    ) -> None:
+        """Run trials, here or on a cluster, until the runs or the budget are spent."""
+        with cluster_executors(on, workers, self.spec) as cluster_factory:
+            self._start = time.monotonic()
+            if self._is_finished():
+                return
+            make_executor = cluster_factory or local_executors
+            cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
+            tasks = [partial(self._run_trials, make_executor, group) for group in cores]
+            pool = DaemonThreadPool(tasks, workers)
+            try:
+                while not pool.wait_for_task(_POLL_SECONDS):
+                    pass
+            except BaseException:
+                # An error of a thread, or Ctrl-C: commands are killed, and their decisions stay
+                # pending until the next call expires them (`resume_study`): the policy never learns
+                # from an interrupted run.
+                self._stop_executors()
+                pool.shut_down(inf)
+                raise
 
     def _stop_executors(self) -> None:
         # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
@@ -152,9 +167,9 @@ class TuningLoop:
             self._runs_left -= 1
             return True
 
-    def _run_trials(self, cores: tuple[int, ...] | None) -> None:
+    def _run_trials(self, make_executor: ExecutorFactory, cores: tuple[int, ...] | None) -> None:
         """Run trials on these cores until none is left or the tune stops."""
-        executor = self.make_executor()
+        executor = make_executor()
         with self._lock:
             self._executors.append(executor)
         try:
@@ -175,7 +190,7 @@ class TuningLoop:
                 return False  # killed by `_stop_executors`: its decision stays pending
             self.decisions.tell(trial, record)
             with self._lock:
-                if self.progress is not None:
+                if callable(self.progress):
                     self.progress(record)
                 self._warnings.observe(record)
             if record.is_counted:
@@ -377,7 +392,8 @@ class Tuner:
             if start is not None and not log.all:
                 write_warm_start(self.out, start)
             with self._open_decision_source(log) as decisions:
-                self._run_loop(decisions, progress, workers, on, runs, budget)
+                loop = TuningLoop(self.spec, decisions, progress, runs or inf, budget or inf)
+                loop.run(workers, on, self._executors)
         return cast(SavedTune, load_tune(self.out))
 
     def validate(
@@ -414,7 +430,7 @@ class Tuner:
             closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
         ):
             plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
-            self._run_loop(plan, progress, workers, on)
+            TuningLoop(self.spec, plan, progress).run(workers, on, self._executors)
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
@@ -441,37 +457,17 @@ class Tuner:
             saved_tune.resume_study(study, log)
             yield StudyDecisionSource(self.spec, study, log)
 
-    def _run_loop(
-        self,
-        decisions: DecisionSource,
-        progress: bool | Progress | None,
-        workers: int,
-        on: str | futures.Executor,
-        runs: int | None = None,
-        budget: float | None = None,
-    ) -> None:
-        """Run trials, here or on a cluster, until the runs or the budget are spent."""
-        with cluster_executors(on, workers, self.spec) as cluster_factory:
-            if not callable(progress):
-                progress = _make_progress_printer(runs) if progress else None
-            executors = cluster_factory or self._executors
-            max_runs = runs or math.inf
-            max_seconds = budget or math.inf
-            loop = TuningLoop(self.spec, decisions, executors, progress, max_runs, max_seconds)
-            cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
-            loop.run(cores)
-
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
         arms = count_text(len(self.spec.arms), "arm")
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _make_progress_printer(max_runs: int | None) -> Progress:
+def _make_progress_printer(max_runs: float) -> Progress:
     """Return a function that prints counts of outcomes and the last run, from time to time."""
     begin = time.monotonic()
     line = StatusLine(_SECONDS_BETWEEN_LINES)
-    total_text = f" of {max_runs:,}" if max_runs else ""
+    total_text = f" of {max_runs:,}" if max_runs < inf else ""
     counts: Counter[str] = Counter()
 
     def print_progress(record: TrialRecord) -> None:
@@ -492,20 +488,23 @@ def _make_progress_printer(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
-    trials = _plan_list(spec, count) if spec.search is None else _plan_space_trials(spec, count)
-    return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
+    trials = _plan_list(spec) if spec.search is None else _plan_space_trials(spec)
+    return [
+        (trial.arm.name, trial.limit, make_command(spec, trial))
+        for trial in itertools.islice(trials, count)
+    ]
 
 
-def _plan_space_trials(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+def _plan_space_trials(spec: Spec) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
     with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
-        for _ in range(count):
+        while True:
             trial = decider.ask()
             yield plan_chosen_run(spec, trial.round, spec.instances[trial.instance], trial)
 
 
-def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+def _plan_list(spec: Spec) -> Iterator[PlannedTrial]:
     order = InstanceOrder(spec.instances, spec.seed)
     pairs = itertools.cycle(itertools.product(reversed(spec.limits), spec.arms))
-    for round, (limit, arm) in enumerate(itertools.islice(pairs, count), 1):
+    for round, (limit, arm) in enumerate(pairs, 1):
         yield PlannedTrial(str(round), round, arm, limit, order.take(arm.name))
