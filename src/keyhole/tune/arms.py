@@ -9,7 +9,7 @@ import shlex
 import shutil
 import string
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -292,12 +292,8 @@ ARM_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 """Entries of a table ``[[arm]]``."""
 
 
-def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
-    if not isinstance(table, Mapping):
-        raise TypeError(f"{path} must be a table, got {short_repr(table)}")
-    check_entries(path, table, ARM_ENTRIES)
-    if "name" not in table:
-        raise ValueError(f"{path}.name must be given")
+def _parse_arm_table(path: str, value: object, has_space: bool) -> list[Arm]:
+    table = check_table(path, value, ARM_ENTRIES, ["name"])
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
@@ -339,6 +335,19 @@ def check_nonempty_list(path: str, value: object, expected: str) -> Sequence[Any
     """Return a list that has an entry; `expected` says in an error message what it must be."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
+    return value
+
+
+def check_table(
+    path: str, value: object, entries: Collection[str], required: Iterable[str] = ()
+) -> Mapping[str, Any]:
+    """Return a table that has no other than these entries, and all that are required."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{path} must be a table, got {short_repr(value)}")
+    check_entries(path, value, entries)
+    for entry in required:
+        if entry not in value:
+            raise ValueError(f"{path}.{entry} must be given")
     return value
 
 

@@ -33,7 +33,7 @@ from keyhole.tune.recommendation import (
 )
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, read_records
+from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validate import escape_controls, short_repr
@@ -118,7 +118,7 @@ def read_spec(folder: Path) -> Spec:
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        raise ValueError(f"{path} is damaged: {describe_error(error)}") from None
     if unknown := content.keys() - _ENTRIES:
         raise ValueError(
             f"{path} has entries that this version of Keyhole does not know "

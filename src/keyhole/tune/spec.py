@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from keyhole.contract.policy import Policy
@@ -18,8 +18,8 @@ from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import Power, check_increasing
 from keyhole.runner import MEMORY_RANGE
-from keyhole.spec_values.error_messages import check_entries, error_message
-from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, parse_arms
+from keyhole.spec_values.error_messages import check_entries
+from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, check_table, parse_arms
 from keyhole.tune.configspace_json import read_config_space
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.parameter_space import ParameterSpace
@@ -193,6 +193,7 @@ _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory":
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
 _ENTRIES: Final = ("arm", "instances", "limits", *_DEFAULTS, *SPACE_ENTRIES)
+_RANGE_ENTRIES: Final = ("from", "to", "count")
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
@@ -375,10 +376,7 @@ class Spec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec from the data of `as_json`; data of 0.2.0 have fewer entries."""
-        try:
-            saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
-        except ValidationError as error:
-            raise ValueError(error_message(error)) from None
+        saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
         # Names of instances may be names of files, which need not be UTF-8.
@@ -432,11 +430,7 @@ def _parse_limits(value: object) -> tuple[float, ...]:
 
 def _parse_range(table: Mapping[str, object]) -> list[float]:
     """Return limits that increase geometrically between two ends."""
-    entries = ("from", "to", "count")
-    check_entries("limits", table, entries)
-    for entry in entries:
-        if entry not in table:
-            raise ValueError(f"limits.{entry} must be given")
+    check_table("limits", table, _RANGE_ENTRIES, _RANGE_ENTRIES)
     low = check_number("limits.from", table["from"], Range(ge=_LEAST_LIMIT))
     high = check_number("limits.to", table["to"], Range(gt=low))
     count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))

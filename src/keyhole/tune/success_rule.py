@@ -2,13 +2,12 @@
 
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from keyhole.runner import CommandResult
-from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Arm, parse_function_answer
+from keyhole.tune.arms import Arm, check_table, parse_function_answer
 from keyhole.tune.trial_log import EXPIRED
 from keyhole.validate import check_flag, check_number, short_repr
 
@@ -56,11 +55,9 @@ class SuccessRule:
     at_limit: bool = False
 
     @classmethod
-    def from_table(cls, table: object) -> "SuccessRule":
+    def from_table(cls, value: object) -> "SuccessRule":
         """Make a rule of the table ``[success]`` of a spec."""
-        if not isinstance(table, Mapping):
-            raise TypeError(f"success must be a table, got {short_repr(table)}")
-        check_entries("success", table, _ENTRIES)
+        table = check_table("success", value, _ENTRIES)
         rule = cls(
             _check_codes(table.get("codes", [0])),
             _check_expression("success.pattern", table.get("pattern", "")),

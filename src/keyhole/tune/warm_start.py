@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from keyhole.files import read_saved_file, write_atomically
-from keyhole.spec_values.error_messages import check_entries, error_message
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.text_formatting import count_text
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import RUNS, TrialRecord
+from keyhole.tune.trial_log import RUNS, TrialRecord, describe_error
 from keyhole.validate import Range, check_number
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def read_warm_start(folder: Path) -> WarmStart | None:
     try:
         return _FORMAT.validate_python(json.loads(read_saved_file(path)))
     except (ValueError, RecursionError) as error:
-        reason = error_message(error) if isinstance(error, ValidationError) else error
-        raise ValueError(f"{path} is damaged: {reason}") from None
+        raise ValueError(f"{path} is damaged: {describe_error(error)}") from None
 
 
 def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | None:
