@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_origin, get_type_hints
 
 from keyhole.runner import function_process_child
 from keyhole.runner.function_process_child import MARK, Answer, parse_answer
@@ -349,6 +349,28 @@ def check_table(
         if entry not in value:
             raise ValueError(f"{path}.{entry} must be given")
     return value
+
+
+def read_fields(owner: type, path: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of those fields of a class that its annotations say how to read.
+
+    Such an annotation is ``Annotated[type, read]``, and ``read(field, value)`` returns the value of
+    the entry of this name, or raises an error that begins with the field.
+
+    Parameters
+    ----------
+    owner : type
+        The class.
+    path : str
+        What stands before the names of entries in errors, such as ``"success."``.
+    table : mapping
+        A table that has all these entries.
+    """
+    return {
+        name: hint.__metadata__[0](f"{path}{name}", table[name])
+        for name, hint in get_type_hints(owner, include_extras=True).items()
+        if get_origin(hint) is Annotated
+    }
 
 
 def check_field_table(
