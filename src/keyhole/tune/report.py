@@ -130,7 +130,7 @@ def _results_sections(tune: AnyTune) -> list[Section]:
     if effects := tune.effects():
         table = Table(EFFECTS_CAPTION, *effects_table(effects, f"{tune.noun}s"))
         title = "What each parameter did"
-        sections.append(Section("effects", title, [table], is_open=tune.has_space))
+        sections.append(Section("effects", title, [table], is_open=tune.spec.search is not None))
     if isinstance(tune, SavedTune):
         chart = _write_chart(tune, charts.arm_survival_chart(tune), "survival", "Run times")
         sections.append(Section("survival", "Run times", [chart]))

@@ -82,24 +82,13 @@ class RunTimeModel:
         `features` has a row for each configuration.
         """
         self._add_new_effects(runs, features)
-        configurations = runs["configuration"]
-        instances = runs["instance"]
-        weights = runs["weight"]
         values = self._draw_values(runs, rng)
-
-        rest = values - self.configuration_effects[configurations]
-        precisions = np.bincount(instances, weights, len(self.instance_effects)) / self.variance
-        sums = np.bincount(instances, weights * rest, len(self.instance_effects)) / self.variance
-        self._draw_instance_effects(precisions, sums, rng)
-
-        rest = values - self.instance_effects[instances]
-        count = len(features)
-        precisions = np.bincount(configurations, weights, count) / self.variance
-        sums = np.bincount(configurations, weights * rest, count) / self.variance
-        self._draw_configuration_effects(precisions, sums, features, rng)
-
-        errors = rest - self.configuration_effects[configurations]
-        self._draw_run_variance(rng, weights * errors**2)
+        rest = values - self.configuration_effects[runs["configuration"]]
+        self._draw_instance_effects(runs, rest, rng)
+        rest = values - self.instance_effects[runs["instance"]]
+        self._draw_configuration_effects(runs, rest, features, rng)
+        errors = rest - self.configuration_effects[runs["configuration"]]
+        self._draw_run_variance(rng, runs["weight"] * errors**2)
 
     def _add_new_effects(self, runs: NDArray[Any], features: FloatArray) -> None:
         """Add configurations and instances that are new."""
@@ -138,11 +127,21 @@ class RunTimeModel:
         log_times[runs["is_censored"]] = means + deviations * draws
         return log_times
 
+    def _sum_evidence(
+        self, runs: NDArray[Any], column: str, rest: FloatArray, count: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the summed precisions of the runs of each effect, and their weighted `rest`."""
+        weights = runs["weight"]
+        precisions = np.bincount(runs[column], weights, count) / self.variance
+        return precisions, np.bincount(runs[column], weights * rest, count) / self.variance
+
     def _draw_instance_effects(
-        self, precisions: FloatArray, sums: FloatArray, rng: np.random.Generator
+        self, runs: NDArray[Any], rest: FloatArray, rng: np.random.Generator
     ) -> None:
+        count = len(self.instance_effects)
+        precisions, sums = self._sum_evidence(runs, "instance", rest, count)
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
-        draws = variances * sums + np.sqrt(variances) * rng.standard_normal(len(sums))
+        draws = variances * sums + np.sqrt(variances) * rng.standard_normal(count)
         # A normal vector is conditioned on a sum of 0: the excess is taken off in proportion to the
         # variances. Instances without runs are left out: they would make up for any sum of the
         # others, and the level of the configurations would drift.
@@ -153,18 +152,15 @@ class RunTimeModel:
         self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
 
     def _draw_configuration_effects(
-        self,
-        precisions: FloatArray,
-        sums: FloatArray,
-        features: FloatArray,
-        rng: np.random.Generator,
+        self, runs: NDArray[Any], rest: FloatArray, features: FloatArray, rng: np.random.Generator
     ) -> None:
+        count = len(features)
+        precisions, sums = self._sum_evidence(runs, "configuration", rest, count)
         prior_means = self.mean + features @ self.feature_effects
         prior_variance = self.configuration_variance
         variances = 1.0 / (precisions + 1.0 / prior_variance)
         self.means = variances * (sums + prior_means / prior_variance)
         self.deviations = np.sqrt(variances)
-        count = len(sums)
         self.configuration_effects = self.means + self.deviations * rng.standard_normal(count)
 
         rest = self.configuration_effects - features @ self.feature_effects
