@@ -362,12 +362,12 @@ def read_fields(owner: type, path: str, table: Mapping[str, Any]) -> dict[str, A
     owner : type
         The class.
     path : str
-        What stands before the names of entries in errors, such as ``"success."``.
+        The path of the table in errors, or empty.
     table : mapping
         A table that has all these entries.
     """
     return {
-        name: hint.__metadata__[0](f"{path}{name}", table[name])
+        name: hint.__metadata__[0](f"{path}.{name}".removeprefix("."), table[name])
         for name, hint in get_type_hints(owner, include_extras=True).items()
         if get_origin(hint) is Annotated
     }

@@ -84,7 +84,7 @@ class CostModel:
             )
         check_entries("objective", value, _COST_ENTRIES)
         no_costs = dict.fromkeys(_COST_ENTRIES, 0.0)
-        costs = cls(**read_fields(cls, "objective.", {**no_costs, **value}))
+        costs = cls(**read_fields(cls, "objective", {**no_costs, **value}))
         if costs.cost_per_second * cutoff > span:
             raise ValueError(
                 f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "

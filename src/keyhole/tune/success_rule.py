@@ -87,7 +87,7 @@ class SuccessRule:
         """Make a rule of the table ``[success]`` of a spec."""
         defaults = vars(cls())
         table = check_table("success", value, defaults)
-        rule = cls(**read_fields(cls, "success.", {**defaults, **table}))
+        rule = cls(**read_fields(cls, "success", {**defaults, **table}))
         if rule.at_limit and not (rule.pattern or rule.number):
             raise ValueError(
                 "success.at_limit needs success.pattern or success.number, to judge the output of "
