@@ -340,7 +340,7 @@ def check_nonempty_list(path: str, value: object, expected: str) -> Sequence[Any
 
 def check_table(
     path: str, value: object, entries: Collection[str], required: Iterable[str] = ()
-) -> Mapping[str, Any]:
+) -> Mapping[str, object]:
     """Return a table that has no other than these entries, and all that are required."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
@@ -351,7 +351,7 @@ def check_table(
     return value
 
 
-def read_fields(owner: type, path: str, table: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str, Any]:
     """Return the values of those fields of a class that its annotations say how to read.
 
     Such an annotation is ``Annotated[type, read]``, and ``read(field, value)`` returns the value of

@@ -126,6 +126,7 @@ def compare_configurations(
     for name in [YARDSTICK, *estimates]:  # the yardstick first
         limit = estimates[name].limit
         ordered_runs = [runs[name][instance] for instance in sorted(instances)]
+        # A run that was out of time would have ended at an unknown time after its limit.
         times = np.array(
             [math.inf if run.outcome == "out of time" else run.seconds for run in ordered_runs]
         )

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 
+RunRows = NDArray[Any]
+"""Runs as rows of a structured array: see `keyhole.tune.run_arrays.RunArray`."""
 DRAWS: Final = 200
 """Number of draws from a posterior; estimates are means and quantiles of the draws."""
 _BURN_IN: Final = 50
@@ -76,7 +78,7 @@ class RunTimeModel:
         self.configuration_variance = 1.0
         self.instance_variance = 1.0
 
-    def sweep(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+    def sweep(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Draw all quantities once, each given the others and the runs.
 
         `features` has a row for each configuration.
@@ -90,7 +92,7 @@ class RunTimeModel:
         errors = rest - self.configuration_effects[runs["configuration"]]
         self._draw_run_variance(rng, runs["weight"] * errors**2)
 
-    def _add_new_effects(self, runs: NDArray[Any], features: FloatArray) -> None:
+    def _add_new_effects(self, runs: RunRows, features: FloatArray) -> None:
         """Add configurations and instances that are new."""
         if not self.configuration_effects.size:
             self.mean = self._first_mean = self._guess_mean(runs)
@@ -107,17 +109,17 @@ class RunTimeModel:
         """Mean square of the effects of the instances that were run."""
         return float(np.mean(self.instance_effects[self.used_instances] ** 2))
 
-    def _guess_mean(self, runs: NDArray[Any]) -> float:
+    def _guess_mean(self, runs: RunRows) -> float:
         return float(runs["log_time"].mean())
 
     def _draw_run_variance(self, rng: np.random.Generator, squares: FloatArray) -> None:
         self.variance = _draw_variance(rng, _SCALE, squares, len(squares))
 
-    def _sum_effects(self, runs: NDArray[Any]) -> FloatArray:
+    def _sum_effects(self, runs: RunRows) -> FloatArray:
         effects = self.configuration_effects[runs["configuration"]]
         return np.asarray(effects + self.instance_effects[runs["instance"]])
 
-    def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+    def _draw_values(self, runs: RunRows, rng: np.random.Generator) -> FloatArray:
         """Return the log times, and draws for those that are censored."""
         log_times: FloatArray = runs["log_time"].copy()
         censored = runs[runs["is_censored"]]
@@ -128,7 +130,7 @@ class RunTimeModel:
         return log_times
 
     def _sum_evidence(
-        self, runs: NDArray[Any], column: str, rest: FloatArray, count: int
+        self, runs: RunRows, column: str, rest: FloatArray, count: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return the summed precisions of the runs of each effect, and their weighted `rest`."""
         weights = runs["weight"]
@@ -136,7 +138,7 @@ class RunTimeModel:
         return precisions, np.bincount(runs[column], weights * rest, count) / self.variance
 
     def _draw_instance_effects(
-        self, runs: NDArray[Any], rest: FloatArray, rng: np.random.Generator
+        self, runs: RunRows, rest: FloatArray, rng: np.random.Generator
     ) -> None:
         count = len(self.instance_effects)
         precisions, sums = self._sum_evidence(runs, "instance", rest, count)
@@ -152,7 +154,7 @@ class RunTimeModel:
         self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
 
     def _draw_configuration_effects(
-        self, runs: NDArray[Any], rest: FloatArray, features: FloatArray, rng: np.random.Generator
+        self, runs: RunRows, rest: FloatArray, features: FloatArray, rng: np.random.Generator
     ) -> None:
         count = len(features)
         precisions, sums = self._sum_evidence(runs, "configuration", rest, count)
@@ -192,13 +194,13 @@ class FailureModel(RunTimeModel):
     Source: Albert and Chib (1993), the sampler of the probit model.
     """
 
-    def _guess_mean(self, runs: NDArray[Any]) -> float:
+    def _guess_mean(self, runs: RunRows) -> float:
         return 0.0
 
     def _draw_run_variance(self, rng: np.random.Generator, squares: FloatArray) -> None:
         """Keep the variance, which is 1."""
 
-    def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+    def _draw_values(self, runs: RunRows, rng: np.random.Generator) -> FloatArray:
         """Draw the normal numbers: above 0 for failed runs, below 0 for others."""
         signs = np.where(runs["is_failed"], 1.0, -1.0)
         deviations = 1.0 / np.sqrt(runs["weight"])
@@ -222,7 +224,7 @@ class OutcomeModel:
         self.times = RunTimeModel(instance_count, feature_count)
         self.failures = FailureModel(instance_count, feature_count)
 
-    def sweep(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+    def sweep(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Sweep the models that have runs."""
         features = features[: int(runs["configuration"].max()) + 1]
         is_failed = runs["is_failed"]
@@ -259,7 +261,7 @@ Model = TypeVar("Model", RunTimeModel, OutcomeModel)
 
 
 def posterior_sweeps(
-    model: Model, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+    model: Model, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> Iterator[Model]:
     """Yield a model after each of `DRAWS` sweeps, which follow a burn-in."""
     for sweep in range(-_BURN_IN, DRAWS):
@@ -269,7 +271,7 @@ def posterior_sweeps(
 
 
 def draw_feature_effects(
-    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+    model: RunTimeModel, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return `DRAWS` posterior draws of the effects of features, a row for each draw."""
     sweeps = posterior_sweeps(model, runs, features, rng)
