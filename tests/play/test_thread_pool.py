@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from keyhole.play.thread_executor import DaemonThreadPool
+from keyhole.play.thread_pool import DaemonThreadPool
 
 
 def wait_for(pool):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.tune import SavedTune, load_tune
-from keyhole.tune.saved_tune import RUNS
+from keyhole.tune.trial_log import RUNS
 from tests.processes import Forked
 from tests.tune.spaces import decisions
 from tests.tune.test_tuner import check_every_run_counts_once

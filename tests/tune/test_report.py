@@ -48,7 +48,7 @@ def test_a_report_answers_its_question_before_everything_else(tune, page):
     use = "Stop it after 1\N{NO-BREAK SPACE}s; fill in {instance}, {seed}."
     texts = ["Run quick for at most 1 s, the full cut-off", "Probability that no other", command,
              use, 'id="gain-chart"', 'id="history-chart"', "<caption>two: 59 runs in",
-             'id="arms"', 'id="survival"', 'id="runs"', 'id="spec"']  # fmt: skip
+             'id="tried"', 'id="survival"', 'id="runs"', 'id="spec"']  # fmt: skip
     positions = [page.index(text) for text in texts]
     assert positions == sorted(positions)
     assert {path.suffix for path in tune.folder.iterdir()} == {".html", ".svg", ".png", ".pdf"}

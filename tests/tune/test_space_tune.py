@@ -9,8 +9,9 @@ import pytest
 from keyhole.data import load_aslib
 from keyhole.tune import SavedTune, Spec, Tuner, load_tune
 from keyhole.tune.report import write_report
-from keyhole.tune.saved_tune import RUNS, write_scenario
+from keyhole.tune.saved_tune import write_scenario
 from keyhole.tune.summary import configurations_table
+from keyhole.tune.trial_log import RUNS
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warm_start import read_warm_start
 from tests.tune import work

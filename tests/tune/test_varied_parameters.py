@@ -64,7 +64,7 @@ def test_figures_and_tables_have_the_labels_and_data_the_names(tmp_path, no_figu
     assert {row[0] for row in tried_table(tune)[1]} == set(labels)
     assert {arm["arm"] for arm in tune_as_json(tune)["arms"]} == set(spec.names)
     page = write_report(tune).read_text()
-    assert explanation in page[page.index('id="arms"') :]
+    assert explanation in page[page.index('id="tried"') :]
     assert f"Run {tune.best().arm} for at most 1 s" in page
 
 
@@ -123,5 +123,5 @@ def test_parameters_that_the_runs_cannot_tell_apart_have_wide_intervals(tmp_path
 
 def test_the_report_says_what_each_parameter_did(tune, no_figures):
     page = write_report(tune).read_text()
-    assert page.index('id="arms"') < page.index('id="effects"') < page.index('id="survival"')
+    assert page.index('id="tried"') < page.index('id="effects"') < page.index('id="survival"')
     assert "What each parameter did" in page

@@ -17,7 +17,7 @@ from keyhole.validate import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
     from keyhole.tune import Spec
-    from keyhole.tune.saved_space_tune import AnyTune
+    from keyhole.tune.saved_tune import AnyTune
 
 _RUN: Final = "run"
 _DRY_RUN_COUNT: Final = 10
@@ -249,7 +249,7 @@ def _print_tune(tune: "AnyTune") -> None:
     result = summary.summarize(tune)
     lines = [*summary.format_warnings(tune), f"best: {result.name}"]
     lines += [text_table(*result.table), *result.sentences]
-    if not tune.has_space:
+    if tune.spec.search is None:
         lines += [text_table(*summary.tried_table(tune)), summary.tried_table_note(tune)]
     lines.append(summary.format_validation(tune))
     if effects := tune.effects():

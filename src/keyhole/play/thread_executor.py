@@ -1,18 +1,11 @@
-"""Simulators of the policies of a plan, the threads that run them, and their measured speed.
-
-The threads are daemon threads, which can be abandoned. Machine code cannot be interrupted, and a
-process does not end before the threads of `concurrent.futures` have ended: a compiled function in
-an endless loop would keep it alive for ever.
-"""
+"""Simulators of the policies of a plan, the threads that run them, and their measured speed."""
 
 import math
 import warnings
 from bdb import BdbQuit
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +24,7 @@ from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
+from keyhole.play.thread_pool import DaemonThreadPool, Task
 from keyhole.validate import explain_memory_errors
 
 # Threads finish at about the same time if each gets several pieces of work.
@@ -193,9 +187,6 @@ def _time_interpreted_round(
     return max(_LEAST_SECONDS, (kernel.budget.seconds - seconds_before) / rounds)
 
 
-Task = Callable[[], None]
-
-
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     """Return the simulator of each run of a policy, compiled unless Python may run its kernels.
 
@@ -295,70 +286,6 @@ def _run_tasks_in_threads(
                 stacklevel=5,
             )
         raise
-
-
-class DaemonThreadPool:
-    """A fixed set of tasks, run by daemon threads that start at once."""
-
-    def __init__(self, tasks: Iterable[Task], size: int) -> None:
-        self._tasks: SimpleQueue[Task] = SimpleQueue()
-        self._results: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._stopped = Event()
-        for task in tasks:
-            self._tasks.put(task)
-        self._unfinished = self._tasks.qsize()
-        self._threads: list[Thread] = []
-        for _ in range(min(size, self._unfinished)):
-            thread = Thread(target=self._run_tasks, daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the system allows no more threads
-                if not self._threads:
-                    raise
-                break
-            self._threads.append(thread)
-
-    def _run_tasks(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                task = self._tasks.get_nowait()
-            except Empty:
-                return
-            result: BaseException | None = None
-            try:
-                task()
-            except BaseException as error:
-                result = error
-            # Every task must put a result, or `wait_for_task` would wait for ever.
-            self._results.put(result)
-
-    def wait_for_task(self, seconds: float) -> bool:
-        """Wait for one task to end and raise its error; return whether all tasks have ended."""
-        try:
-            error = self._results.get(timeout=seconds)
-        except Empty:
-            return False
-        self._unfinished -= 1
-        if error is not None:
-            raise error
-        return self._unfinished == 0
-
-    def shut_down(self, seconds: float) -> bool:
-        """Start no further task, and wait for those that run; return whether all threads ended.
-
-        A further Ctrl-C ends the wait.
-        """
-        self._stopped.set()
-        deadline = monotonic() + seconds
-        try:
-            # The waits are short, since a Ctrl-C that comes just when a wait begins is noticed only
-            # by the next wait.
-            for thread in self._threads:
-                while thread.is_alive() and monotonic() < deadline:
-                    thread.join(_POLL_SECONDS)
-        except KeyboardInterrupt:
-            return False  # after a Ctrl-C, Python 3.11 counts a thread that still runs as ended
-        return not any(thread.is_alive() for thread in self._threads)
 
 
 class _TimeIsUpError(Exception):

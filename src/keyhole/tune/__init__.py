@@ -6,8 +6,7 @@ from keyhole.tune.recommendation import (
     CommandLimitEstimate,
     ConfigurationEstimate,
 )
-from keyhole.tune.saved_space_tune import SavedSpaceTune, load_tune
-from keyhole.tune.saved_tune import SavedRuns, SavedTune
+from keyhole.tune.saved_tune import SavedRuns, SavedSpaceTune, SavedTune, load_tune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tuner import Executor, Tuner

@@ -9,10 +9,10 @@ import shlex
 import shutil
 import string
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_origin, get_type_hints
 
 from keyhole.runner import function_process_child
 from keyhole.runner.function_process_child import MARK, Answer, parse_answer
@@ -292,12 +292,8 @@ ARM_ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 """Entries of a table ``[[arm]]``."""
 
 
-def _parse_arm_table(path: str, table: object, has_space: bool) -> list[Arm]:
-    if not isinstance(table, Mapping):
-        raise TypeError(f"{path} must be a table, got {short_repr(table)}")
-    check_entries(path, table, ARM_ENTRIES)
-    if "name" not in table:
-        raise ValueError(f"{path}.name must be given")
+def _parse_arm_table(path: str, value: object, has_space: bool) -> list[Arm]:
+    table = check_table(path, value, ARM_ENTRIES, ["name"])
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
     name = check_line(f"{path}.name", table["name"])
@@ -340,6 +336,41 @@ def check_nonempty_list(path: str, value: object, expected: str) -> Sequence[Any
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     return value
+
+
+def check_table(
+    path: str, value: object, entries: Collection[str], required: Iterable[str] = ()
+) -> Mapping[str, object]:
+    """Return a table that has no other than these entries, and all that are required."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{path} must be a table, got {short_repr(value)}")
+    check_entries(path, value, entries)
+    for entry in required:
+        if entry not in value:
+            raise ValueError(f"{path}.{entry} must be given")
+    return value
+
+
+def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str, Any]:
+    """Return the values of those fields of a class that its annotations say how to read.
+
+    Such an annotation is ``Annotated[type, read]``, and ``read(field, value)`` returns the value of
+    the entry of this name, or raises an error that begins with the field.
+
+    Parameters
+    ----------
+    owner : type
+        The class.
+    path : str
+        The path of the table in errors, or empty.
+    table : mapping
+        A table that has all these entries.
+    """
+    return {
+        name: hint.__metadata__[0](f"{path}.{name}".removeprefix("."), table[name])
+        for name, hint in get_type_hints(owner, include_extras=True).items()
+        if get_origin(hint) is Annotated
+    }
 
 
 def check_field_table(

@@ -13,8 +13,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
 from keyhole.tune.held_out_validation import has_outcome_for
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
-from keyhole.tune.saved_tune import SavedTune
+from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.summary import (
     RECOMMENDED,
     describe_objective,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
@@ -13,8 +15,10 @@ from keyhole.tune.instances import Instance, InstanceOrder
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.run_arrays import Trial
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
-from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.spec import FULL_CUT_OFF, Spec
+from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
+from keyhole.tune.warm_start import read_warm_start
+from keyhole.validate import short_repr
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,56 @@ def plan_chosen_run(
     return PlannedTrial(
         str(round), round, arm, choice.limit, instance, choice.configuration, choice.parameters
     )
+
+
+def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> SpaceDecider:
+    """Make the decider of a tune as it is after these runs.
+
+    Raises
+    ------
+    ValueError
+        If a record has no configuration or instance of the spec, or has other parameters than the
+        configuration of its number.
+    """
+    search = spec.search
+    assert search is not None
+    decider = SpaceDecider(
+        search.space,
+        spec.limits,
+        len(spec.instances),
+        seed=spec.seed,
+        cost_per_second=spec.objective.cost_per_second,
+        cost_of_giving_up=spec.objective.cost_of_giving_up,
+        policy=search.rule,
+        learns_limit=spec.objective.preset != FULL_CUT_OFF,
+        is_deterministic=search.is_deterministic,
+    )
+    positions = {instance.name: number for number, instance in enumerate(spec.instances)}
+    if start := read_warm_start(folder):
+        # Instances that only the earlier tune has are numbered after those of this tune.
+        names = dict.fromkeys([*positions, *(run.instance for run in start.runs)])
+        numbers = {name: number for number, name in enumerate(names)}
+        trials = [
+            (run.as_trial(numbers), run.outcome, run.seconds)
+            for run in start.runs
+            if run.outcome != "expired"
+        ]
+        decider.warm(trials, start.weight)
+    for record in records:
+        trial = record.as_trial(positions)
+        if min(trial.configuration, trial.instance) < 0:
+            raise ValueError(
+                f"{folder / RUNS}: run {record.round:,} must have a configuration and an instance "
+                f"of the spec, got {record.configuration} and {short_repr(record.instance)}"
+            )
+        decider.tell(trial, record.outcome, record.seconds)
+        number = trial.configuration
+        if record.is_counted and decider.configurations[number] != trial.parameters:
+            raise ValueError(
+                f"{folder / RUNS}: run {record.round:,} must have the parameters of "
+                f"configuration {number}, got {short_repr(trial.parameters)}"
+            )
+    return decider
 
 
 @dataclass

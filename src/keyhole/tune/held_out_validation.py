@@ -13,11 +13,12 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.results.estimate import exact_interval, mean_estimate
+from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
 from keyhole.tune.decision_sources import PlannedTrial, plan_chosen_run
 from keyhole.tune.instances import Instance
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
-from keyhole.tune.spec import CostModel, Spec
+from keyhole.tune.run_arrays import RunGains
+from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.tune.value_estimates import Interval
 from keyhole.validate import short_repr
@@ -102,13 +103,6 @@ def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
             )
 
 
-def gain_of_run(record: TrialRecord, limit: float, costs: CostModel) -> float:
-    """Return the gain of a run under this limit, which is at most the limit that it had."""
-    if record.outcome == "out of time" or record.seconds > limit:
-        return -float(costs.penalty(0.0)(limit))
-    return float(record.outcome == "ok") - float(costs.cost(record.seconds))
-
-
 def compare_configurations(
     spec: Spec, estimates: Mapping[str, ConfigurationEstimate], records: Iterable[TrialRecord]
 ) -> dict[str, ConfigurationEstimate]:
@@ -125,31 +119,30 @@ def compare_configurations(
     instances = set.intersection(*(set(by_instance) for by_instance in runs.values()))
     if not instances:
         return {}
+    costs = spec.objective
+    run_gains = RunGains(spec.limits[-1], costs.cost_per_second, costs.cost_of_giving_up)
+    gains: dict[str, FloatArray] = {}
     rows = {}
-    yardstick: FloatArray = np.zeros(0)
     for name in [YARDSTICK, *estimates]:  # the yardstick first
         limit = estimates[name].limit
-        runs_in_order = [runs[name][instance] for instance in sorted(instances)]
-        gains = np.array([gain_of_run(run, limit, spec.objective) for run in runs_in_order])
-        yardstick = gains if name == YARDSTICK else yardstick
-        successes = sum(run.outcome == "ok" and run.seconds <= limit for run in runs_in_order)
-        share = exact_interval(successes, len(runs_in_order))
+        ordered_runs = [runs[name][instance] for instance in sorted(instances)]
+        # A run that was out of time would have ended at an unknown time after its limit.
+        times = np.array(
+            [math.inf if run.outcome == "out of time" else run.seconds for run in ordered_runs]
+        )
+        is_failed = np.array([run.outcome != "ok" for run in ordered_runs])
+        gains[name] = run_gains.of_times(times, is_failed, limit)
         rows[name] = replace(
             estimates[name],
-            runs=len(runs_in_order),
-            gain=_mean_interval(gains, (-float(spec.objective.penalty(0.0)(limit)), 1.0)),
-            success_rate=Interval(successes / len(runs_in_order), *share),
-            seconds=_mean_interval(
-                np.array([min(run.seconds, limit) for run in runs_in_order]), (0.0, limit)
-            ),
-            gain_over_default=_mean_interval(gains - yardstick),
+            runs=len(ordered_runs),
+            gain=_clip(mean_estimate(gains[name]), -float(costs.penalty(0.0)(limit)), 1.0),
+            success_rate=_clip(share_estimate((times <= limit) & ~is_failed)),
+            seconds=_clip(mean_estimate(np.minimum(times, limit)), 0.0, limit),
+            gain_over_default=_clip(mean_estimate(gains[name] - gains[YARDSTICK])),
             gains=(),
         )
     return {name: rows[name] for name in estimates}
 
 
-def _mean_interval(
-    values: FloatArray, bounds: tuple[float, float] = (-math.inf, math.inf)
-) -> Interval:
-    estimate = mean_estimate(values)
-    return Interval(estimate.value, max(estimate.low, bounds[0]), min(estimate.high, bounds[1]))
+def _clip(estimate: Estimate, low: float = -math.inf, high: float = math.inf) -> Interval:
+    return Interval(estimate.value, max(estimate.low, low), min(estimate.high, high))

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list
+from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list, check_table
 from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr
 
 _DOMAINS: Final = {
@@ -68,9 +68,7 @@ class ParameterDefinition:
                 f"{path} must be a table with one of {', '.join(_DOMAINS)}, got {short_repr(table)}"
             )
         domain = domains[0]
-        check_entries(path, table, _DOMAINS[domain])
-        if "default" not in table:
-            raise ValueError(f"{path}.default must be given")
+        check_table(path, table, _DOMAINS[domain], ["default"])
         values = _parse_list(f"{path}.{domain}", table[domain])
         when = _parse_choices(f"{path}.when", table["when"]) if "when" in table else {}
         if domain != "range":

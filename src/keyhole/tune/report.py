@@ -18,9 +18,9 @@ from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import YARDSTICK
-from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
-from keyhole.tune.saved_tune import REPORT, RUNS, SavedTune
+from keyhole.tune.saved_tune import REPORT, AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.spec import Spec
+from keyhole.tune.trial_log import RUNS
 from keyhole.validate import escape_controls
 
 _RUNS_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward",
@@ -97,21 +97,15 @@ def write_report(tune: AnyTune) -> Path:
     history = charts.replay_recommendations(tune)
     history_charts = [charts.history_chart(tune, history)] if len(history) > 1 else []
     notes = [Section("notes", "Notes", [Text(tune.spec.notes)])] if tune.spec.notes else []
-    if isinstance(tune, SavedTune):
-        results = _arms_sections(tune)
-        figures = [gain_chart, *history_charts]
-    else:
-        results = _space_sections(tune)
-        figures = [*history_charts, gain_chart]
     answer, block_beside = _answer_blocks(tune)
     page = Page(
         title=make_title(tune),
         answer=answer,
-        figures=figures,
+        figures=[gain_chart, *history_charts],
         beside=[block_beside],
         sections=[
             *notes,
-            *results,
+            *_results_sections(tune),
             Section("runs", "All runs", [runs_table(tune)]),
             _spec_section(tune),
         ],
@@ -119,27 +113,27 @@ def write_report(tune: AnyTune) -> Path:
     return write_page(tune.folder / REPORT, page)
 
 
-def _arms_sections(tune: SavedTune) -> list[Section]:
-    chart = charts.arm_survival_chart(tune)
-    return [
-        Section("arms", "Time and outcomes by arm", [_tried_table(tune)]),
-        *_effects_sections(tune),
-        Section("survival", "Run times", [_write_chart(tune, chart, "survival", "Run times")]),
-    ]
-
-
-def _space_sections(tune: SavedSpaceTune) -> list[Section]:
-    sections = [
-        *_effects_sections(tune),
-        Section("tried", "What was tried", [_tried_table(tune)]),
-    ]
-    if estimates := tune.validation():
+def _results_sections(tune: AnyTune) -> list[Section]:
+    """Return the sections on instances kept aside, what was tried, parameters, and run times."""
+    sections = []
+    if isinstance(tune, SavedSpaceTune) and (estimates := tune.validation()):
         head, cells = summary.configurations_table(tune, estimates)
         count = count_text(estimates[YARDSTICK].runs, "instance")
         title = "Instances kept aside"
         table = Table(f"On {count} that no run of the tune has used.", head, _break_cells(cells))
         chart = _write_chart(tune, charts.validation_chart(tune), "validation", title)
-        sections.insert(0, Section("validation", title, [table, chart], is_open=True))
+        sections.append(Section("validation", title, [table, chart], is_open=True))
+    head, cells = summary.tried_table(tune)
+    caption = f"Runs of each {head[0]} by outcome, and their time in seconds."
+    table = Table(f"{caption} {summary.tried_table_note(tune)}".strip(), head, cells)
+    sections.append(Section("tried", "What was tried", [table]))
+    if effects := tune.effects():
+        table = Table(EFFECTS_CAPTION, *effects_table(effects, f"{tune.noun}s"))
+        title = "What each parameter did"
+        sections.append(Section("effects", title, [table], is_open=tune.spec.search is not None))
+    if isinstance(tune, SavedTune):
+        chart = _write_chart(tune, charts.arm_survival_chart(tune), "survival", "Run times")
+        sections.append(Section("survival", "Run times", [chart]))
     return sections
 
 
@@ -197,19 +191,6 @@ def _break_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
         [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]
         for row in rows
     ]
-
-
-def _tried_table(tune: AnyTune) -> Table:
-    head, rows = summary.tried_table(tune)
-    caption = f"Runs of each {head[0]} by outcome, and their time in seconds."
-    return Table(f"{caption} {summary.tried_table_note(tune)}".strip(), head, rows)
-
-
-def _effects_sections(tune: AnyTune) -> list[Section]:
-    effects = tune.effects()
-    table = Table(EFFECTS_CAPTION, *effects_table(effects, f"{tune.noun}s"))
-    section = Section("effects", "What each parameter did", [table], is_open=tune.has_space)
-    return [section] if effects else []
 
 
 def _write_chart(tune: AnyTune, chart: LineChart, name: str, title: str) -> LineChart:

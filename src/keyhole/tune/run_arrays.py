@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
-from keyhole.tune.run_time_model import normal_cdf
+from keyhole.tune.run_time_model import RunRows, normal_cdf
 
 RunOutcome = Literal["ok", "failed", "out of time", "out of memory"]
 _COLUMNS: Final = np.dtype(
@@ -118,7 +118,7 @@ class RunArray:
         self.count = 0
 
     @property
-    def runs(self) -> NDArray[Any]:
+    def runs(self) -> RunRows:
         """The runs: a structured array."""
         return self._array[: self.count]
 

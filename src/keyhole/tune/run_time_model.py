@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 
+RunRows = NDArray[Any]
+"""Runs as rows of a structured array: see `keyhole.tune.run_arrays.RunArray`."""
 DRAWS: Final = 200
 """Number of draws from a posterior; estimates are means and quantiles of the draws."""
 _BURN_IN: Final = 50
@@ -76,32 +78,21 @@ class RunTimeModel:
         self.configuration_variance = 1.0
         self.instance_variance = 1.0
 
-    def sweep(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+    def sweep(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Draw all quantities once, each given the others and the runs.
 
         `features` has a row for each configuration.
         """
         self._add_new_effects(runs, features)
-        configurations = runs["configuration"]
-        instances = runs["instance"]
-        weights = runs["weight"]
         values = self._draw_values(runs, rng)
+        rest = values - self.configuration_effects[runs["configuration"]]
+        self._draw_instance_effects(runs, rest, rng)
+        rest = values - self.instance_effects[runs["instance"]]
+        self._draw_configuration_effects(runs, rest, features, rng)
+        errors = rest - self.configuration_effects[runs["configuration"]]
+        self._draw_run_variance(rng, runs["weight"] * errors**2)
 
-        rest = values - self.configuration_effects[configurations]
-        precisions = np.bincount(instances, weights, len(self.instance_effects)) / self.variance
-        sums = np.bincount(instances, weights * rest, len(self.instance_effects)) / self.variance
-        self._draw_instance_effects(precisions, sums, rng)
-
-        rest = values - self.instance_effects[instances]
-        count = len(features)
-        precisions = np.bincount(configurations, weights, count) / self.variance
-        sums = np.bincount(configurations, weights * rest, count) / self.variance
-        self._draw_configuration_effects(precisions, sums, features, rng)
-
-        errors = rest - self.configuration_effects[configurations]
-        self._draw_run_variance(rng, weights * errors**2)
-
-    def _add_new_effects(self, runs: NDArray[Any], features: FloatArray) -> None:
+    def _add_new_effects(self, runs: RunRows, features: FloatArray) -> None:
         """Add configurations and instances that are new."""
         if not self.configuration_effects.size:
             self.mean = self._first_mean = self._guess_mean(runs)
@@ -118,17 +109,17 @@ class RunTimeModel:
         """Mean square of the effects of the instances that were run."""
         return float(np.mean(self.instance_effects[self.used_instances] ** 2))
 
-    def _guess_mean(self, runs: NDArray[Any]) -> float:
+    def _guess_mean(self, runs: RunRows) -> float:
         return float(runs["log_time"].mean())
 
     def _draw_run_variance(self, rng: np.random.Generator, squares: FloatArray) -> None:
         self.variance = _draw_variance(rng, _SCALE, squares, len(squares))
 
-    def _sum_effects(self, runs: NDArray[Any]) -> FloatArray:
+    def _sum_effects(self, runs: RunRows) -> FloatArray:
         effects = self.configuration_effects[runs["configuration"]]
         return np.asarray(effects + self.instance_effects[runs["instance"]])
 
-    def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+    def _draw_values(self, runs: RunRows, rng: np.random.Generator) -> FloatArray:
         """Return the log times, and draws for those that are censored."""
         log_times: FloatArray = runs["log_time"].copy()
         censored = runs[runs["is_censored"]]
@@ -138,11 +129,21 @@ class RunTimeModel:
         log_times[runs["is_censored"]] = means + deviations * draws
         return log_times
 
+    def _sum_evidence(
+        self, runs: RunRows, column: str, rest: FloatArray, count: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the summed precisions of the runs of each effect, and their weighted `rest`."""
+        weights = runs["weight"]
+        precisions = np.bincount(runs[column], weights, count) / self.variance
+        return precisions, np.bincount(runs[column], weights * rest, count) / self.variance
+
     def _draw_instance_effects(
-        self, precisions: FloatArray, sums: FloatArray, rng: np.random.Generator
+        self, runs: RunRows, rest: FloatArray, rng: np.random.Generator
     ) -> None:
+        count = len(self.instance_effects)
+        precisions, sums = self._sum_evidence(runs, "instance", rest, count)
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
-        draws = variances * sums + np.sqrt(variances) * rng.standard_normal(len(sums))
+        draws = variances * sums + np.sqrt(variances) * rng.standard_normal(count)
         # A normal vector is conditioned on a sum of 0: the excess is taken off in proportion to the
         # variances. Instances without runs are left out: they would make up for any sum of the
         # others, and the level of the configurations would drift.
@@ -153,18 +154,15 @@ class RunTimeModel:
         self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
 
     def _draw_configuration_effects(
-        self,
-        precisions: FloatArray,
-        sums: FloatArray,
-        features: FloatArray,
-        rng: np.random.Generator,
+        self, runs: RunRows, rest: FloatArray, features: FloatArray, rng: np.random.Generator
     ) -> None:
+        count = len(features)
+        precisions, sums = self._sum_evidence(runs, "configuration", rest, count)
         prior_means = self.mean + features @ self.feature_effects
         prior_variance = self.configuration_variance
         variances = 1.0 / (precisions + 1.0 / prior_variance)
         self.means = variances * (sums + prior_means / prior_variance)
         self.deviations = np.sqrt(variances)
-        count = len(sums)
         self.configuration_effects = self.means + self.deviations * rng.standard_normal(count)
 
         rest = self.configuration_effects - features @ self.feature_effects
@@ -196,13 +194,13 @@ class FailureModel(RunTimeModel):
     Source: Albert and Chib (1993), the sampler of the probit model.
     """
 
-    def _guess_mean(self, runs: NDArray[Any]) -> float:
+    def _guess_mean(self, runs: RunRows) -> float:
         return 0.0
 
     def _draw_run_variance(self, rng: np.random.Generator, squares: FloatArray) -> None:
         """Keep the variance, which is 1."""
 
-    def _draw_values(self, runs: NDArray[Any], rng: np.random.Generator) -> FloatArray:
+    def _draw_values(self, runs: RunRows, rng: np.random.Generator) -> FloatArray:
         """Draw the normal numbers: above 0 for failed runs, below 0 for others."""
         signs = np.where(runs["is_failed"], 1.0, -1.0)
         deviations = 1.0 / np.sqrt(runs["weight"])
@@ -226,7 +224,7 @@ class OutcomeModel:
         self.times = RunTimeModel(instance_count, feature_count)
         self.failures = FailureModel(instance_count, feature_count)
 
-    def sweep(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+    def sweep(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Sweep the models that have runs."""
         features = features[: int(runs["configuration"].max()) + 1]
         is_failed = runs["is_failed"]
@@ -263,7 +261,7 @@ Model = TypeVar("Model", RunTimeModel, OutcomeModel)
 
 
 def posterior_sweeps(
-    model: Model, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+    model: Model, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> Iterator[Model]:
     """Yield a model after each of `DRAWS` sweeps, which follow a burn-in."""
     for sweep in range(-_BURN_IN, DRAWS):
@@ -273,7 +271,7 @@ def posterior_sweeps(
 
 
 def draw_feature_effects(
-    model: RunTimeModel, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator
+    model: RunTimeModel, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return `DRAWS` posterior draws of the effects of features, a row for each draw."""
     sweeps = posterior_sweeps(model, runs, features, rng)

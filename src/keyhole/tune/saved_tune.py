@@ -20,10 +20,20 @@ from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
+from keyhole.tune.decision_sources import make_decider
+from keyhole.tune.held_out_validation import VALIDATION, compare_configurations
 from keyhole.tune.parameter_effects import ParameterEffect
-from keyhole.tune.recommendation import TOLERANCE, Best, CommandLimitEstimate
+from keyhole.tune.recommendation import (
+    TOLERANCE,
+    YARDSTICK,
+    Best,
+    BestConfiguration,
+    CommandLimitEstimate,
+    ConfigurationEstimate,
+)
+from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.trial_log import TrialLog, TrialRecord, read_records
+from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validate import escape_controls, short_repr
@@ -33,10 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.study.log_export import Replay
-    from keyhole.tune.saved_space_tune import AnyTune
 
 SPEC: Final = "tune.json"
-RUNS: Final = "runs.jsonl"
 STUDY: Final = "study.db"
 REPORT: Final = "report.html"
 STUDY_NAME: Final = "tune"
@@ -110,7 +118,7 @@ def read_spec(folder: Path) -> Spec:
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        raise ValueError(f"{path} is damaged: {describe_error(error)}") from None
     if unknown := content.keys() - _ENTRIES:
         raise ValueError(
             f"{path} has entries that this version of Keyhole does not know "
@@ -218,7 +226,6 @@ class SavedRuns:
         Runs that do not count and were repeated.
     """
 
-    has_space: ClassVar[bool]
     noun: ClassVar[str]  # what is compared: an arm or a configuration
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
@@ -233,10 +240,11 @@ class SavedRuns:
         """Load a tune folder; a tuner may be at work in it."""
         folder = Path(folder)
         spec = read_spec(folder)
-        if (spec.search is not None) != cls.has_space:
+        has_space = spec.search is not None
+        if has_space != issubclass(cls, SavedSpaceTune):
             raise ValueError(
-                f"{folder} must be a tune {_SPEC_KINDS[cls.has_space]}, got one "
-                f"{_SPEC_KINDS[not cls.has_space]}; in Python, keyhole.tune.load_tune opens both"
+                f"{folder} must be a tune {_SPEC_KINDS[not has_space]}, got one "
+                f"{_SPEC_KINDS[has_space]}; in Python, keyhole.tune.load_tune opens both"
             )
         return cls(folder, spec, read_runs(folder, spec))
 
@@ -300,7 +308,6 @@ class SavedTune(SavedRuns):
         Runs that do not count and were repeated.
     """
 
-    has_space = False
     noun = "arm"
 
     @cached_property
@@ -385,6 +392,84 @@ class SavedTune(SavedRuns):
         """Replay another policy on the recorded decisions: see `keyhole.study.Study.replay`."""
         with open_tune_study(self.folder, self.spec) as study:
             return study.replay(policy, **facts)
+
+
+class SavedSpaceTune(SavedRuns):
+    """The contents of the folder of a tune over a parameter space.
+
+    Attributes
+    ----------
+    spec : Spec
+        The spec of the tune.
+    runs : list of TrialRecord
+        The runs that count, in the order in which they ended.
+    expired : list of TrialRecord
+        Runs that do not count and were repeated.
+    """
+
+    noun = "configuration"
+
+    @cached_property
+    def _decider(self) -> SpaceDecider:
+        return make_decider(self.folder, self.spec, self.runs)
+
+    def best(self) -> BestConfiguration:
+        """Return the configuration and the limit to run, beside the default and others.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been run yet.
+        """
+        return self._best
+
+    @cached_property
+    def _best(self) -> BestConfiguration:
+        refuse_tune_without_runs(self)
+        return self._decider.recommend()
+
+    def effects(self) -> list[ParameterEffect]:
+        """Return how each value, or third of a range, of each parameter affects run times.
+
+        Without runs there are no effects.
+        """
+        return self._decider.effects()
+
+    def estimates(self) -> dict[str, ConfigurationEstimate]:
+        """Return the estimates of the recommended, the default and the next best, by name."""
+        best = self.best()
+        return {
+            "recommended": best.incumbent,
+            "default": best.default,
+            YARDSTICK: best.default_at_cutoff,
+            **{f"configuration {estimate.configuration}": estimate for estimate in best.runners_up},
+        }
+
+    def validation(self) -> dict[str, ConfigurationEstimate]:
+        """Return the same estimates from instances kept aside; none before `Tuner.validate`."""
+        return compare_configurations(self.spec, self.estimates(), self.validation_runs)
+
+    @cached_property
+    def validation_runs(self) -> list[TrialRecord]:
+        """The runs on instances kept aside."""
+        records = read_records(self.folder / VALIDATION, self.spec.names)
+        return [record for record in records if record.is_counted]
+
+
+AnyTune = SavedTune | SavedSpaceTune
+"""A saved tune, of a list of commands or of a parameter space."""
+
+
+def load_tune(folder: str | Path) -> SavedTune | SavedSpaceTune:
+    """Load a tune folder, of a list of commands or of a space; a tuner may be at work in it.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder of the tune.
+    """
+    has_space = read_spec(Path(folder)).search is not None
+    return SavedSpaceTune.load(folder) if has_space else SavedTune.load(folder)
 
 
 _STATUSES: Final = {

@@ -1,14 +1,15 @@
 """Spec of a tune: commands, inputs, time limits and costs, read from a TOML file and checked."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from keyhole.contract.policy import Policy
@@ -18,20 +19,21 @@ from keyhole.files import read_toml
 from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import Power, check_increasing
 from keyhole.runner import MEMORY_RANGE
-from keyhole.spec_values.error_messages import check_entries, error_message
-from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, parse_arms
+from keyhole.spec_values.error_messages import check_entries
+from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, check_table, parse_arms, read_fields
+from keyhole.tune.configspace_json import read_config_space
 from keyhole.tune.instances import Instance, parse_instances
-from keyhole.tune.space_search_spec import SPACE_ENTRIES, SpaceSearchSpec
+from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validate import (
     DEFAULT_SEED,
+    SEEDS,
     Range,
     check_choice,
     check_distinct,
     check_integer,
     check_line,
     check_number,
-    check_seed,
     check_vector,
     short_repr,
 )
@@ -41,6 +43,7 @@ FULL_CUT_OFF: Final = "full cut-off"
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
 """By name, how many full cut-offs a run without success counts as."""
 _COST_ENTRIES: Final = ("cost_per_second", "cost_of_giving_up")
+_check_cost: Final = partial(check_number, allowed=Range(ge=0))
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,8 @@ class CostModel:
         Name of the preset, or "".
     """
 
-    cost_per_second: float
-    cost_of_giving_up: float = 0.0
+    cost_per_second: Annotated[float, _check_cost]
+    cost_of_giving_up: Annotated[float, _check_cost] = 0.0
     preset: str = ""
 
     @classmethod
@@ -80,16 +83,14 @@ class CostModel:
                 f"got {short_repr(value)}"
             )
         check_entries("objective", value, _COST_ENTRIES)
-        cost_per_second, cost_of_giving_up = (
-            check_number(f"objective.{entry}", value.get(entry, 0.0), Range(ge=0))
-            for entry in _COST_ENTRIES
-        )
-        if cost_per_second * cutoff > span:
+        no_costs = dict.fromkeys(_COST_ENTRIES, 0.0)
+        costs = cls(**read_fields(cls, "objective", {**no_costs, **value}))
+        if costs.cost_per_second * cutoff > span:
             raise ValueError(
                 f"objective.cost_per_second must be at most {span / cutoff:g}, or a run at the "
-                f"largest limit costs more than the best reward, got {cost_per_second:g}"
+                f"largest limit costs more than the best reward, got {costs.cost_per_second:g}"
             )
-        return cls(cost_per_second, cost_of_giving_up)
+        return costs
 
     @property
     def cost(self) -> Power:
@@ -111,6 +112,80 @@ class CostModel:
         }
 
 
+SPACE_ENTRIES: Final = ("parameters", "forbidden", "space")
+SearchRule = Literal["model", "racing"]
+_RULES: Final[tuple[SearchRule, ...]] = ("model", "racing")
+_SPACE_SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
+
+
+@dataclass(frozen=True)
+class SpaceSearchSpec:
+    """Spec of the search of a parameter space: the space, and the rule that decides.
+
+    Attributes
+    ----------
+    space : ParameterSpace
+        The parameters of the only command.
+    rule : {"model", "racing"}
+        Whether a model of run times decides, or racing with adaptive capping.
+    is_deterministic : bool
+        Whether the command takes no ``{seed}``. A configuration is then run on an instance once.
+    """
+
+    space: ParameterSpace
+    rule: SearchRule
+    is_deterministic: bool
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], arms: Sequence[Arm], folder: Path) -> Self:
+        """Read the entries of a spec; `arms` are its commands, and `folder` is its folder."""
+        space = _parse_space(table, folder)
+        if len(arms) > 1:
+            raise ValueError(
+                f"arm must be a single command with parameters, got {len(arms)}; to choose among "
+                "programs, make the program a parameter"
+            )
+        rule = table.get("policy", "model")
+        if isinstance(rule, Mapping):
+            check_entries("policy", rule, ("name",))
+            rule = rule.get("name")
+        fields = [*arms[0].open_fields(), *arms[0].arguments]
+        if "**" in fields:
+            fields += space.names
+        for name in space.names:
+            # A parameter of the arm itself has its value there, and fills its field.
+            if name in arms[0].parameters or name not in fields:
+                raise ValueError(
+                    f"parameters.{name} must be a field of the command, got none of this name: add "
+                    f"{{{name}}}, or leave the parameter out"
+                )
+        return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
+
+    def check_success(self, success: SuccessRule) -> None:
+        """Refuse a success rule with other rewards than 0 and 1, or with `at_limit`."""
+        for entry, usual in _SPACE_SUCCESS.items():
+            if (value := getattr(success, entry)) != usual:
+                raise ValueError(
+                    f"success.{entry} must be left out with parameters, since configurations are "
+                    f"compared by the success and the time of runs alone, got {short_repr(value)}"
+                )
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the search from its entry in a saved spec."""
+        space = data["space"]
+        return cls(**{**data, "space": ParameterSpace(space["parameters"], space["forbidden"])})
+
+
+def _parse_space(table: Mapping[str, Any], folder: Path) -> ParameterSpace:
+    if "space" not in table:
+        return ParameterSpace(table.get("parameters", {}), table.get("forbidden", ()))
+    for entry in ("parameters", "forbidden"):
+        if entry in table:
+            raise ValueError(f"{entry} must be left out with space, a file of ConfigSpace")
+    return ParameterSpace(*read_config_space(folder / check_line("space", table["space"])))
+
+
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Policy of a spec without the entry ``policy``."""
 
@@ -118,11 +193,58 @@ _DEFAULTS: Final = {"name": "tune", "notes": "", "seed": DEFAULT_SEED, "memory":
                     "clock": "wall", "environment": {}, "policy": None, "grace": 0,
                     "success": {}, "objective": "PAR2"}  # fmt: skip
 _ENTRIES: Final = ("arm", "instances", "limits", *_DEFAULTS, *SPACE_ENTRIES)
-_CLOCKS: Final = ("wall", "cpu")
+_RANGE_ENTRIES: Final = ("from", "to", "count")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
+
+
+def _parse_memory(path: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
+        unit = check_choice(f"{path}: its unit", match[2], _BYTES)
+        # Fractions are exact: 0.1 GB in floating point may be a byte more or less.
+        return check_integer(path, int(Fraction(match[1]) * _BYTES[unit]), MEMORY_RANGE)
+    if isinstance(value, str):
+        raise ValueError(
+            f"{path} must be a number and a unit such as '2 GiB', got {short_repr(value)}"
+        )
+    return check_integer(f"{path} in bytes", value, MEMORY_RANGE)
+
+
+def _check_environment(path: str, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
+        raise TypeError(f"{path} must be a table of strings, got {short_repr(value)}")
+    for name, text in value.items():
+        if not name or "=" in name or "\0" in name + text:
+            raise ValueError(f"{path}.{name} must have a name without '=', and no NUL character")
+    return dict(value)
+
+
+def _check_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {short_repr(value)}")
+    return value
+
+
+def _parse_policy(path: str, value: object) -> Policy | None:
+    if value is None or isinstance(value, Policy):
+        return value
+    table = {"name": value} if isinstance(value, str) else value
+    if not isinstance(table, Mapping) or "name" not in table:
+        raise TypeError(f"{path} must be a name, or a table with a name, got {short_repr(value)}")
+    policies = setting_registry.find_setting("resource").policies
+    policy_class = policies[check_choice(f"{path}.name", table["name"], policies)]
+    if needs := ", ".join(policy_class.needs):
+        raise ValueError(f"{path}.name must be a policy that does not need {needs}, which a tune "
+                         f"does not know, got {table['name']!r}")  # fmt: skip
+    return policy_class.from_parameters({k: v for k, v in table.items() if k != "name"})
+
+
+def _check_grace(path: str, value: object) -> float:
+    return check_number(path, to_seconds(path, value), Range(ge=0))
 
 
 @dataclass(frozen=True)
@@ -166,21 +288,21 @@ class Spec:
         commands.
     """
 
-    name: str
+    name: Annotated[str, check_line]
     arms: tuple[Arm, ...]
     limits: tuple[float, ...]
     instances: tuple[Instance, ...]
     success: SuccessRule
     objective: CostModel
-    seed: int = DEFAULT_SEED
-    memory: int | None = None
-    cores: int = 1
-    clock: str = "wall"
-    environment: Mapping[str, str] = field(default_factory=dict)
-    policy: Policy | None = None
-    notes: str = ""
+    seed: Annotated[int, partial(check_integer, allowed=SEEDS)] = DEFAULT_SEED
+    memory: Annotated[int | None, _parse_memory] = None
+    cores: Annotated[int, partial(check_integer, allowed=Range(ge=1))] = 1
+    clock: Annotated[str, partial(check_choice, allowed=("wall", "cpu"))] = "wall"
+    environment: Annotated[Mapping[str, str], _check_environment] = field(default_factory=dict)
+    policy: Annotated[Policy | None, _parse_policy] = None
+    notes: Annotated[str, _check_text] = ""
     folder: Path = Path()
-    grace: float = 0.0
+    grace: Annotated[float, _check_grace] = 0.0
     search: SpaceSearchSpec | None = None
 
     @classmethod
@@ -300,10 +422,7 @@ class Spec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the spec from the data of `as_json`; data of 0.2.0 have fewer entries."""
-        try:
-            saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
-        except ValidationError as error:
-            raise ValueError(error_message(error)) from None
+        saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
         # Names of instances may be names of files, which need not be UTF-8.
@@ -357,11 +476,7 @@ def _parse_limits(value: object) -> tuple[float, ...]:
 
 def _parse_range(table: Mapping[str, object]) -> list[float]:
     """Return limits that increase geometrically between two ends."""
-    entries = ("from", "to", "count")
-    check_entries("limits", table, entries)
-    for entry in entries:
-        if entry not in table:
-            raise ValueError(f"limits.{entry} must be given")
+    check_table("limits", table, _RANGE_ENTRIES, _RANGE_ENTRIES)
     low = check_number("limits.from", table["from"], Range(ge=_LEAST_LIMIT))
     high = check_number("limits.to", table["to"], Range(gt=low))
     count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))
@@ -371,66 +486,10 @@ def _parse_range(table: Mapping[str, object]) -> list[float]:
     return [low, *inner_limits, high]
 
 
-def _parse_memory(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
-        unit = check_choice("memory: its unit", match[2], _BYTES)
-        # Fractions are exact: 0.1 GB in floating point may be a byte more or less.
-        return check_integer("memory", int(Fraction(match[1]) * _BYTES[unit]), MEMORY_RANGE)
-    if isinstance(value, str):
-        raise ValueError(
-            f"memory must be a number and a unit such as '2 GiB', got {short_repr(value)}"
-        )
-    return check_integer("memory in bytes", value, MEMORY_RANGE)
-
-
 def _parse_values(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the entries that spec files and saved specs have in the same form."""
     limits = _parse_limits(table["limits"])
     success = SuccessRule.from_table(table["success"])
-    return {
-        "limits": limits,
-        "success": success,
-        "objective": CostModel.from_entry(table["objective"], limits[-1], success.reward_span),
-        "name": check_line("name", table["name"]),
-        "seed": check_seed(table["seed"]),
-        "memory": _parse_memory(table["memory"]),
-        "cores": check_integer("cores", table["cores"], Range(ge=1)),
-        "clock": check_choice("clock", table["clock"], _CLOCKS),
-        "environment": _check_environment(table["environment"]),
-        "policy": _parse_policy(table["policy"]),
-        "notes": _check_text("notes", table["notes"]),
-        "grace": check_number("grace", to_seconds("grace", table["grace"]), Range(ge=0)),
-    }
-
-
-def _check_environment(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-        raise TypeError(f"environment must be a table of strings, got {short_repr(value)}")
-    for name, text in value.items():
-        if not name or "=" in name or "\0" in name + text:
-            raise ValueError(
-                f"environment.{name} must have a name without '=', and no NUL character"
-            )
-    return dict(value)
-
-
-def _check_text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {short_repr(value)}")
-    return value
-
-
-def _parse_policy(value: object) -> Policy | None:
-    if value is None or isinstance(value, Policy):
-        return value
-    table = {"name": value} if isinstance(value, str) else value
-    if not isinstance(table, Mapping) or "name" not in table:
-        raise TypeError(f"policy must be a name, or a table with a name, got {short_repr(value)}")
-    policies = setting_registry.find_setting("resource").policies
-    policy_class = policies[check_choice("policy.name", table["name"], policies)]
-    if needs := ", ".join(policy_class.needs):
-        raise ValueError(f"policy.name must be a policy that does not need {needs}, which a tune "
-                         f"does not know, got {table['name']!r}")  # fmt: skip
-    return policy_class.from_parameters({k: v for k, v in table.items() if k != "name"})
+    objective = CostModel.from_entry(table["objective"], limits[-1], success.reward_span)
+    values = {"limits": limits, "success": success, "objective": objective}
+    return values | read_fields(Spec, "", table)

@@ -2,20 +2,19 @@
 
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 
 from keyhole.runner import CommandResult
-from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Arm, parse_function_answer
+from keyhole.tune.arms import Arm, check_table, parse_function_answer, read_fields
 from keyhole.tune.trial_log import EXPIRED
 from keyhole.validate import check_flag, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.tune.spec import Spec
 
-_ENTRIES: Final = ("codes", "pattern", "number", "scale", "at_limit")
 _GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
 _LINE_END: Final = re.compile(r"\r*\n|\r")  # progress bars write a lone CR
 _CONTROL_SEQUENCE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # such as colours (ECMA-48)
@@ -29,6 +28,34 @@ class RunScore:
 
     reward: float | None
     reason: str = ""
+
+
+def _check_codes(path: str, value: object) -> tuple[int, ...]:
+    codes = tuple(value) if isinstance(value, Sequence) else ()
+    if not codes or not all(type(code) is int and 0 <= code <= 255 for code in codes):
+        raise TypeError(f"{path} must be a list of exit codes, 0 to 255, got {short_repr(value)}")
+    return codes
+
+
+def _check_expression(path: str, value: object, groups: int = 0) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{path} must be a text, got {short_repr(value)}")
+    try:
+        expression = re.compile(value, re.MULTILINE)
+    except re.error as error:
+        raise ValueError(f"{path} must be a regular expression: {error}") from None
+    if value and groups and expression.groups != groups:
+        raise ValueError(f"{path} must have one group, in (), got {expression.groups} in {value!r}")
+    return value
+
+
+def _check_scale(path: str, value: object) -> tuple[float, float]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise TypeError(f"{path} must be two numbers, got {short_repr(value)}")
+    low, high = (check_number(f"{path}[{i}]", end) for i, end in enumerate(value))
+    if low >= high:
+        raise ValueError(f"{path} must rise, got {low:g} and {high:g}")
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -49,25 +76,18 @@ class SuccessRule:
         Whether a run that reaches its limit is judged as well, by its output alone.
     """
 
-    codes: tuple[int, ...] = (0,)
-    pattern: str = ""
-    number: str = ""
-    scale: tuple[float, float] = (0.0, 1.0)
-    at_limit: bool = False
+    codes: Annotated[tuple[int, ...], _check_codes] = (0,)
+    pattern: Annotated[str, _check_expression] = ""
+    number: Annotated[str, partial(_check_expression, groups=1)] = ""
+    scale: Annotated[tuple[float, float], _check_scale] = (0.0, 1.0)
+    at_limit: Annotated[bool, check_flag] = False
 
     @classmethod
-    def from_table(cls, table: object) -> "SuccessRule":
+    def from_table(cls, value: object) -> "SuccessRule":
         """Make a rule of the table ``[success]`` of a spec."""
-        if not isinstance(table, Mapping):
-            raise TypeError(f"success must be a table, got {short_repr(table)}")
-        check_entries("success", table, _ENTRIES)
-        rule = cls(
-            _check_codes(table.get("codes", [0])),
-            _check_expression("success.pattern", table.get("pattern", "")),
-            _check_expression("success.number", table.get("number", ""), groups=1),
-            _check_scale(table.get("scale", [0, 1])),
-            check_flag("success.at_limit", table.get("at_limit", False)),
-        )
+        defaults = vars(cls())
+        table = check_table("success", value, defaults)
+        rule = cls(**read_fields(cls, "success", {**defaults, **table}))
         if rule.at_limit and not (rule.pattern or rule.number):
             raise ValueError(
                 "success.at_limit needs success.pattern or success.number, to judge the output of "
@@ -146,36 +166,6 @@ def _decode_output(output: bytes) -> str:
     """Return an output as text with plain line ends, without colours or a byte order mark."""
     text = output.decode("utf-8", "replace").removeprefix("\ufeff")
     return _LINE_END.sub("\n", _CONTROL_SEQUENCE.sub("", text))
-
-
-def _check_codes(value: object) -> tuple[int, ...]:
-    codes = tuple(value) if isinstance(value, Sequence) else ()
-    if not codes or not all(type(code) is int and 0 <= code <= 255 for code in codes):
-        raise TypeError(
-            f"success.codes must be a list of exit codes, 0 to 255, got {short_repr(value)}"
-        )
-    return codes
-
-
-def _check_expression(path: str, value: object, groups: int = 0) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{path} must be a text, got {short_repr(value)}")
-    try:
-        expression = re.compile(value, re.MULTILINE)
-    except re.error as error:
-        raise ValueError(f"{path} must be a regular expression: {error}") from None
-    if value and groups and expression.groups != groups:
-        raise ValueError(f"{path} must have one group, in (), got {expression.groups} in {value!r}")
-    return value
-
-
-def _check_scale(value: object) -> tuple[float, float]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise TypeError(f"success.scale must be two numbers, got {short_repr(value)}")
-    low, high = (check_number(f"success.scale[{i}]", end) for i, end in enumerate(value))
-    if low >= high:
-        raise ValueError(f"success.scale must rise, got {low:g} and {high:g}")
-    return low, high
 
 
 class CannotStartError(ValueError):

@@ -23,8 +23,7 @@ from keyhole.tune.recommendation import (
     format_share,
     format_untried,
 )
-from keyhole.tune.saved_space_tune import AnyTune, SavedSpaceTune
-from keyhole.tune.saved_tune import SavedTune
+from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.value_estimates import Interval
 from keyhole.tune.varied_parameters import label_arms

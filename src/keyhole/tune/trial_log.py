@@ -20,6 +20,7 @@ from keyhole.tune.arms import Parameter
 from keyhole.tune.run_arrays import Trial
 from keyhole.validate import short_repr
 
+RUNS: Final = "runs.jsonl"
 EXPIRED: Final = "expired"
 _Seconds = Annotated[float, Field(ge=0, lt=2.5e11)]  # up to a time in the year 9892
 
@@ -152,6 +153,11 @@ class TrialLog:
         self._file.close()
 
 
+def describe_error(error: Exception) -> str:
+    """Return the message of an error of a saved file; one of pydantic's in words of our own."""
+    return error_message(error).strip() if isinstance(error, ValidationError) else str(error)
+
+
 def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     """Yield the records of a file if it is there; an incomplete last line is left out."""
     if not path.exists():
@@ -164,8 +170,7 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
             if record.arm not in names:
                 raise ValueError(f"arm {short_repr(record.arm)} is not in the spec")
         except (ValueError, RecursionError) as error:
-            reason = str(error)
-            if isinstance(error, ValidationError):
-                reason = error_message(error).strip()
-            raise ValueError(f"{path}, line {number}, is not a record of a run: {reason}") from None
+            raise ValueError(
+                f"{path}, line {number}, is not a record of a run: {describe_error(error)}"
+            ) from None
         yield record

@@ -1,7 +1,6 @@
 """Tuner: choose a command and a time limit, run it, record its outcome, and learn from that."""
 
 import itertools
-import math
 import os
 import time
 import warnings
@@ -10,13 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Final, Protocol, cast
 
 from keyhole.clusters.cluster import THREADS, check_cluster_address
 from keyhole.files import folder_lock
 from keyhole.play.progress import StatusLine
+from keyhole.play.thread_pool import DaemonThreadPool
 from keyhole.runner import CommandResult
 from keyhole.runner.function_process_child import MARK
 from keyhole.study import PendingDecisionError
@@ -29,17 +31,18 @@ from keyhole.tune.decision_sources import (
     PlannedTrial,
     SpaceDecisionSource,
     StudyDecisionSource,
+    make_decider,
     plan_chosen_run,
 )
 from keyhole.tune.held_out_validation import VALIDATION, ValidationPlan, refuse_used_instances
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.machine_load import LoadMonitor, assign_cores, available_cores
 from keyhole.tune.recommendation import ConfigurationEstimate
-from keyhole.tune.saved_space_tune import SavedSpaceTune, load_tune, make_decider
+from keyhole.tune.saved_tune import SavedSpaceTune, SavedTune, load_tune
 from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
-from keyhole.tune.trial_log import TrialLog, TrialRecord
+from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
@@ -86,54 +89,62 @@ ExecutorFactory = Callable[[], Executor]
 
 @dataclass
 class TuningLoop:
-    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker."""
+    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker.
+
+    Parameters
+    ----------
+    progress : bool or callable, optional
+        As for `Tuner.run`.
+    max_runs, budget : float
+        How many runs and seconds there are in all, those of earlier calls included.
+    """
 
     spec: Spec
     decisions: DecisionSource
-    make_executor: ExecutorFactory
-    progress: Progress | None
-    max_runs: float
-    budget: float
+    progress: bool | Progress | None
+    max_runs: float = inf
+    budget: float = inf
 
     def __post_init__(self) -> None:
-        """Begin to count seconds and runs."""
+        """Count the runs and seconds of earlier calls."""
         self._lock = Lock()
         self._stop = Event()
         self._executors: list[Executor] = []
-        self._error: BaseException | None = None
-        # The time of an earlier call after its last record is not counted.
         log = self.decisions.log
         self._warnings = EarlyWarnings(self.spec, log.by_id.values())
+        # The time of an earlier call after its last record is not counted.
         self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
-        self._start = time.monotonic()
         self._runs_left = self.max_runs - len(log.by_id)
+        if not callable(self.progress):
+            self.progress = _make_progress_printer(self.max_runs) if self.progress else None
 
     @property
     def elapsed(self) -> float:
         """Seconds of work, including earlier calls of `Tuner.run`."""
         return self._earlier_seconds + time.monotonic() - self._start
 
-    def run(self, cores: Sequence[tuple[int, ...] | None]) -> None:
-        """Run trials until runs or budget are spent, with one thread per entry of `cores`."""
-        threads = [Thread(target=self._run_thread, args=(group,), daemon=True) for group in cores]
-        if self._is_finished():
-            return
-        for thread in threads:
-            thread.start()
-        try:
-            # A join without a timeout could not be interrupted by Ctrl-C.
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(_POLL_SECONDS)
-        except BaseException:
-            # Ctrl-C: commands are killed, and their decisions stay pending until the next call
-            # expires them (`resume_study`): the policy never learns from an interrupted run.
-            self._stop_executors()
-            for thread in threads:
-                thread.join()
-            raise
-        if self._error is not None:
-            raise self._error
+    def run(
+        self, workers: int, on: str | futures.Executor, local_executors: ExecutorFactory
+    ) -> None:
+        """Run trials, here or on a cluster, until the runs or the budget are spent."""
+        with cluster_executors(on, workers, self.spec) as cluster_factory:
+            self._start = time.monotonic()
+            if self._is_finished():
+                return
+            make_executor = cluster_factory or local_executors
+            cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
+            tasks = [partial(self._run_trials, make_executor, group) for group in cores]
+            pool = DaemonThreadPool(tasks, workers)
+            try:
+                while not pool.wait_for_task(_POLL_SECONDS):
+                    pass
+            except BaseException:
+                # An error of a thread, or Ctrl-C: commands are killed, and their decisions stay
+                # pending until the next call expires them (`resume_study`): the policy never learns
+                # from an interrupted run.
+                self._stop_executors()
+                pool.shut_down(inf)
+                raise
 
     def _stop_executors(self) -> None:
         # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
@@ -156,23 +167,17 @@ class TuningLoop:
             self._runs_left -= 1
             return True
 
-    def _run_thread(self, cores: tuple[int, ...] | None) -> None:
-        """Run trials on these cores until none is left or the tune stops (a thread's function)."""
-        executor: Executor | None = None
+    def _run_trials(self, make_executor: ExecutorFactory, cores: tuple[int, ...] | None) -> None:
+        """Run trials on these cores until none is left or the tune stops."""
+        executor = make_executor()
+        with self._lock:
+            self._executors.append(executor)
         try:
-            executor = self.make_executor()
-            with self._lock:
-                self._executors.append(executor)
             while self._try_to_claim() and self._run_until_one_counts(executor, cores):
                 pass
-        except BaseException as error:  # stops all threads; `run` raises it
-            if not self._stop.is_set():
-                self._error = error
-                self._stop_executors()
         finally:
-            if executor is not None:
-                with suppress(Exception):
-                    executor.close()
+            with suppress(Exception):
+                executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
         """Run trials, at most five, until one counts; return False if there is none to run."""
@@ -185,7 +190,7 @@ class TuningLoop:
                 return False  # killed by `_stop_executors`: its decision stays pending
             self.decisions.tell(trial, record)
             with self._lock:
-                if self.progress is not None:
+                if callable(self.progress):
                     self.progress(record)
                 self._warnings.observe(record)
             if record.is_counted:
@@ -333,7 +338,7 @@ class Tuner:
         progress: bool | Progress | None = None,
         warm_start: str | Path | None = None,
         weight: float = 1.0,
-    ) -> saved_tune.SavedTune:
+    ) -> SavedTune:
         """Run trials until the number of runs or the time budget is spent; return the tune.
 
         Runs and seconds of earlier calls count, too. Ctrl-C and the end of this process kill all
@@ -382,13 +387,14 @@ class Tuner:
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.lock_tune_folder(self.out, self.spec),
-            closing(TrialLog(self.out / saved_tune.RUNS, self.spec.names)) as log,
+            closing(TrialLog(self.out / RUNS, self.spec.names)) as log,
         ):
             if start is not None and not log.all:
                 write_warm_start(self.out, start)
             with self._open_decision_source(log) as decisions:
-                self._run_loop(decisions, progress, workers, on, runs, budget)
-        return cast("saved_tune.SavedTune", load_tune(self.out))
+                loop = TuningLoop(self.spec, decisions, progress, runs or inf, budget or inf)
+                loop.run(workers, on, self._executors)
+        return cast(SavedTune, load_tune(self.out))
 
     def validate(
         self,
@@ -424,7 +430,7 @@ class Tuner:
             closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
         ):
             plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
-            self._run_loop(plan, progress, workers, on)
+            TuningLoop(self.spec, plan, progress).run(workers, on, self._executors)
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
@@ -451,37 +457,17 @@ class Tuner:
             saved_tune.resume_study(study, log)
             yield StudyDecisionSource(self.spec, study, log)
 
-    def _run_loop(
-        self,
-        decisions: DecisionSource,
-        progress: bool | Progress | None,
-        workers: int,
-        on: str | futures.Executor,
-        runs: int | None = None,
-        budget: float | None = None,
-    ) -> None:
-        """Run trials, here or on a cluster, until the runs or the budget are spent."""
-        with cluster_executors(on, workers, self.spec) as cluster_factory:
-            if not callable(progress):
-                progress = _make_progress_printer(runs) if progress else None
-            executors = cluster_factory or self._executors
-            max_runs = runs or math.inf
-            max_seconds = budget or math.inf
-            loop = TuningLoop(self.spec, decisions, executors, progress, max_runs, max_seconds)
-            cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
-            loop.run(cores)
-
     def __repr__(self) -> str:
         """Return name, number of arms and folder."""
         arms = count_text(len(self.spec.arms), "arm")
         return f"Tuner({self.spec.name}: {arms}, {str(self.out)!r})"
 
 
-def _make_progress_printer(max_runs: int | None) -> Progress:
+def _make_progress_printer(max_runs: float) -> Progress:
     """Return a function that prints counts of outcomes and the last run, from time to time."""
     begin = time.monotonic()
     line = StatusLine(_SECONDS_BETWEEN_LINES)
-    total_text = f" of {max_runs:,}" if max_runs else ""
+    total_text = f" of {max_runs:,}" if max_runs < inf else ""
     counts: Counter[str] = Counter()
 
     def print_progress(record: TrialRecord) -> None:
@@ -502,20 +488,23 @@ def _make_progress_printer(max_runs: int | None) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
-    trials = _plan_list(spec, count) if spec.search is None else _plan_space_trials(spec, count)
-    return [(trial.arm.name, trial.limit, make_command(spec, trial)) for trial in trials]
+    trials = _plan_list(spec) if spec.search is None else _plan_space_trials(spec)
+    return [
+        (trial.arm.name, trial.limit, make_command(spec, trial))
+        for trial in itertools.islice(trials, count)
+    ]
 
 
-def _plan_space_trials(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+def _plan_space_trials(spec: Spec) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
     with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
-        for _ in range(count):
+        while True:
             trial = decider.ask()
             yield plan_chosen_run(spec, trial.round, spec.instances[trial.instance], trial)
 
 
-def _plan_list(spec: Spec, count: int) -> Iterator[PlannedTrial]:
+def _plan_list(spec: Spec) -> Iterator[PlannedTrial]:
     order = InstanceOrder(spec.instances, spec.seed)
     pairs = itertools.cycle(itertools.product(reversed(spec.limits), spec.arms))
-    for round, (limit, arm) in enumerate(itertools.islice(pairs, count), 1):
+    for round, (limit, arm) in enumerate(pairs, 1):
         yield PlannedTrial(str(round), round, arm, limit, order.take(arm.name))

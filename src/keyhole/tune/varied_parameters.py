@@ -2,15 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keyhole.pages.line_chart import shorten_label
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.run_arrays import RunArray, Trial
-from keyhole.tune.run_time_model import RunTimeModel, draw_feature_effects
+from keyhole.tune.run_time_model import RunRows, RunTimeModel, draw_feature_effects
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 
@@ -115,7 +114,7 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
 
 def _pick_runs(
     spec: Spec, runs: Sequence[TrialRecord], members: Collection[int]
-) -> tuple[NDArray[Any], list[int]]:
+) -> tuple[RunRows, list[int]]:
     """Return the runs of some arms, and these arms in the order of their first runs.
 
     Configurations and instances of the returned runs are numbered in the order of their first runs.

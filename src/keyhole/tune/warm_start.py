@@ -5,17 +5,19 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from keyhole.files import read_saved_file, write_atomically
-from keyhole.spec_values.error_messages import check_entries, error_message
+from keyhole.spec_values.error_messages import check_entries
 from keyhole.text_formatting import count_text
-from keyhole.tune.saved_tune import RUNS, SavedRuns
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import TrialRecord
+from keyhole.tune.trial_log import RUNS, TrialRecord, describe_error
 from keyhole.validate import Range, check_number
+
+if TYPE_CHECKING:
+    from keyhole.tune.saved_tune import SavedRuns
 
 _FILE: Final = "warm_start.json"
 
@@ -53,8 +55,7 @@ def read_warm_start(folder: Path) -> WarmStart | None:
     try:
         return _FORMAT.validate_python(json.loads(read_saved_file(path)))
     except (ValueError, RecursionError) as error:
-        reason = error_message(error) if isinstance(error, ValidationError) else error
-        raise ValueError(f"{path} is damaged: {reason}") from None
+        raise ValueError(f"{path} is damaged: {describe_error(error)}") from None
 
 
 def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | None:
@@ -75,7 +76,7 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
     return start
 
 
-def make_warm_start(spec: Spec, earlier: SavedRuns, weight: float) -> WarmStart:
+def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStart:
     """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
     A parameter that the earlier tune lacks has its default in them.
