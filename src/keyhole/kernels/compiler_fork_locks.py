@@ -44,8 +44,8 @@ def import_numba() -> ModuleType:
 def _reset_locks() -> None:
     """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    If the forking thread itself held a lock before the fork, the child holds it as often as before.
-    Only the acquisition by the hook before the fork is dropped.
+    A lock that the forking thread itself held stays held, to the same depth, without the
+    acquisition by the hook before the fork.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = 0
@@ -56,10 +56,10 @@ def _reset_locks() -> None:
             lock.acquire()
 
 
-# These are partial objects of C methods, which run no Python code. If a Ctrl-C came inside a Python
-# function here, or during the fork, a lock would stay held for ever. If another thread holds a lock
-# for longer than a fork waits, the hook's release after the fork fails, and Python prints the error
-# to standard error; that is harmless.
+# These are partial objects of C methods, which run no Python code: if Ctrl-C interrupted a Python
+# function here, a lock would stay held for ever. If another thread holds a lock for longer than a
+# fork waits, the release after the fork fails. Python prints that error, which is harmless, to
+# standard error.
 _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 

@@ -1,9 +1,9 @@
 """Fingerprint of a kernel: a digest of its code and of everything it uses.
 
-Numba compiles a function together with the values of its globals, but Numba's disk cache looks at
-one file only. So its machine code may belong to a source that has changed since. Here a kernel is
-followed through everything it uses. The fingerprint of that graph is the cache key, so the graph is
-compiled again whenever the fingerprint is new.
+Numba compiles a function together with the values of its globals, but Numba's own disk cache checks
+only the file of the function. So it may return machine code of helpers that have changed since.
+Here a kernel is followed through everything it uses, and the fingerprint of that graph is part of
+the cache key.
 """
 
 import builtins
@@ -33,8 +33,8 @@ Copies = dict[FunctionType, Kernel]
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
 _IGNORED_OPERATIONS: Final = ("EXTENDED_ARG", "CACHE")
-# The flags of a code object that are part of its fingerprint; among them are `*args`, `**kwargs`
-# and generators, but not the flags that Python's compiler adds for `from __future__` imports.
+# The flags of a code object that are part of its fingerprint (`*args`, `**kwargs` and generators,
+# among others). The flags of `from __future__` imports are not.
 _FLAGS: Final = 0x2F
 _JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
 _OPCODES_OF_VARIABLES: Final = {*dis.haslocal, *dis.hasfree}
@@ -44,8 +44,8 @@ _PLAIN_TYPES: Final = (bool, int, float, complex, str, bytes)
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
 
-# Copies of Keyhole's own functions with checked indices. They cannot change within a process, so
-# one copy serves all.
+# Copies, with checked indices, of Keyhole's own functions. These cannot change within a process, so
+# one copy of each is enough.
 _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 # Copies in use, by fingerprint and location, so that helpers which several policies share are
@@ -58,7 +58,7 @@ _MOST_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
-    """Return the Python function behind a compiled function; return a Python function itself."""
+    """Return the Python function of a kernel: the kernel itself unless it is compiled."""
     plain: object = function
     if is_kernel(function):
         plain = getattr(function, "py_func", None)
@@ -74,10 +74,10 @@ def is_function(value: object) -> TypeGuard[Kernel]:
 
 @lru_cache(maxsize=4096)
 def instruction_texts(code: CodeType) -> tuple[str, ...]:
-    """Return the arguments and the instructions of some code, in order.
+    """Return the parameters and the instructions of some code as texts, in order.
 
-    Constants are given where they are used, not as the table in which they lie, since a docstring
-    lies in the table although no instruction uses it.
+    A constant stands with the instruction that uses it. The table of constants is left out, since
+    it also has the docstring, which no instruction uses.
 
     Examples
     --------
@@ -99,9 +99,9 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
 def _instruction_parts(code: CodeType) -> Iterator[str]:
     """Yield the name of each instruction, and the text of what it operates on."""
     instructions: list[dis.Instruction] = []
-    # Jump targets are given as numbers of instructions, since offsets depend on how long arguments
-    # are. A jump may lead to the EXTENDED_ARG in front of an instruction, which therefore has the
-    # number of that instruction.
+    # The target of a jump is given as the number of an instruction, since offsets depend on the
+    # lengths of arguments. An EXTENDED_ARG has the number of the instruction that follows it, since
+    # a jump to that instruction leads to its EXTENDED_ARG.
     numbers: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
         numbers[instruction.offset] = len(instructions)
@@ -137,7 +137,7 @@ def _constant_parts(value: object) -> Iterator[str]:
         yield f"{type(value).__name__} {value!r}"
 
 
-Chain = tuple[str, ...]
+Chain = tuple[str, ...]  # names of attributes, each read from the last: ("b", "c") in `a.b.c`
 # Converts the value of a name, given the chains of attributes that are read from it.
 Convert = Callable[[str, object, Iterable[Chain]], object]
 
@@ -191,8 +191,8 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     """Return a digest of a function's code and of everything it uses.
 
     The digest is the same in every process until the code, or something that it uses, changes. With
-    `error_lines` it covers the files and lines of functions that raise errors, since Numba compiles
-    these into the machine code.
+    `error_lines`, it also covers the file and lines of each function that raises errors, since
+    Numba compiles them into the machine code.
     """
     walk = _FingerprintWalk(error_lines)
     walk.add_function(python_function(function))
@@ -219,7 +219,7 @@ class CodeDigest(str):
 
 
 def code_location(code: CodeType) -> tuple[str, int, bytes]:
-    """Return the file and the lines of some code, which change when it moves."""
+    """Return the file, the first line and the line table of some code."""
     return code.co_filename, code.co_firstlineno, code.co_linetable
 
 
@@ -231,7 +231,7 @@ def is_shipped(function: Kernel) -> bool:
 
 
 def _module_of(function: FunctionType) -> str:
-    """Return the module whose globals a function uses, whatever its `__module__`."""
+    """Return the name of the module whose globals a function uses; `__module__` may differ."""
     return str(function.__globals__.get("__name__", ""))
 
 
@@ -240,7 +240,7 @@ def _is_fixed_by_version(value: object) -> bool:
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
-    wrapped_function = getattr(value, "__wrapped__", None)  # as in a callback for C
+    wrapped_function = getattr(value, "__wrapped__", None)  # `numba.cfunc` wraps a user's function
     return wrapped_function is None or _is_fixed_by_version(wrapped_function)
 
 
@@ -252,12 +252,12 @@ def _encode_items(items: Iterable[object]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _code_bytes(code: CodeType) -> bytes:
-    """Return the bytecode of a function as bytes; cached, since most graphs share functions."""
+    """Return the `instruction_texts` of some code as bytes; cached, since graphs share helpers."""
     return _encode_items(instruction_texts(code))
 
 
 class _FingerprintWalk:
-    """A walk through everything that a function uses, which computes its digest and the parts."""
+    """Computes the digest, and its parts, of a function and of everything that it uses."""
 
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
@@ -276,8 +276,8 @@ class _FingerprintWalk:
         if id(function) in self.visited:
             self.add_items("seen", self.visited[id(function)][0])
             return
-        # The function is referenced, so that its id is not reused, and numbered in order of visit,
-        # since two functions may have one name.
+        # The reference to the function keeps its id from being reused. The number tells apart
+        # functions of one name.
         self.visited[id(function)] = (len(self.visited), function)
         code = function.__code__
         self.digest.update(_code_bytes(code))
@@ -388,19 +388,19 @@ def _check_globals(function: FunctionType) -> None:
 
 
 def compiled_copy(function: Kernel) -> Kernel:
-    """Return a compiled copy of a function that uses its helpers as they are now.
+    """Return a compiled copy of a function, which uses the function's helpers as they are now.
 
-    Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
-    itself are used as they are, since they cannot change within a process.
+    Helpers need no decorator: they are copied and compiled as well. Compiled functions of Keyhole
+    itself cannot change within a process, and are copied only to check indices.
     """
     return _find_or_make_copy(python_function(function), {})
 
 
 def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
-    """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
+    """Return a compiled copy of a function; `copies` has the copies made so far, by original."""
     if plain in copies:  # in a recursion, this copy is not finished yet
         return copies[plain]
-    # The fingerprint of a function of these modules is its name alone, and no key of `_copies`.
+    # The fingerprint of a covered function is its name alone, which cannot be a key of `_copies`.
     if _module_of(plain).startswith(_COVERED):
         return _make_linked_copy(plain, copies)
     key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
@@ -421,7 +421,7 @@ def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
 
 
 def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with the given code; `link_copy` adds globals to `helpers`."""
+    """Return a copy of a function with other code, and with `helpers` as its only globals yet."""
     scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
@@ -431,10 +431,7 @@ def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]
 
 
 def link_copy(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
-    """Give a copy of a function what the original uses, converted.
-
-    `convert` takes a name, its value, and the chains of attributes that are read from it.
-    """
+    """Convert the globals and closure variables that a function uses, and give them to its copy."""
     old_cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
     new_cells = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
     references = find_references(plain.__code__)
@@ -446,14 +443,14 @@ def link_copy(plain: FunctionType, copy: FunctionType, convert: Convert) -> None
 
 
 def _bounds_checked_copy(plain: FunctionType) -> Kernel:
-    """Return the one copy, with checked indices, of a function of Keyhole's own."""
+    """Return the copy, with checked indices, of one of Keyhole's own functions."""
     if plain not in _bounds_checked_copies:
         _bounds_checked_copies[plain] = _find_or_make_copy(plain, {})
     return _bounds_checked_copies[plain]
 
 
 def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
-    """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
+    """Return what a copy uses in place of a value: a compiled function, or an array's snapshot."""
     if is_function(value):
         plain = python_function(value)
         if is_kernel(value) and _module_of(plain).startswith("keyhole."):

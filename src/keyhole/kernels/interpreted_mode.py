@@ -114,7 +114,7 @@ def interpret(owner: str, function: Kernel) -> Kernel:
 
 
 class AtomicCall:
-    """An interpreted function whose calls are atomic: completed, or rolled back by an interrupt.
+    """An interpreted function whose calls are atomic: an interrupted call is rolled back.
 
     A compiled function that holds the GIL is atomic by itself. A fork waits for the end of a call,
     up to the limit of `keyhole.kernels.compiler_fork_locks`. If the call takes longer, the child
@@ -150,7 +150,7 @@ class AtomicCall:
             if self._process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "
-                    f"was forked: make it anew"
+                    f"was forked: make a new learner"
                 )
             # Copies for the rollback. Arrays are the only arguments that a kernel changes, and they
             # are small.
@@ -169,5 +169,5 @@ class AtomicCall:
 
 def _is_debugger_quit(error: Exception) -> bool:
     """Return whether an error means that Python's debugger was left."""
-    debugger = sys.modules.get("bdb")  # not imported, since nobody left a debugger without it
+    debugger = sys.modules.get("bdb")  # if it is not loaded, there was no debugger
     return debugger is not None and isinstance(error, debugger.BdbQuit)

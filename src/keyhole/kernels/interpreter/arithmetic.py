@@ -137,19 +137,19 @@ Comparison = Callable[[float, float], bool]
 _LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
-def _load_c_function(name: str, arguments: int = 1) -> Function:
+def _load_c_function(name: str, argument_count: int = 1) -> Function:
     """Return a function of the C library that takes and returns doubles."""
     function = getattr(_LIBRARY, name)
     function.restype = ctypes.c_double
-    function.argtypes = [ctypes.c_double] * arguments
+    function.argtypes = [ctypes.c_double] * argument_count
     result: Function = function
     return result
 
 
-def _make_errorless_function(name: str, arguments: int = 1) -> Function:
+def _make_errorless_function(name: str, argument_count: int = 1) -> Function:
     """Return a function of `math` that calls the C library's where Python's raises an error."""
     python_function: Function = getattr(math, name)
-    c_function = _load_c_function(name, arguments)
+    c_function = _load_c_function(name, argument_count)
 
     def function(*numbers: float) -> float:
         try:
@@ -280,7 +280,7 @@ MATH: Final[dict[str, Function]] = {
 }
 """The functions of `math` that kernels may use, by name."""
 
-# Functions of `math` that cannot stand for NumPy's, which may return other bits.
+# Functions of `math` that are not used for NumPy's, whose results may have other bits.
 _UNLIKE_MATH: Final = ("degrees", "radians", "gcd", "frexp")
 
 NUMPY: Final[dict[str, Function]] = {
@@ -415,12 +415,12 @@ def sum_values(values: Iterable[float], start: float = 0) -> float:
 
 
 def truncate_to_integer(value: float = 0) -> int:
-    """Truncate a number to an integer of 64 bits; a uint64 stays one."""
+    """Truncate a number to an int64; return a `UInt64` as it is."""
     return value if type(value) is UInt64 else to_int64(value)
 
 
 def round_number(value: float, digits: int | None = None) -> float:
-    """Round a number half to even, to an integer or, by scaling as Numba does, to some digits."""
+    """Round a number half to even: to an integer, or to decimal `digits` by Numba's scaling."""
     if digits is None:
         return to_int64(float(round(float(value))))
     if not math.isfinite(value):

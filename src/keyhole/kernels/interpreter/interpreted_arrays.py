@@ -1,7 +1,7 @@
-"""Arrays for interpreted kernels, which are views of NumPy arrays' memory, and their operations.
+"""Arrays for interpreted kernels: views of the memory of NumPy arrays, with Python's numbers.
 
-Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
-and is read faster than a NumPy array. An array of uint64, or of more axes, is an `ArrayView`.
+An array of one axis is a `memoryview`, which checks every index and is read faster than a NumPy
+array. An array of uint64, or of more axes, is an `ArrayView`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ArrayView:
                 pass
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
-            raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
+            raise IndexError(f"index out of bounds: {len(indices)} indices for {self.ndim} axes")
         if any(isinstance(axis_index, slice) for axis_index in indices):
             return self._read_slice(indices)
         start, size = self._locate_cells(indices)
@@ -200,7 +200,7 @@ borrow_word: Final = _make_view_function("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
-    """Return the function (buffer, start, dims) -> views of `reader`, with its results cached."""
+    """Return `reader`, a function (buffer, start, dims) -> views, with its results cached."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
         arrays = _view_cache_of(buffer)
@@ -219,7 +219,7 @@ def fill(array: Array, index: slice, value: object) -> None:
     Raises
     ------
     TypeError
-        If the value is not a number, for which compiled code would have to allocate memory.
+        If the value is not a number: compiled code would have to allocate memory for it.
     """
     if not isinstance(value, int | float):
         raise TypeError(

@@ -42,8 +42,8 @@ def _print_values(*values: object, **options: Any) -> None:
 
 
 _BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print": _print_values}
-# Keyhole's own kernels do not use these, since their integers stay below 2**63, and Python's
-# functions are faster.
+# Keyhole's own kernels keep their integers below 2**63, so they use Python's functions, which are
+# faster.
 _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
@@ -94,24 +94,24 @@ def _make_interpreted_copy(plain: FunctionType) -> Kernel:
     if returns_views(plain):
         result = interpreted_arrays.cache_views(copy)
     _copies[plain] = result  # before `link_copy`, which also copies functions that use `plain`
-    link_copy(plain, copy, partial(_value_of_name, plain))
+    link_copy(plain, copy, partial(_convert_name, plain))
     return result
 
 
-def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
-    """Return the value of a name for a kernel's copy; `chains` are the attributes read from it."""
+def _convert_name(plain: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
+    """Return what the copy of `plain` uses in place of the value of a name."""
     try:
         return _convert_referenced_value(value, chains)
     except _NoEquivalentError as error:
-        code = user.__code__
+        code = plain.__code__
         raise NotInterpretedError(
-            f"{user.__qualname__} cannot be interpreted: it uses {name}{error} "
+            f"{plain.__qualname__} cannot be interpreted: it uses {name}{error} "
             f"({code.co_filename}, line {code.co_firstlineno})"
         ) from None
 
 
 class _NoEquivalentError(Exception):
-    """Something that a kernel uses has no equivalent in Python; the text is put after its name."""
+    """Something that a kernel uses has no equivalent in Python; the text continues its name."""
 
 
 def _convert_referenced_value(value: object, chains: Iterable[Chain] = ()) -> object:

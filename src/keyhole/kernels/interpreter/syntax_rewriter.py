@@ -116,7 +116,7 @@ class _Rewriter(ast.NodeTransformer):
             result: ast.expr = _call_node(name or "", [old_value, value], node)
             return ast.copy_location(ast.Assign([node.target], result), node)
         if not isinstance(node.target, ast.Subscript):
-            return node  # refused when the class is made
+            return node  # the class of such a kernel is refused when it is defined
         # The array and its index are held in two variables, so that they are evaluated once, as in
         # the original.
         array, index = _split_subscript(self.visit(_target_as_expression(node.target)))

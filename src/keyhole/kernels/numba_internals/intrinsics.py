@@ -58,14 +58,14 @@ def _smallest_of_sixteen(typing, keys, start):
 
 
 def _find_among_sixteen(typing, keys, start, key):
-    """Type and build the function that returns which of sixteen keys is the first `key`, or 0."""
+    """Type and build the function that returns the position of `key` in sixteen keys, or 0."""
 
     def build(context, builder, signature, args):
         node = _load_sixteen_keys(context, builder, signature, args)
         key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # The sixteen comparisons are the bits of a word, whose lowest set bit is the first equal
-        # key. Bit 16 is set in case no key is equal, as in a damaged store; the mask then makes the
+        # key. Bit 16 is set in case no key is equal, as in a damaged tree; the mask then makes the
         # result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _INT64)
         first = builder.cttz(builder.or_(bits, _INT64(1 << _CHILDREN)), ir.IntType(1)(1))
@@ -88,7 +88,7 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function replaces `like`, and gets
-    its name, since the name is part of the fingerprint of whatever uses the function.
+    its name, which is part of the fingerprints of kernels that use it.
 
     A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
     atomic operations (measured, K = 10); a borrowed view costs nothing. The engine keeps the
@@ -123,7 +123,8 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
 
 
 _LANES: Final = 4
-# The words of the stream that a usual variate takes: for the proposal and the test of both gammas.
+# A variate is usual if the first proposals of both its gamma variates are accepted. It takes four
+# words of the stream: a proposal and its test for each of the two.
 _WORDS: Final = 4
 
 _FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)
