@@ -127,7 +127,7 @@ class CustomSampler(Distribution):
 def check_moments(name: str, stated: float, values: FloatArray) -> None:
     """Refuse a stated mean that differs from the mean of drawn values by over 6 standard errors.
 
-    With squared deviations as the values, this checks a variance.
+    If the values are squared deviations, their mean is a variance.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def check_moments(name: str, stated: float, values: FloatArray) -> None:
     --------
     >>> check_moments("mean", 0.3, np.array([0.0, 1.0] * 500))
     Traceback (most recent call last):
-    ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
+    ValueError: mean must agree with the draws, got 0.3; of 1,000 draws it was 0.5
     """
     mean = float(values.mean())
     # A value with a probability of 1 / draws may be missing among the draws, and the standard error
@@ -148,8 +148,8 @@ def check_moments(name: str, stated: float, values: FloatArray) -> None:
     # The comparison is `not <=` and not `>`: it refuses a mean that is NaN, too.
     if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
-            f"{name} must be that of what draw draws, got {stated:g}; of {len(values):,} draws it "
-            f"was {mean:.4g}"
+            f"{name} must agree with the draws, got {stated:g}; of {len(values):,} draws it was "
+            f"{mean:.4g}"
         )
 
 

@@ -12,13 +12,13 @@ GRID: Final = 20
 27.1, 19.9, 18.8, 18.6, 18.6, 18.6 pulls to be settled at .5 - .05 (beta rewards, concentration 8,
 2,000 runs), and one of mean .5 takes 1105, 231, 112, 86, 83, 82, 82."""
 
-# At the ends of the interval the wealth may vanish as a power of the distance, with a weight from 0
-# to 1 as the exponent. So a substitution clusters the nodes of Gauss and Legendre there. With it,
-# the logarithm of the mean is right to 1e-6 (measured).
+# Near an end of the interval, the wealth may vanish as a power of the distance to this end, with a
+# weight from 0 to 1 as the exponent. So a substitution clusters the nodes of Gauss and Legendre at
+# both ends. With it, the logarithm of the mean is right to 1e-6 (measured).
 _POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
 _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
 _WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
-# Bets whose wealth is below the largest by this factor (as a logarithm) are left out.
+# Bets are left out if the logarithm of their wealth is below the largest by more than this.
 _NEGLIGIBLE: Final = 25.0
 # The log of the wealth at the bet of `find_wealth_peak` is at most this much below the largest.
 _PEAK_ERROR: Final = 0.1
@@ -125,7 +125,7 @@ def log_mean_wealth(
 ) -> float:  # fmt: skip
     """Return the logarithm of the mean wealth over all bets from `low` to `high`.
 
-    Minus infinity stands for a value that is certainly below `floor`.
+    Return minus infinity if the logarithm is certainly below `floor`.
     """
     zeros, ones = weights_at_ends(histogram, arm, pulls, total)
     bet, slope, curvature = find_wealth_peak(histogram, arm, zeros, ones, null, low, high)
@@ -158,8 +158,8 @@ def log_evidence_above(
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
     with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
-    is that of `log_mixture_evidence_above`. For other rewards this is a lower bound of the value,
-    and is returned if rounding makes the value smaller.
+    is that of `log_mixture_evidence_above`. For other rewards, that function has a lower bound of
+    the value, which is returned if rounding makes the value smaller.
     """
     distance = total - null * pulls
     if distance <= 0.0:
@@ -197,7 +197,7 @@ def log_evidence_against(
     .. math:: E_n = \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
        + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    with :math:`\mu` the mean. The mean wealth is that of all bets of either sign.
+    with :math:`\mu` the mean. It is the mean wealth of all bets, of either sign.
     """
     low = -1.0 / (1.0 - mean)
     return log_mean_wealth(histogram, arm, pulls, total, mean, low, 1.0 / mean, -math.inf)

@@ -78,11 +78,11 @@ def memory_plan(
 ) -> IntArray:  # fmt: skip
     """Return the offsets of everything that a block works on, then the options of the loop."""
     records = policy.records
-    state = policy.state.size(sizes)
+    state_size = policy.state.size(sizes)
     # The settled state is first; it has learnt the feedback that arrived, and nothing else. Right
     # behind it is its copy, with the same layout. `copy_settled_state` and the choice between the
     # two (`plan[COPY] * plan[IMPUTES]`) rely on this order.
-    starts = [0, state, 2 * state]
+    starts = [0, state_size, 2 * state_size]
     starts.append(starts[-1] + environment.state.size(e_sizes))
     starts.append(starts[-1] + records.report.layout.size(sizes))
     starts.append(starts[-1] + environment.metrics.size(e_sizes))
@@ -220,8 +220,8 @@ def _compile_replication(
                 control[ROUNDS_DONE] += _SEGMENT
                 if control[STOP] != 0:
                     return 0
-            # Time moves only here. A worker is free at the moment at which its feedback arrives.
-            # The feedback changes the settled state, so the copy is stale (`imputed` is -1).
+            # Time moves only here: a worker is free as soon as its feedback arrives. The feedback
+            # changes the settled state, so the copy is stale (`imputed` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
                 now = cells[row + RETURNS]
@@ -246,7 +246,7 @@ def _compile_replication(
             cells[row + RETURNS] = now + draw_feedback(
                 e, cells, rngs, numbers, row, plan, shapes, t
             )
-            # The new decision is not on the copy yet; the next `decide` imputes it alone.
+            # The copy has all pending decisions but the new one, which the next `decide` imputes.
             imputed = pending
             pending += 1
             if t == checkpoints[c]:
@@ -279,8 +279,8 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
     def decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):  # type: ignore[no-untyped-def]
         """Take a decision in the row after the pending rows; return whether it is allowed.
 
-        The first `imputed` pending decisions are on the copy already; -1 means that the copy is
-        stale.
+        The copy has the imputed feedback of the first `imputed` pending decisions. If `imputed` is
+        -1, the copy is stale.
         """
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])

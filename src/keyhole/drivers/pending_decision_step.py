@@ -1,11 +1,12 @@
 """One compiled step of a policy, while earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
-decision, the policy's kernel `impute` imputes the feedback of pending decisions on a copy of that
-memory: after a ``TELL`` for all pending decisions, else only for those that the copy has not learnt
-yet. A policy that ignores pending decisions decides on the settled memory itself.
+decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory:
+after a ``TELL`` for all of them, else only for those that are new to the copy. A policy that
+ignores pending decisions decides on the settled memory itself.
 
-Both memories have the layout of a learner's: input, state, context, decision, feedback, report.
+Both memories have the layouts of a learner, in its order: input, state, context, decision,
+feedback, report.
 """
 
 from typing import Final
@@ -42,9 +43,9 @@ def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
-    rows on the copy, and decides; ``DECIDE_ON_COPY`` does so on the copy as it is. ``TELL`` learns
-    from the rows, in order. ``RECOMMEND`` fills the report. ``CHECK`` checks the decision in the
-    settled memory. The result is 0 for a decision that is not allowed, else 1.
+    rows on the copy, and decides. ``DECIDE_ON_COPY`` imputes and decides without a new copy.
+    ``TELL`` learns from the rows, in order. ``RECOMMEND`` writes the report. ``CHECK`` checks the
+    decision in the settled memory. The result is 0 for a decision that is not allowed, else 1.
     """
     kernels = (setting.allowed, *imputation_kernels(compiled))
     digest = compiled_class.driver_digest("pending step", compiled, *kernels)
@@ -59,7 +60,7 @@ def has_imputation(compiled: CompiledClass) -> bool:
 
 
 def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
-    """Return the kernel `impute`, if the policy imputes; else nothing."""
+    """Return a tuple of the kernel `impute`; an empty tuple if the policy does not impute."""
     return (compiled.owner.impute,) if has_imputation(compiled) else ()
 
 
@@ -72,7 +73,7 @@ def compile_imputation(compiled: CompiledClass) -> Kernel:
     owner = compiled.owner.__qualname__
     expressions = IMPUTE.argument_expressions(compiled.records)
     helpers = compiled.helpers()
-    # `impute` may call `update`, with single values in place of the groups of the fixed form.
+    # `impute` may call `update`, as other kernels call it: with single values in place of groups.
     call = compiled_class.base_kernel_args(compiled.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
         owner, compiled.sources["update"], call, compiled_class.identity_mapping(call), helpers
@@ -115,9 +116,8 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
                 # Only the state is copied, since the inputs of the copy never change.
                 for cell in range(plan[1], plan[2]):
                     copy[cell] = settled[cell]
-                # The copy's stream is derived from the policy's without moving that, since the
-                # numbers that the policy draws itself must not depend on how many decisions are
-                # pending.
+                # The copy's stream is derived from the policy's stream, which does not move: what
+                # the policy draws must not depend on how many decisions are pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             copy_state = read_s(copy, plan[1], dims)
             # A row has context and decision side by side, as they lie in the memory.

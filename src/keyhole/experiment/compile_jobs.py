@@ -61,9 +61,9 @@ def find_cache_file(job: CompileJob) -> Path | None:
 
 
 def list_plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
-    """Return the jobs that simulate one policy of a plan; with `learners`, also those of learners.
+    """Return the jobs for the simulation of one policy of a plan; with `learners`, also for those.
 
-    A plan with simulated workers has no jobs of learners.
+    A plan with simulated workers has no jobs for learners.
     """
     policy_class = type(plan.policies[label])
     environment = plan.problem.environment

@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return a list of the table of bad runs; empty for shares, and for one run.
+    """Return the table of bad runs, as a list that is empty for shares and for one replication.
 
     The runs are ordered by the metric at the last checkpoint.
     """
@@ -59,7 +59,7 @@ def tail_tables(curves: Curves, metric: str) -> list[Table]:
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return a list of the table of paired differences to the first policy; empty for one policy.
+    """Return the table of paired differences to the first policy, as a list; empty for one policy.
 
     The differences are those at the last checkpoint.
     """
@@ -83,7 +83,7 @@ def _write_metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
-    """Return the tables of a metric: means by round; bad runs and paired differences at the end."""
+    """Return the tables of a metric: its means, its bad runs, and its paired differences."""
     return [
         means_table(run.curves, metric),
         *tail_tables(run.curves, metric),

@@ -39,8 +39,8 @@ class ResultCache:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
         self._replications: dict[str, int] = {}
-        # The key by spec name and label, only for the first spec with this key: the rounds of a
-        # policy that several specs share are counted once.
+        # The key of each policy, by spec name and label, but only of the first spec that has the
+        # key: rounds that several specs share are counted once.
         self._keys_of_first_users: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
         # The keys of each spec are computed once, since digests take a while.
@@ -96,9 +96,9 @@ class ResultCache:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
-                left_of_others = sum(item.rounds_left for item in keys if item is not job)
-                played_in_all = total - left_of_others - rounds + played
-                report(count_text(len(keys), "run"), played_in_all, total)
+                others_left = sum(item.rounds_left for item in keys if item is not job)
+                total_played = total - others_left - rounds + played
+                report(count_text(len(keys), "run"), total_played, total)
 
         if cluster is not None:
             run_on_cluster(cluster, list(keys), store, report)
@@ -230,12 +230,11 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
 def connect_if_unfinished(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> AbstractContextManager[Cluster | None]:
-    """Return a context manager of the cluster; of None without one, or if all runs are finished.
+    """Return a context manager that yields the cluster, or None if no run needs one.
 
     Enter it before a folder is created, so that a cluster that does not answer leaves none behind.
     """
     all_finished = all(map(is_finished, specs))
-    # If the simulation is on threads, `cluster_connection` connects to no cluster.
     return cluster_connection(THREADS if all_finished else on, threads)
 
 

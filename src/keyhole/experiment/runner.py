@@ -28,7 +28,7 @@ from keyhole.play.simulation_job import digest_parts, json_digest
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
-# Only reports show these entries of a spec: they may change when a folder has results already.
+# Only reports use these entries of a spec, so they may change after a run.
 _REPORT_ENTRIES: Final = ("title", "notes", "figure")
 # The packages whose versions run.json has, and the packages on which results depend.
 _RECORDED_PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
@@ -135,7 +135,7 @@ def run_digest(spec: Spec) -> str:
 
 
 def _read_matching_provenance(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
-    """Return the provenance of the run in a folder, if any; refuse one of another spec or code."""
+    """Return the provenance of a folder's run, if any; refuse a run of another spec or code."""
     if not files.has_content(folder):
         return None
     provenance = run_folder.read_provenance(folder)
@@ -217,7 +217,7 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 
 
 def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
-    """Return the tables of a point for the two files of results: of values, and of curves."""
+    """Return the table of values and the table of curves of a point."""
     plan = spec.plan
     values = cache.values(spec)
     tables = [

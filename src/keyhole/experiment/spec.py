@@ -152,7 +152,7 @@ class Spec(BaseModel):
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
     sweep: dict[str, list[Any]] | None = None
-    # It is in no table and no digest, so that a spec that is moved with its files stays the same.
+    # The folder is in no table and no digest: a spec that is moved with its files stays equal.
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
     @classmethod
@@ -300,7 +300,7 @@ class Spec(BaseModel):
 
 
 def _add_hint(error: Exception) -> str:
-    """Return the message of an error; if it names an entry of another table, say of which."""
+    """Return an error's message; if it names an entry of another table, add which table."""
     path, separator, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]

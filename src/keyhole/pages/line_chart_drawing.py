@@ -188,9 +188,9 @@ def _last_point(curve: Curve, plot: PlotArea) -> tuple[float, float]:
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of the coloured lines with one path, mark all but the lowest as overlaid.
+    """Mark as overlaid each coloured line that is drawn over another one with the same path.
 
-    The lowest is drawn first. Overlaid lines are drawn with gaps, through which it shows.
+    An overlaid line has gaps, through which the lowest of these lines shows.
     """
     by_rank = sorted(lines, key=lambda line: line.rank)
     drawn_first = {line.path: line for line in by_rank if line.is_coloured and line.path}
@@ -319,7 +319,7 @@ def _curve_numbers(curve: Curve, points: Indices, scale: Scale) -> dict[str, lis
     if curve.low is None or curve.high is None:
         return {"y": list(map(_round_number, means))}
     low, high = (np.asarray(end, np.float64)[points].tolist() for end in (curve.low, curve.high))
-    # Of an interval that is open below, the upper half gives the precision.
+    # If an interval is open below, its upper half gives the precision.
     half_widths = [
         above - mean if math.isinf(below) else (above - below) / 2
         for mean, below, above in zip(means, low, high, strict=True)

@@ -123,8 +123,8 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
 
 
 _LANES: Final = 4
-# A variate is usual if the first proposals of both its gamma variates are accepted. It takes four
-# words of the stream: a proposal and its test for each of the two.
+# A variate is usual if both of its gamma variates have a shape of at least 1, and are accepted by
+# the first tests. It takes four words of the stream: a proposal and a test for each of the two.
 _WORDS: Final = 4
 
 _FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)

@@ -47,9 +47,9 @@ class ControlGroup:
     def _remove_stale_groups(self) -> None:
         """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
-            helper = name.removeprefix(_NAME_PREFIX)
-            is_stale = helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}")
-            if helper != name and is_stale:
+            pid = name.removeprefix(_NAME_PREFIX)
+            is_stale = pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
+            if pid != name and is_stale:
                 with suppress(OSError):
                     os.rmdir(f"{self._parent}/{name}")
 

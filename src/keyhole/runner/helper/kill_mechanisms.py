@@ -62,7 +62,7 @@ class Namespace(Mechanism):
             try:
                 pid = self.fork()
                 if pid == 0:
-                    self._report_problem(write_end)
+                    self._become_init_and_exit(write_end)
             finally:
                 os.close(write_end)
             problem = report.read().decode()
@@ -70,7 +70,8 @@ class Namespace(Mechanism):
         if problem:
             raise OSError(0, problem)
 
-    def _report_problem(self, write_end: int) -> NoReturn:
+    def _become_init_and_exit(self, write_end: int) -> NoReturn:
+        """Try `become_init` in the trial init; write the reason of a failure."""
         try:
             self.become_init()
         except OSError as error:
@@ -140,7 +141,10 @@ class ProcessGroup(Mechanism):
     """Kills the process group of the main process; processes that have left the group survive."""
 
     def count_left(self, main: int) -> int:
-        """Return how many processes /proc shows; at least 1 if any is left in the group."""
+        """Return how many processes other than the main one /proc shows.
+
+        If it shows none, and the main process is gone, return 1 if its group still has processes.
+        """
         count = super().count_left(main)
         if count == 0 and not _process_exists(main):
             return int(_process_exists(-main))
