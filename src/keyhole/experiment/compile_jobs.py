@@ -61,7 +61,7 @@ def find_cache_file(job: CompileJob) -> Path | None:
 
 
 def list_plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
-    """Return the jobs for the simulation of one policy of a plan; with `learners`, also for those.
+    """Return the jobs for simulating one policy of a plan; with `learners`, also for its learners.
 
     A plan with simulated workers has no jobs for learners.
     """

@@ -71,8 +71,8 @@ class PointSummary:
 class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins points that differ only in policies, if a label that several of them have stands
-    for the same results. The names of a panel are the short names of the values of all other varied
+    A panel joins points that differ only in policies, if each label has equal results at all of
+    these points. The names of a panel are the short names of the values of all other varied
     entries.
     """
 

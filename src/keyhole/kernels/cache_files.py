@@ -90,8 +90,8 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 
 @cache
-def is_folder_usable(folder: Path) -> bool:
-    """Return whether a folder may hold code that this process runs; warn if not."""
+def prepare_folder(folder: Path) -> bool:
+    """Create a folder if it is missing; return whether code in it can be trusted; warn if not."""
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_trusted(folder.stat()):

@@ -85,7 +85,7 @@ def _code_path(name: str) -> Path:
 
 
 class CodeFile(NamedTuple):
-    """The path of a file of code, which need not exist yet, and a function for its key's parts."""
+    """The path of a file of code, which need not exist yet; `key` returns the parts of its key."""
 
     path: Path
     key: Callable[[], dict[str, str]]
@@ -96,7 +96,7 @@ def _make_code_file(owner: str, digest: str, name: str) -> CodeFile | None:
 
     `digest` covers the sources. `name` also has the compiler's options and the signature.
     """
-    if not cache_files.is_folder_usable(cache_files.cache_folder()):
+    if not cache_files.prepare_folder(cache_files.cache_folder()):
         return None
 
     def key() -> dict[str, str]:
@@ -132,7 +132,7 @@ def _compiler_error_text(error: Exception) -> str:
             "only the arrays of State change"
         )
     if "returning of array" in text:
-        text = "a kernel returns no array: it fills the arrays of the group that it names"
+        text = "a kernel cannot return an array: it names a group, and fills the group's arrays"
         matches = [
             match for match in _LOWERED_LINE.findall(message) if not _INTERNAL_FILE.search(match[0])
         ]
@@ -221,12 +221,12 @@ def _compile(
     with _announce_compilation(owner, file and file.path):
         numba = import_numba()
         try:
-            machine = import_internals().compile_entry_point(build(), signature, flags)
+            compiled_code = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_compiler_error_text(error)}") from error
-    if file is not None and machine.is_lasting:
-        cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    return cast(Kernel, import_machine_code_loader().load_machine_code(machine))
+    if file is not None and compiled_code.is_lasting:
+        cache_files.write_cache_file(file.path, replace(compiled_code, key=file.key()).to_bytes())
+    return cast(Kernel, import_machine_code_loader().load_machine_code(compiled_code))
 
 
 def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) -> Kernel:

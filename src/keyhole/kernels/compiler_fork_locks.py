@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from keyhole.interrupts import delayed_interrupts
 
-_FORK_SECONDS: Final = 30.0
+_FORK_SECONDS: Final = 30.0  # the longest wait of a fork for each lock
 
 _compiling: Final = threading.RLock()
 _calling: Final = threading.RLock()
@@ -64,8 +64,8 @@ _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
-    # Hooks before a fork run in reverse order, so that the lock of calls is taken first. A call may
-    # take the compiler's lock too, and the same order everywhere excludes a deadlock.
+    # The hook that is registered last runs first before a fork, and takes the lock of calls. A call
+    # may then take the compiler's lock too, and one order everywhere excludes a deadlock.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
     os.register_at_fork(after_in_child=_reset_locks)

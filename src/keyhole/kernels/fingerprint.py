@@ -114,7 +114,7 @@ def _instruction_parts(code: CodeType) -> Iterator[str]:
         elif instruction.opcode in _JUMP_OPCODES:
             yield str(numbers[instruction.argval])
         elif instruction.opcode in dis.hasname:
-            is_called = (instruction.arg or 0) & 1
+            is_called = (instruction.arg or 0) & 1  # the lowest bit marks a call
             yield f"{instruction.argval} {is_called}"
         elif instruction.opcode in _OPCODES_OF_VARIABLES:
             yield str(instruction.argval)
@@ -295,6 +295,7 @@ class _FingerprintWalk:
             self.add_value(f"{function.__qualname__} uses {name!r}", value, chains)
 
     def add_value(self, use: str, value: object, chains: Iterable[Chain]) -> None:
+        """Add a value; `use`, such as "f uses 'x'", is its name in errors and in `parts`."""
         if is_function(value):
             self.add_function(python_function(value))
         elif kernel_decorators.is_intrinsic(value):

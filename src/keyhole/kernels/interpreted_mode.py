@@ -62,9 +62,9 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
 
 
 def is_interpretation_requested(argument: bool | None = None) -> bool | None:
-    """Return whether kernels are to be interpreted here; None if nothing says whether.
+    """Return whether kernels are to be interpreted here; None if that is not specified.
 
-    An argument of the user's comes first, then the context, then the environment variable.
+    `argument` decides if it is given, else the context, else the environment variable.
 
     Raises
     ------

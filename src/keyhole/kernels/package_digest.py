@@ -50,7 +50,7 @@ def compiled_packages_digest() -> str:
     sources_digest = hashlib.sha256(content).hexdigest()
     folder = cache_files.cache_folder()
     path = folder / f"{sources_digest}{cache_files.DIGEST_SUFFIX}"
-    is_stored = cache_files.is_folder_usable(folder)
+    is_stored = cache_files.prepare_folder(folder)
     if is_stored and (stored_digest := cache_files.read_cache_file(path)) is not None:
         return stored_digest.decode()
     digest = hashlib.sha256()

@@ -19,8 +19,8 @@ from keyhole.validate import Range, check_choice, check_integer, check_number, s
 MECHANISMS: Final = {
     "namespace": "no process of a run outlives the run or the runner",
     "subreaper": (
-        "no process of a run outlives the run or the runner, unless one finds and kills its "
-        "supervisors"
+        "no process of a run outlives the run or the runner, unless a process of the run finds and "
+        "kills the supervisors"
     ),
     "group": "a process outlives its run if it leaves the run's process group",
 }
@@ -272,7 +272,7 @@ class Runner:
     def _request_run(
         self, request: dict[str, Any], passed: Sequence[int]
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the fields of a result, and the output; replace a helper that does not answer."""
+        """Return the fields of a result, and the output; stop a helper that does not answer."""
         try:
             helper = self._helper = self._helper or Helper(self.mechanism)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Operators and functions of Python, `math` and NumPy, with the bits of compiled code.
+"""Operators and functions of Python, `math` and NumPy, which return the bits of compiled code.
 
 Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
 Python's function has the result of the C library's, Python's is called, since it is faster.
@@ -60,7 +60,10 @@ class UInt64(int):
 
 
 def _add_operators(name: str, *, shifts: bool = False) -> None:
-    """Add an operator to `UInt64`, and its reflection for an int64 on the left."""
+    """Add an operator to `UInt64`, and its reflection for an int64 on the left.
+
+    The result of a shift has the type of the left operand.
+    """
     int_operator = getattr(int, f"__{name}__")
 
     def method(self: UInt64, number: object) -> object:
@@ -251,7 +254,7 @@ absolute: Final = _make_wrapping_operation(abs)
 
 
 def _make_conversion(function: Function) -> Function:
-    """Return a function that converts a number, by way of a float, to a `UInt64` or an int64."""
+    """Return a function that rounds a number to an int64; a `UInt64` becomes a float and back."""
 
     def round_to_integer(x: float) -> int:
         if type(x) is UInt64:

@@ -65,7 +65,7 @@ def _call_node(name: str, arguments: list[ast.expr], located_node: ast.AST) -> a
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces operations that differ in compiled code; `wraps` if integers may leave 64 bits."""
+    """Replaces operations that differ in compiled code; with `wraps`, integers may leave 64 bits."""
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps

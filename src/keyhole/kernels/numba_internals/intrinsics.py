@@ -145,7 +145,7 @@ _Pair = tuple[ir.Value, ir.Value]
 
 
 class _FourVariates:
-    """Builder of vector code for four variates."""
+    """Builder of vector code for four beta variates."""
 
     def __init__(self, builder: ir.IRBuilder, counter_step: int, factors: tuple[int, int]) -> None:
         self.builder = builder
@@ -242,7 +242,7 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
 
     @intrinsic
     def four_betas(typing, position, a, b, first, count, out, step, ends):
-        """Fill up to four of `count` variates, from `first` on.
+        """Draw up to four of `count` variates, from `first` on, into `out`.
 
         `position` is the position in the stream. A call returns a number in which one bit is set
         for each of the four variates that is not usual. The value of such a variate is meaningless.
