@@ -178,15 +178,15 @@ def _build_loop(
             init_environment(e, es, 0, borrow_word(rngs, 2, (2,)))
             init(p, s, 0, borrow_word(rngs, 0, (2,)))
             column = replication - first
-            refused = play(
+            refused_round = play(
                 p, e, cells, rngs, order, numbers, plan, shapes, wrong, checkpoints, out, control,
                 column,
             )  # fmt: skip
             if control[STOP] != 0:
                 return
-            if refused > 0:
+            if refused_round > 0:
                 control[STOP] = 1
-                control[REFUSED_ROUND] = refused
+                control[REFUSED_ROUND] = refused_round
                 control[REFUSED_REPLICATION] = replication
                 return
 
@@ -233,10 +233,10 @@ def _compile_replication(
                 # tells the feedback that is still pending, as if the run went on.
                 last = t - 1
                 for k in range(c, len(checkpoints)):
-                    end = measure(
+                    last_arrival = measure(
                         p, e, cells, rngs, order, plan, shapes, wrong, last, pending, out, k, column
                     )
-                    out[k, out.shape[1] - 1, column] = max(now, end)
+                    out[k, out.shape[1] - 1, column] = max(now, last_arrival)
                 return 0
             row = plan[ROWS] + order[pending] * plan[WIDTH]
             cells[row + ROUND] = t
@@ -251,10 +251,10 @@ def _compile_replication(
             pending += 1
             if t == checkpoints[c]:
                 # `measure` overwrites the copy, which is stale afterwards.
-                end = measure(
+                last_arrival = measure(
                     p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column
                 )
-                out[c, out.shape[1] - 1, column] = max(now, end)
+                out[c, out.shape[1] - 1, column] = max(now, last_arrival)
                 imputed = -1
                 c += 1
         control[ROUNDS_DONE] += checkpoints[len(checkpoints) - 1] % _SEGMENT
@@ -388,10 +388,10 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         order_copy = order[plan[WORKERS] :]
         for i in range(pending):
             order_copy[i] = order[i]
-        end = 0.0
+        last_arrival = 0.0
         for remaining in range(pending, 0, -1):
             row = plan[ROWS] + take_first_arrival(cells, order_copy, remaining, plan) * plan[WIDTH]
-            end = cells[row + RETURNS]
+            last_arrival = cells[row + RETURNS]
             tell(p, s, rng, cells, row, plan, shapes[0])
         report = recommend(p, s, t, rng, cells, plan[REPORT], shapes[0])
         for cell in range(plan[METRICS], plan[ROWS]):  # a metric that `score` leaves out is NaN
@@ -403,6 +403,6 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         for m in range(first_stop_metric):
             out[c, m, column] = cells[plan[METRICS] + m]
         write_stop_metrics(s, wrong, t, out, c, first_stop_metric, column)
-        return end
+        return last_arrival
 
     return measure

@@ -136,11 +136,11 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
                     # is missed, one more segment is played. Results of a stopped block are dropped.
                     if control[STOP] != 0:
                         return
-                    refused = play_rounds(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
-                    if refused >= 0:
+                    refusal = play_rounds(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
+                    if refusal >= 0:
                         control[STOP] = 1
-                        control[REFUSED_ROUND] = t + 1 + refused // LANES
-                        control[REFUSED_REPLICATION] = group_start + refused % LANES
+                        control[REFUSED_ROUND] = t + 1 + refusal // LANES
+                        control[REFUSED_REPLICATION] = group_start + refusal % LANES
                         return
                     if are_all_stopped(cells, rngs, plan, shapes, lanes):
                         segment_end = checkpoints[c]

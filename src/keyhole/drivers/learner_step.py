@@ -65,12 +65,12 @@ _current_thread: Final[Kernel] = load_intrinsic(
 
 
 def make_memory(
-    compiled: CompiledClass, sizes: Mapping[str, int]
+    policy: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
-    layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
-    cells_start = PLAN + _LAYOUTS + len(compiled.dims) + 1
-    buffer, plan, views = allocate(layouts, compiled.dims, sizes, reserved=cells_start)
+    layouts = (policy.inputs, policy.state, *policy.records.layouts)
+    cells_start = PLAN + _LAYOUTS + len(policy.dims) + 1
+    buffer, plan, views = allocate(layouts, policy.dims, sizes, reserved=cells_start)
     word_view = buffer.view(np.uint64)
     word_view[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
     return word_view, views
@@ -81,21 +81,21 @@ def state_view(words: Words) -> NDArray[np.float64]:
     return words.view(np.float64)[int(words[PLAN + 1]) :]
 
 
-def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of one call of a learner; `SIGNATURE` has its arguments."""
-    digest = driver_digest("step", compiled, setting.allowed)
-    owner = compiled.owner.__name__
+    digest = driver_digest("step", policy, setting.allowed)
+    owner = policy.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build_step(compiled, setting), SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build_step(policy, setting), SIGNATURE, hold_gil=True
     )
 
 
-def _compile_unpacker(compiled: CompiledClass) -> Kernel:
+def _compile_unpacker(policy: CompiledClass) -> Kernel:
     """Return the compiled function that returns the parts of a learner's vector."""
-    plan_length = _LAYOUTS + len(compiled.dims)
-    read_dims = tuple_reader(len(compiled.dims), start=_LAYOUTS)
-    read_p = compiled.inputs.reader("P")
-    read_s = compiled.state.reader("S")
+    plan_length = _LAYOUTS + len(policy.dims)
+    read_dims = tuple_reader(len(policy.dims), start=_LAYOUTS)
+    read_p = policy.inputs.reader("P")
+    read_s = policy.state.reader("S")
 
     @kernel
     def unpack(words):  # type: ignore[no-untyped-def]
@@ -112,15 +112,15 @@ def _compile_unpacker(compiled: CompiledClass) -> Kernel:
     return unpack
 
 
-def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
-    records = compiled.records
-    kernels = compiled.kernels(nan_checked=True)
+def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
+    records = policy.records
+    kernels = policy.kernels(nan_checked=True)
     init = kernels["init"]
     update = kernels["update"]
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    allowed = compiled_guard(compiled, setting)
-    unpack = _compile_unpacker(compiled)
-    ask = _compile_ask(compiled, allowed, unpack)
+    allowed = compiled_guard(policy, setting)
+    unpack = _compile_unpacker(policy)
+    ask = _compile_ask(policy, allowed, unpack)
     read_context, read_decision, read_feedback = records.readers()
     write_feedback = records.feedback.number_writer()
 
@@ -163,12 +163,12 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     return step
 
 
-def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kernel:
+def _compile_ask(policy: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kernel:
     """Return the compiled function that takes a decision, or repeats the pending one."""
-    records = compiled.records
-    select_kernel = compiled.kernels(nan_checked=True)["select"]
+    records = policy.records
+    select_kernel = policy.kernels(nan_checked=True)["select"]
     select = records.decision.make_caller(select_kernel, "p, s, t, rng, context")
-    is_stopped = stop_test_kernel(compiled)
+    is_stopped = stop_test_kernel(policy)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.number_writer()
     write_decision = records.decision.writer()
@@ -207,15 +207,15 @@ REPLAY_SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_replay(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log; `REPLAY_SIGNATURE` has its arguments.
 
     It stops at the first row that cannot be replayed; the learner's round number says which row.
     """
-    digest = driver_digest("replay", compiled, setting.allowed)
-    owner = compiled.owner.__name__
+    digest = driver_digest("replay", policy, setting.allowed)
+    owner = policy.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build_replay(compiled, setting), REPLAY_SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build_replay(policy, setting), REPLAY_SIGNATURE, hold_gil=True
     )
 
 
@@ -242,13 +242,13 @@ def are_cells_equal(
     return equal
 
 
-def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
-    records = compiled.records
-    kernels = compiled.kernels(nan_checked=True)
+def _build_replay(policy: CompiledClass, setting: Setting) -> Kernel:
+    records = policy.records
+    kernels = policy.kernels(nan_checked=True)
     update = kernels["update"]
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
-    allowed = compiled_guard(compiled, setting)
-    unpack = _compile_unpacker(compiled)
+    allowed = compiled_guard(policy, setting)
+    unpack = _compile_unpacker(policy)
     read_context, read_decision, read_feedback = records.readers()
     write_decision = records.decision.writer()
 

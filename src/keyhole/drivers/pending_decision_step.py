@@ -39,7 +39,7 @@ SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
@@ -47,36 +47,36 @@ def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     ``TELL`` learns from the rows, in order. ``RECOMMEND`` writes the report. ``CHECK`` checks the
     decision in the settled memory. The result is 0 for a decision that is not allowed, else 1.
     """
-    kernels = (setting.allowed, *imputation_kernels(compiled))
-    digest = compiled_class.driver_digest("pending step", compiled, *kernels)
+    kernels = (setting.allowed, *imputation_kernels(policy))
+    digest = compiled_class.driver_digest("pending step", policy, *kernels)
     return compile_cached(
-        compiled.owner.__name__, digest, lambda: _build_step(compiled, setting), SIGNATURE
+        policy.owner.__name__, digest, lambda: _build_step(policy, setting), SIGNATURE
     )
 
 
-def has_imputation(compiled: CompiledClass) -> bool:
+def has_imputation(policy: CompiledClass) -> bool:
     """Return whether the policy imputes the feedback of pending decisions."""
-    return "impute" in compiled.owner.pending
+    return "impute" in policy.owner.pending
 
 
-def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
+def imputation_kernels(policy: CompiledClass) -> tuple[Kernel, ...]:
     """Return a tuple of the kernel `impute`; an empty tuple if the policy does not impute."""
-    return (compiled.owner.impute,) if has_imputation(compiled) else ()
+    return (policy.owner.impute,) if has_imputation(policy) else ()
 
 
-def compile_imputation(compiled: CompiledClass) -> Kernel:
+def compile_imputation(policy: CompiledClass) -> Kernel:
     """Return the compiled function ``(p, s, t, rng, age, context, decision)`` that runs `impute`.
 
     It does nothing if the policy does not impute.
     """
-    source = compiled.owner.impute if has_imputation(compiled) else _do_nothing
-    owner = compiled.owner.__qualname__
-    expressions = IMPUTE.argument_expressions(compiled.records)
-    helpers = compiled.helpers()
-    # `impute` may call `update`, as other kernels call it: with single values in place of groups.
-    call = compiled_class.base_kernel_args(compiled.owner)["update"]
+    source = policy.owner.impute if has_imputation(policy) else _do_nothing
+    owner = policy.owner.__qualname__
+    expressions = IMPUTE.argument_expressions(policy.records)
+    helpers = policy.helpers()
+    # A kernel of `impute` may call `update`, with single values in place of groups.
+    call = compiled_class.base_kernel_args(policy.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
-        owner, compiled.sources["update"], call, compiled_class.identity_mapping(call), helpers
+        owner, policy.sources["update"], call, compiled_class.identity_mapping(call), helpers
     )
     return compiled_class.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 
@@ -85,18 +85,18 @@ def _do_nothing() -> int:
     return 0
 
 
-def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
-    kernels = compiled.kernels(nan_checked=True)
-    records = compiled.records
+def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
+    kernels = policy.kernels(nan_checked=True)
+    records = policy.records
     init = kernels["init"]
     update = kernels["update"]
-    allowed = compiled_class.compiled_guard(compiled, setting)
-    impute = compile_imputation(compiled)
+    allowed = compiled_class.compiled_guard(policy, setting)
+    impute = compile_imputation(policy)
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    read_dims = compiled_class.tuple_reader(len(compiled.dims), start=6)
-    read_p = compiled.inputs.reader("P")
-    read_s = compiled.state.reader("S")
+    read_dims = compiled_class.tuple_reader(len(policy.dims), start=6)
+    read_p = policy.inputs.reader("P")
+    read_s = policy.state.reader("S")
     read_context, read_decision, read_feedback = records.readers()
     write_decision = records.decision.writer()
 

@@ -257,8 +257,8 @@ def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
     try:
         with set_in_context(_finds_file_only, True):
             compile_it()
-    except _CodeFileFoundError as found:
-        return found.file
+    except _CodeFileFoundError as error:
+        return error.file
     return None
 
 

@@ -9,7 +9,7 @@ the cache key.
 import builtins
 import dis
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
@@ -397,68 +397,68 @@ def compiled_copy(function: Kernel) -> Kernel:
     return _find_or_make_copy(python_function(function), {})
 
 
-def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
+def _find_or_make_copy(original: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` has the copies made so far, by original."""
-    if plain in copies:  # in a recursion, this copy is not finished yet
-        return copies[plain]
+    if original in copies:  # in a recursion, this copy is not finished yet
+        return copies[original]
     # The fingerprint of a covered function is its name alone, which cannot be a key of `_copies`.
-    if _module_of(plain).startswith(_COVERED):
-        return _make_linked_copy(plain, copies)
-    key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
+    if _module_of(original).startswith(_COVERED):
+        return _make_linked_copy(original, copies)
+    key = (fingerprint(original), is_bounds_checked(), *code_location(original.__code__))
     copy = _copies.get(key)
     if copy is None:
-        copy = _copies[key] = _make_linked_copy(plain, copies)
+        copy = _copies[key] = _make_linked_copy(original, copies)
     return copy
 
 
-def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
-    copy = bare_copy(plain, plain.__code__, {})
-    vars(copy).update(vars(plain))
+def _make_linked_copy(original: FunctionType, copies: Copies) -> Kernel:
+    copy = bare_copy(original, original.__code__, {})
+    vars(copy).update(vars(original))
     copy_kernel: Kernel = kernel_decorators.kernel(copy)
     # The copy is entered before its globals are relinked, so that a recursion ends.
-    copies[plain] = copy_kernel
-    link_copy(plain, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))
+    copies[original] = copy_kernel
+    link_copy(original, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))
     return copy_kernel
 
 
-def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
+def bare_copy(original: FunctionType, code: CodeType, helpers: dict[str, object]) -> FunctionType:
     """Return a copy of a function with other code, and with `helpers` as its only globals yet."""
-    scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
+    scope = {"__builtins__": builtins, "__name__": original.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
-    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
-    copy.__qualname__ = plain.__qualname__
-    copy.__module__ = plain.__module__
+    copy = FunctionType(code, scope, original.__name__, original.__defaults__, cells)
+    copy.__qualname__ = original.__qualname__
+    copy.__module__ = original.__module__
     return copy
 
 
-def link_copy(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
+def link_copy(original: FunctionType, copy: FunctionType, convert: Convert) -> None:
     """Convert the globals and closure variables that a function uses, and give them to its copy."""
-    old_cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    old_cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     new_cells = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
-    references = find_references(plain.__code__)
+    references = find_references(original.__code__)
     for name, chains in references.items():
-        if name in plain.__globals__ and name not in old_cells:
-            copy.__globals__[name] = convert(name, plain.__globals__[name], chains)
+        if name in original.__globals__ and name not in old_cells:
+            copy.__globals__[name] = convert(name, original.__globals__[name], chains)
     for name, cell in new_cells.items():
         cell.cell_contents = convert(name, old_cells[name].cell_contents, references.get(name, ()))
 
 
-def _bounds_checked_copy(plain: FunctionType) -> Kernel:
+def _bounds_checked_copy(original: FunctionType) -> Kernel:
     """Return the copy, with checked indices, of one of Keyhole's own functions."""
-    if plain not in _bounds_checked_copies:
-        _bounds_checked_copies[plain] = _find_or_make_copy(plain, {})
-    return _bounds_checked_copies[plain]
+    if original not in _bounds_checked_copies:
+        _bounds_checked_copies[original] = _find_or_make_copy(original, {})
+    return _bounds_checked_copies[original]
 
 
 def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
     """Return what a copy uses in place of a value: a compiled function, or an array's snapshot."""
     if is_function(value):
-        plain = python_function(value)
-        if is_kernel(value) and _module_of(plain).startswith("keyhole."):
+        original = python_function(value)
+        if is_kernel(value) and _module_of(original).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
-            return copies.get(plain) or _bounds_checked_copy(plain)
-        return _find_or_make_copy(plain, copies)
+            return copies.get(original) or _bounds_checked_copy(original)
+        return _find_or_make_copy(original, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
         return make_reduced_module(
             value, chains, lambda name, member, rest: _convert_for_copy(member, copies, rest)

@@ -69,43 +69,43 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
     """
     if (equivalent := find_python_equivalent(kernel)) is not None:
         return equivalent
-    plain = getattr(kernel, "py_func", kernel)
-    if not isinstance(plain, FunctionType):
+    original = getattr(kernel, "py_func", kernel)
+    if not isinstance(original, FunctionType):
         raise NotInterpretedError(f"{_describe_value(kernel)} is not written in Python")
     # Forks wait for this lock. Another lock might stay locked for ever in a child.
     with compiler_lock():
-        if plain not in _copies:
+        if original not in _copies:
             try:
-                _copies[plain] = _make_interpreted_copy(plain)
+                _copies[original] = _make_interpreted_copy(original)
             except BaseException:
-                _copies.pop(plain, None)
+                _copies.pop(original, None)
                 raise
-        return _copies[plain]
+        return _copies[original]
 
 
-def _make_interpreted_copy(plain: FunctionType) -> Kernel:
-    module_name = str(plain.__globals__.get("__name__", ""))
+def _make_interpreted_copy(original: FunctionType) -> Kernel:
+    module_name = str(original.__globals__.get("__name__", ""))
     is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
     functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
-    code = rewrite_operators(plain.__code__, not is_own)
+    code = rewrite_operators(original.__code__, not is_own)
     file = {"__file__": code.co_filename}  # for coverage tools
-    copy = bare_copy(plain, code, functions | file)
+    copy = bare_copy(original, code, functions | file)
     result: Kernel = copy
-    if returns_views(plain):
+    if returns_views(original):
         result = interpreted_arrays.cache_views(copy)
-    _copies[plain] = result  # before `link_copy`, which also copies functions that use `plain`
-    link_copy(plain, copy, partial(_convert_name, plain))
+    _copies[original] = result  # before `link_copy`, which also copies callers of `original`
+    link_copy(original, copy, partial(_map_value, original))
     return result
 
 
-def _convert_name(plain: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
-    """Return what the copy of `plain` uses in place of the value of a name."""
+def _map_value(original: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
+    """Return what the copy of `original` uses in place of the value of a name."""
     try:
         return _convert_referenced_value(value, chains)
     except _NoEquivalentError as error:
-        code = plain.__code__
+        code = original.__code__
         raise NotInterpretedError(
-            f"{plain.__qualname__} cannot be interpreted: it uses {name}{error} "
+            f"{original.__qualname__} cannot be interpreted: it uses {name}{error} "
             f"({code.co_filename}, line {code.co_firstlineno})"
         ) from None
 
