@@ -56,8 +56,8 @@ class TabulatedDistribution(NumberDistribution):
     Raises
     ------
     TypeError, ValueError
-        If it is not a frozen distribution of SciPy, or is spread over more than 2**20 whole
-        numbers.
+        If it is not a frozen distribution of SciPy, has infinite quantiles, or is spread over more
+        than 2**20 whole numbers.
 
     Examples
     --------

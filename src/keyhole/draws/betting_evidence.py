@@ -59,10 +59,10 @@ def log_wealth(
 ) -> float:
     """Return the logarithm of the wealth of one bet, strictly between its limits.
 
-    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. The
-    logarithm of that factor is concave in x. A reward enters by weights at the two grid points next
-    to it, whose weighted mean is the reward. So it multiplies the wealth by no more than the reward
-    itself would. This holds for all b and c.
+    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. A reward
+    enters as weights at the two grid points next to it, such that their weighted mean is the
+    reward. The logarithm of the factor is concave in x. So the weights multiply the wealth by no
+    more than the reward itself would, for all b and c.
     """
     wealth = 0.0
     if zeros > 0.0:

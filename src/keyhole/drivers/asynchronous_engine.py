@@ -45,7 +45,7 @@ _SEGMENT: Final = 1024
 # The cells of a row, which belongs to one decision: its round, when it was asked for, and when its
 # feedback arrives; then context, decision and feedback. The feedback is in the row from the start,
 # since the environment answers when a decision is taken, and only telling is delayed.
-ROUND, ASKED, RETURNS, HEADER = range(4)
+ROUND, ASKED, ARRIVAL, HEADER = range(4)
 # Entries of the memory plan: where the policy's state, its copy, the environment's state, report,
 # metrics and rows begin; where context, decision and feedback begin within a row; the length of a
 # row; the number of workers; whether pending feedback is imputed; and whether `impute` receives the
@@ -117,8 +117,8 @@ def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: A
     # few workers.
     first = 0
     for i in range(1, pending):
-        arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + RETURNS]
-        if arrival < cells[plan[ROWS] + order[first] * plan[WIDTH] + RETURNS]:
+        arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + ARRIVAL]
+        if arrival < cells[plan[ROWS] + order[first] * plan[WIDTH] + ARRIVAL]:
             first = i
     row = order[first]
     for i in range(first, pending - 1):
@@ -224,7 +224,7 @@ def _compile_replication(
             # changes the settled state, so the copy is stale (`imputed` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
-                now = cells[row + RETURNS]
+                now = cells[row + ARRIVAL]
                 tell(p, s, rng, cells, row, plan, shapes[0])
                 pending -= 1
                 imputed = -1
@@ -243,7 +243,7 @@ def _compile_replication(
             cells[row + ASKED] = now
             if not decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):
                 return t
-            cells[row + RETURNS] = now + draw_feedback(
+            cells[row + ARRIVAL] = now + draw_feedback(
                 e, cells, rngs, numbers, row, plan, shapes, t
             )
             # The copy has all pending decisions but the new one, which the next `decide` imputes.
@@ -391,7 +391,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         last_arrival = 0.0
         for remaining in range(pending, 0, -1):
             row = plan[ROWS] + take_first_arrival(cells, order_copy, remaining, plan) * plan[WIDTH]
-            last_arrival = cells[row + RETURNS]
+            last_arrival = cells[row + ARRIVAL]
             tell(p, s, rng, cells, row, plan, shapes[0])
         report = recommend(p, s, t, rng, cells, plan[REPORT], shapes[0])
         for cell in range(plan[METRICS], plan[ROWS]):  # a metric that `score` leaves out is NaN

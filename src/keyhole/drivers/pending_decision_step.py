@@ -73,7 +73,7 @@ def compile_imputation(policy: CompiledClass) -> Kernel:
     owner = policy.owner.__qualname__
     expressions = IMPUTE.argument_expressions(policy.records)
     helpers = policy.helpers()
-    # A kernel of `impute` may call `update`, with single values in place of groups.
+    # `impute` may call `update` with flat arguments: single values in place of groups.
     call = compiled_class.base_kernel_args(policy.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
         owner, policy.sources["update"], call, compiled_class.identity_mapping(call), helpers

@@ -218,7 +218,7 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
         *steps, last = parse_path(name)
         try:
             parent = reduce(getitem, steps, cast(Any, spec))
-            # ``policy.alpha`` without the number of a policy is a parameter of all that have it.
+            # ``policy.alpha`` means the parameter `alpha` of every policy that has it.
             tables = [parent]
             if steps == ["policy"] and isinstance(last, str):
                 tables = [policy for policy in parent if last in policy]

@@ -113,7 +113,7 @@ class RunFolder:
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the best policy, a plot and the means; for a sweep, a table.
 
-        If the files of the run cannot be read, it has only the name of the run and the reason.
+        If the files of the run cannot be read, the HTML only names the run and the reason.
         """
         from keyhole.pages.page import Table
 

@@ -88,7 +88,7 @@ def run(
             _write_spec_and_provenance(folder, spec, digest, command, provenance)
         else:
             try_policies(("before the run", point.spec.plan) for point in spec.points)
-            # If the cluster cannot be reached, nothing is written yet: the folder stays as it was.
+            # The connection comes first: if it fails, the folder stays as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _write_spec_and_provenance(folder, spec, digest, command, provenance)
                 specs = [point.spec for point in spec.points]

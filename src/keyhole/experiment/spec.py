@@ -50,7 +50,8 @@ class Spacing(BaseModel):
     count : int
         The number of checkpoints, from 1 to 100,000; fewer remain if rounding makes some equal.
     spacing : {"linear", "log"}
-        Whether they are evenly spaced in rounds or in their logarithm; the last is the horizon.
+        Whether checkpoints are evenly spaced in rounds or in their logarithm. The last checkpoint
+        is the horizon.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

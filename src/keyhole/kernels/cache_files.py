@@ -111,7 +111,7 @@ def prepare_folder(folder: Path) -> bool:
 def read_cache_file(path: Path) -> bytes | None:
     """Return what `write_cache_file` wrote; None if the file is missing, damaged or not trusted."""
     with contextlib.suppress(OSError):
-        # Owner and mode are read from the open file: the path may lead to another file by then.
+        # Owner and mode are read from the open file, since another file may take its path.
         with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) and _is_trusted(status)):

@@ -45,7 +45,7 @@ _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PA
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _functions_used_last: dict[str, Kernel] = {}
 _MOST_USED_LAST: Final = 32
-# How long each piece of code has been interpreted in this process, by its name.
+# The time for which each piece of code has been interpreted in this process, by name.
 _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether `compile_cached` must only find the file of the code, as `find_code_file` asks.
 _finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
@@ -58,7 +58,7 @@ _MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if al
 
 @cache
 def _compiler_versions() -> list[str]:
-    """Return the versions of Numba and llvmlite, which are read from files."""
+    """Return the versions of Numba and llvmlite; cached, since they are read from files."""
     return [version(package) for package in ("numba", "llvmlite")]
 
 
@@ -291,7 +291,7 @@ def compile_cached(
         if function is None:
             budget = _budgets.setdefault(name, TimeBudget())
             if tiered_execution.is_tiered() and not budget.is_spent:
-                # If the folder has no code, the 0.2 s that the file's name takes are saved.
+                # The file's name takes 0.2 s to compute, which is not worth it without any code.
                 has_code = any(cache_files.cache_folder().glob(f"*{cache_files.CODE_SUFFIX}"))
                 if has_code and (file := _make_code_file(owner, digest, name)):
                     function = _load_cached_code(file.path)

@@ -401,7 +401,7 @@ def _find_or_make_copy(original: FunctionType, copies: Copies) -> Kernel:
     """Return a compiled copy of a function; `copies` has the copies made so far, by original."""
     if original in copies:  # in a recursion, this copy is not finished yet
         return copies[original]
-    # The fingerprint of a covered function is its name alone, which cannot be a key of `_copies`.
+    # The fingerprint of a covered function is its name alone, too little for a key of `_copies`.
     if _module_of(original).startswith(_COVERED):
         return _make_linked_copy(original, copies)
     key = (fingerprint(original), is_bounds_checked(), *code_location(original.__code__))
@@ -415,14 +415,14 @@ def _make_linked_copy(original: FunctionType, copies: Copies) -> Kernel:
     copy = bare_copy(original, original.__code__, {})
     vars(copy).update(vars(original))
     copy_kernel: Kernel = kernel_decorators.kernel(copy)
-    # The copy is entered before its globals are relinked, so that a recursion ends.
+    # The copy is entered in `copies` before its globals are linked, so that a recursion ends.
     copies[original] = copy_kernel
     link_copy(original, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))
     return copy_kernel
 
 
 def bare_copy(original: FunctionType, code: CodeType, helpers: dict[str, object]) -> FunctionType:
-    """Return a copy of a function with other code, and with `helpers` as its only globals yet."""
+    """Return a copy of a function with other code, and without globals except `helpers`."""
     scope = {"__builtins__": builtins, "__name__": original.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, original.__name__, original.__defaults__, cells)

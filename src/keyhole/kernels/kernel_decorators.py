@@ -45,7 +45,7 @@ def changed_compiler_settings() -> dict[str, object]:
 
 
 if changed_compiler_settings().get("DISABLE_JIT"):
-    raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
+    raise ImportError("keyhole needs Numba's compiler: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Kernel)
 T = TypeVar("T")

@@ -25,7 +25,7 @@ _INTERPRETER_FOLDER: Final = "interpreter"
 
 
 def _read_sources() -> dict[str, bytes]:
-    """Return the sources of `COMPILED_PACKAGES`, by their names."""
+    """Return the sources of `COMPILED_PACKAGES` by path, without those of the interpreter."""
     home = Path(__file__).parents[1]
     paths = [path for name in COMPILED_PACKAGES for path in sorted((home / name).rglob("*.py"))]
     paths = [path for path in paths if path.parent.name != _INTERPRETER_FOLDER]

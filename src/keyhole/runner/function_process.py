@@ -217,7 +217,7 @@ class _Child:
         return answer
 
     def _describe_end(self) -> str:
-        """Return a text on how the child has ended; wait until it has."""
+        """Wait for the end of the child; return a text on how it ended."""
         self._thread.join()
         result = self._result
         if result is None:

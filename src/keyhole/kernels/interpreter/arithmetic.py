@@ -38,7 +38,7 @@ def wrap_to_int64(value: int) -> int:
 
 
 class UInt64(int):
-    """A uint64: its arithmetic wraps at 2**64.
+    """An unsigned integer of 64 bits, whose arithmetic wraps.
 
     Examples
     --------
@@ -168,7 +168,7 @@ _pow: Final = _make_errorless_function("pow", 2)
 
 
 def power_of_floats(x: float, y: float) -> float:
-    """Return a power of floats, with the special exponents of compiled code."""
+    """Return x ** y; the exponents 2, 0.5 and -1 are special cases, as in compiled code."""
     x = float(x)
     if y == 2.0:
         return x * x
@@ -283,7 +283,7 @@ MATH: Final[dict[str, Function]] = {
 }
 """The functions of `math` that kernels may use, by name."""
 
-# Functions of `math` that are not used for NumPy's, whose results may have other bits.
+# Functions of `math` whose bits may differ from those of NumPy's functions of the same names.
 _UNLIKE_MATH: Final = ("degrees", "radians", "gcd", "frexp")
 
 NUMPY: Final[dict[str, Function]] = {
@@ -411,7 +411,7 @@ minimum: Final = _make_python_extremum(operator.lt, min)
 
 
 def sum_values(values: Iterable[float], start: float = 0) -> float:
-    """Return the sum."""
+    """Return the sum, wrapped at 64 bits."""
     for value in values:
         start = add(start, value)
     return start
@@ -423,7 +423,7 @@ def truncate_to_integer(value: float = 0) -> int:
 
 
 def round_number(value: float, digits: int | None = None) -> float:
-    """Round a number half to even: to an integer, or to decimal `digits` by Numba's scaling."""
+    """Round half to even: to an integer or, by scaling as Numba does, to `digits` decimals."""
     if digits is None:
         return to_int64(float(round(float(value))))
     if not math.isfinite(value):

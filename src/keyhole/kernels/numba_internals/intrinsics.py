@@ -1,8 +1,8 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
 Vector instructions find the smallest of sixteen numbers, and the position of a number among them;
-`keyhole.draws.argmin_tree` has the same functions in Python. Others draw four random numbers of
-beta distributions at once; `keyhole.draws.samplers` draws the same numbers step by step.
+`keyhole.draws.argmin_tree` has the same functions in Python. Other vector instructions draw four
+beta variates at once; `keyhole.draws.samplers` draws the same numbers step by step.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -180,8 +180,8 @@ class _FourVariates:
         """Convert signed integers below 2**53 to floats, exactly.
 
         The lower half of an integer becomes the last bits of the float 2**52, and the upper half,
-        with its sign bit flipped, the last bits of 2**84. Both floats are subtracted again, and so
-        is 2**63 for the flipped bit. Few processors have an instruction for the conversion.
+        with its sign bit flipped, the last bits of 2**84. Then 2**52 and 2**84 are subtracted, and
+        2**63 for the flipped bit. Few processors have an instruction for the conversion.
         """
         build = self.builder
         low = build.and_(word, _splat_word(2**32 - 1))
@@ -230,7 +230,7 @@ class _FourVariates:
 
 
 def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
-    """Return a compiled function that draws up to four variates at once.
+    """Return a compiled function that draws up to four beta variates at once.
 
     Parameters
     ----------

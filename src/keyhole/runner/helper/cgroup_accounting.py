@@ -1,7 +1,7 @@
 """Exact CPU time of runs, from a control group (cgroup v2) that holds them and their helper.
 
-The helper joins the group once, and its runs inherit it: to move each run into a group of its own
-takes the kernel 2 to 14 ms (docs/decisions/013). The CPU time of the helper itself is subtracted.
+The helper joins one group, which all runs inherit, since the kernel takes 2 to 14 ms to move a run
+into a group of its own (docs/decisions/013). The CPU time of the helper itself is subtracted.
 """
 
 import os
