@@ -87,11 +87,11 @@ class ArrayView:
         rows = range(*indices[0].indices(self.shape[0]))
         if len(indices) == 1 or indices[1:] == (slice(None),) * (len(indices) - 1):
             size = math.prod(self.shape[1:])
-            if rows.step == 1:
+            if rows.step == 1:  # whole rows, which are contiguous
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
                 return shape_array(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
-            length = self.shape[1]
+            length = self.shape[1]  # from one cell of a column to the next
             cells = self.cells[_position_on_axis(indices[1], length) :: length][indices[0]]
             return shape_array(cells, cells.shape)
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
