@@ -33,7 +33,8 @@ Words = NDArray[np.uint64]
 # the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
 # writes these words from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
-_LAYOUTS: Final = 6
+# Entries of the plan: the starts of the six layouts.
+_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _LAYOUTS = range(7)
 
 # The operations of a call. The last two receive the context, or the feedback, as a number: if
 # Python wrote it into the vector first, that would take longer than the call.
@@ -78,7 +79,7 @@ def make_memory(
 
 def state_view(words: Words) -> NDArray[np.float64]:
     """Return the cells of a learner's vector from the state on."""
-    return words.view(np.float64)[int(words[PLAN + 1]) :]
+    return words.view(np.float64)[int(words[PLAN + _STATE]) :]
 
 
 def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
@@ -105,8 +106,8 @@ def _compile_unpacker(policy: CompiledClass) -> Kernel:
         plan = borrow_int(words, PLAN, (plan_length,))
         cells = borrow_float(words, 0, (len(words),))
         dims = read_dims(plan)
-        p = read_p(cells, plan[0], dims)
-        s = read_s(cells, plan[1], dims)
+        p = read_p(cells, plan[_INPUTS], dims)
+        s = read_s(cells, plan[_STATE], dims)
         return p, s, borrow_word(words, STREAM, (2,)), plan, cells, dims
 
     return unpack
@@ -132,12 +133,12 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
             init(p, s, header[ROUNDS], rng)
             return 0
         if operation == RECOMMEND:
-            recommend(p, s, header[ROUNDS], rng, cells, plan[5], dims)
+            recommend(p, s, header[ROUNDS], rng, cells, plan[_REPORT], dims)
             return 0
-        context = read_context(cells, plan[2], dims)
+        context = read_context(cells, plan[_CONTEXT], dims)
         if operation == CHECK:
             # The pending decision from a learner's file is checked before anything relies on it.
-            return int(allowed(p, context, read_decision(cells, plan[3], dims)))
+            return int(allowed(p, context, read_decision(cells, plan[_DECISION], dims)))
         thread = np.int64(_current_thread())
         # A thread owns the learner from its `ask` to its `tell`, since feedback that another thread
         # tells in between would be learnt for the wrong decision.
@@ -147,9 +148,9 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
             if header[PENDING] == 0:
                 return NOT_ASKED
             if operation == TELL_WITH_NUMBER:
-                write_feedback(cells, plan[4], dims, number)
-            feedback = read_feedback(cells, plan[4], dims)
-            decision = read_decision(cells, plan[3], dims)
+                write_feedback(cells, plan[_FEEDBACK], dims, number)
+            feedback = read_feedback(cells, plan[_FEEDBACK], dims)
+            decision = read_decision(cells, plan[_DECISION], dims)
             update(p, s, header[ROUNDS], rng, context, decision, feedback)
             header[PENDING] = header[OWNER_THREAD] = 0
             return 0
@@ -182,17 +183,17 @@ def _compile_ask(policy: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kern
             if is_stopped(s):
                 return DONE
             if operation == ASK_WITH_NUMBER:
-                write_context(cells, plan[2], dims, number)
+                write_context(cells, plan[_CONTEXT], dims, number)
             t = header[ROUNDS] + 1
-            context = read_context(cells, plan[2], dims)
-            decision = select(p, s, t, rng, context, cells, plan[3], dims)
-            write_decision(cells, plan[3], dims, decision)
+            context = read_context(cells, plan[_CONTEXT], dims)
+            decision = select(p, s, t, rng, context, cells, plan[_DECISION], dims)
+            write_decision(cells, plan[_DECISION], dims, decision)
             # The round is counted after the guard, since a refused decision is no round.
             if not allowed(p, context, decision):
                 return REFUSED
             header[ROUNDS] = t
             header[PENDING] = 1
-        return encode(read_decision(cells, plan[3], dims))
+        return encode(read_decision(cells, plan[_DECISION], dims))
 
     return ask
 
@@ -256,7 +257,7 @@ def _build_replay(policy: CompiledClass, setting: Setting) -> Kernel:
         p, s, rng, plan, cells, dims = unpack(words)
         header = borrow_int(words, 0, (PLAN,))
         matches = 0
-        context_at, decision_at, feedback_at = plan[2], plan[3], plan[4]
+        context_at, decision_at, feedback_at = plan[_CONTEXT], plan[_DECISION], plan[_FEEDBACK]
         for row in range(log.shape[0]):
             t = header[ROUNDS] + 1
             copy_cells(words, log, row, context_at, context_at, decision_at)

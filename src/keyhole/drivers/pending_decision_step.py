@@ -22,6 +22,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_decorators import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
+# Entries of the plan: the starts of the six layouts.
+_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _LAYOUTS = range(7)
 
 ROW_HEADER: Final = 2
 """Cells of a row before its context: the round, and the age."""
@@ -94,7 +96,7 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
     impute = compile_imputation(policy)
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    read_dims = compiled_class.tuple_reader(len(policy.dims), start=6)
+    read_dims = compiled_class.tuple_reader(len(policy.dims), start=_LAYOUTS)
     read_p = policy.inputs.reader("P")
     read_s = policy.state.reader("S")
     read_context, read_decision, read_feedback = records.readers()
@@ -104,8 +106,8 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
     # loaded by itself, and the operations share most of what they call.
     def step(settled, copy, plan, rows, rngs, t, row_count, operation):  # type: ignore[no-untyped-def]
         dims = read_dims(plan)
-        p = read_p(settled, plan[0], dims)
-        s = read_s(settled, plan[1], dims)
+        p = read_p(settled, plan[_INPUTS], dims)
+        s = read_s(settled, plan[_STATE], dims)
         rng = borrow_word(rngs, 0, (2,))
         copy_rng = borrow_word(rngs, 2, (2,))
         if operation == INIT:
@@ -114,40 +116,40 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
         elif operation in (DECIDE, DECIDE_ON_COPY):
             if operation == DECIDE:
                 # Only the state is copied, since the inputs of the copy never change.
-                for cell in range(plan[1], plan[2]):
+                for cell in range(plan[_STATE], plan[_CONTEXT]):
                     copy[cell] = settled[cell]
                 # The copy's stream is derived from the policy's stream, which does not move: what
                 # the policy draws must not depend on how many decisions are pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
-            copy_state = read_s(copy, plan[1], dims)
+            copy_state = read_s(copy, plan[_STATE], dims)
             # A row has context and decision side by side, as they lie in the memory.
-            width = ROW_HEADER + plan[4] - plan[2]
+            width = ROW_HEADER + plan[_FEEDBACK] - plan[_CONTEXT]
             for row in range(row_count):
                 start = row * width
                 context_at = start + ROW_HEADER
                 context = read_context(rows, context_at, dims)
-                decision = read_decision(rows, context_at + plan[3] - plan[2], dims)
+                decision = read_decision(rows, context_at + plan[_DECISION] - plan[_CONTEXT], dims)
                 age = rows[start + 1]
                 impute(p, copy_state, int(rows[start]), copy_rng, age, context, decision)
-            context = read_context(copy, plan[2], dims)
-            decision = select(p, copy_state, t, rng, context, copy, plan[3], dims)
-            write_decision(copy, plan[3], dims, decision)
+            context = read_context(copy, plan[_CONTEXT], dims)
+            decision = select(p, copy_state, t, rng, context, copy, plan[_DECISION], dims)
+            write_decision(copy, plan[_DECISION], dims, decision)
             return int(allowed(p, context, decision))
         elif operation == TELL:
             # Here a row has the feedback as well.
-            width = ROW_HEADER + plan[5] - plan[2]
+            width = ROW_HEADER + plan[_REPORT] - plan[_CONTEXT]
             for row in range(row_count):
                 start = row * width
                 context_at = start + ROW_HEADER
                 context = read_context(rows, context_at, dims)
-                decision = read_decision(rows, context_at + plan[3] - plan[2], dims)
-                feedback = read_feedback(rows, context_at + plan[4] - plan[2], dims)
+                decision = read_decision(rows, context_at + plan[_DECISION] - plan[_CONTEXT], dims)
+                feedback = read_feedback(rows, context_at + plan[_FEEDBACK] - plan[_CONTEXT], dims)
                 update(p, s, int(rows[start]), rng, context, decision, feedback)
         elif operation == CHECK:
-            context = read_context(settled, plan[2], dims)
-            return int(allowed(p, context, read_decision(settled, plan[3], dims)))
+            context = read_context(settled, plan[_CONTEXT], dims)
+            return int(allowed(p, context, read_decision(settled, plan[_DECISION], dims)))
         else:
-            recommend(p, s, t, rng, settled, plan[5], dims)
+            recommend(p, s, t, rng, settled, plan[_REPORT], dims)
         return 1
 
     return step

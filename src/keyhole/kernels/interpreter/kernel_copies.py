@@ -140,8 +140,7 @@ def _python_number(value: np.generic) -> object:
     """Return a number of NumPy as kernels see it."""
     if isinstance(value, np.uint64):
         return UInt64(int(value))
-    number: object = value.item()
-    return number
+    return cast(object, value.item())
 
 
 def _python_equivalent_of(value: object) -> object:
