@@ -47,7 +47,7 @@ def of(lines="", measure=None, *, text=TEXT, **options):
 
 def test_what_is_to_be_played_is_counted_once():
     found = of('[sweep]\n"policy.alpha" = [1.0, 2.0]\nseed = [1, 2, 3]')
-    assert (found.points, found.runs, found.distinct_runs) == (6, 12, 9)
+    assert (found.points, found.runs, found.distinct) == (6, 12, 9)
     assert found.replications == 9 * 16
     assert found.rounds == 9 * 16 * 60
     assert found.seconds == pytest.approx(found.rounds, rel=1e-3)
@@ -55,7 +55,7 @@ def test_what_is_to_be_played_is_counted_once():
 
 def test_a_spec_without_a_sweep_is_one_point():
     found = of()
-    assert (found.points, found.runs, found.distinct_runs) == (1, 2, 2)
+    assert (found.points, found.runs, found.distinct) == (1, 2, 2)
 
 
 def test_each_kind_of_policy_has_a_pace_of_its_own():
@@ -101,15 +101,15 @@ def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(keyhole.experiment.forecast, "make_simulators", compile_one)
     found = of(clock=lambda: now[0])
-    assert (found.compiled_kernels, found.compile_seconds) == (2, 6.0)
+    assert (found.compiled, found.compiling) == (2, 6.0)
     assert found.seconds == pytest.approx(found.rounds, rel=1e-3)
-    assert (again := of()).compiled_kernels == 0
-    assert again.compile_seconds == 0.0
+    assert (again := of()).compiled == 0
+    assert again.compiling == 0.0
 
 
 def test_a_policy_of_which_no_round_ends_is_named():
     measure = Measured(lambda plan, policy: {"LSA": math.inf}.get(type(policy).__name__, 1.0))
     found = of("[sweep]\nseed = [1, 2]", measure)
     assert found.seconds == math.inf
-    assert found.endless_policies == ("LSA(alpha=1.35)",)
+    assert found.endless == ("LSA(alpha=1.35)",)
     assert [type(policy).__name__ for _, policy, *_ in measure.seen].count("LSA") == 1

@@ -267,7 +267,7 @@ def test_the_grid_of_the_documentation_is_what_it_says(tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
     (text,) = (t for t in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[sweep]" in t)
     spec = Spec.from_text(text)
-    assert measure_forecast(spec, measure=lambda *_, **__: 0.0).distinct_runs == 8 + 2
+    assert measure_forecast(spec, measure=lambda *_, **__: 0.0).distinct == 8 + 2
     found = run(spec, tmp_path / "folder").points
     assert len(found) == 8
     assert found[0].curves.mean("LSA()", "simple_regret")[-1] < 0.5
@@ -277,7 +277,7 @@ def test_the_grid_of_the_documentation_is_what_it_says(tmp_path):
 def test_the_grid_of_the_benchmark_has_a_thousand_million_rounds():
     spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks" / "hundred_problems.toml")
     found = measure_forecast(spec, measure=lambda *_, **__: 0.0)
-    assert (found.points, found.distinct_runs, found.rounds) == (100, 200, 10**9)
+    assert (found.points, found.distinct, found.rounds) == (100, 200, 10**9)
 
 
 def test_integers_that_no_column_of_numbers_holds_are_stored_as_text():

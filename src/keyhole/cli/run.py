@@ -112,21 +112,21 @@ def _print_sweep(spec: Spec) -> None:
 
 def _forecast_lines(size: Forecast, startup: float) -> list[str]:
     runs_text = f"runs (one for each policy at each point): {size.runs:,}"
-    if size.distinct_runs != size.runs:
-        runs_text += f", {size.distinct_runs:,} of which differ and are played"
+    if size.distinct != size.runs:
+        runs_text += f", {size.distinct:,} of which differ and are played"
     lines = [
         f"points: {size.points:,}",
         runs_text,
         f"replications: {size.replications:,}",
         f"rounds: {size.rounds:,}",
     ]
-    if size.compiled_kernels:
+    if size.compiled:
         lines.append(
-            f"compiled just now, and kept: {count_text(size.compiled_kernels, 'piece')} in "
-            f"{format_duration(size.compile_seconds)}"
+            f"compiled just now, and kept: {count_text(size.compiled, 'piece')} in "
+            f"{format_duration(size.compiling)}"
         )
-    if size.endless_policies:
-        policies_text = one_line_text(", ".join(size.endless_policies))
+    if size.endless:
+        policies_text = one_line_text(", ".join(size.endless))
         return [*lines, f"time: not known; no round of {policies_text} ended while it was measured"]
     lines.append(
         f"time: about {format_duration(size.seconds + startup)} with "

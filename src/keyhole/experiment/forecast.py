@@ -31,33 +31,33 @@ class Forecast:
 
     Attributes
     ----------
-    points, runs, distinct_runs : int
+    points, runs, distinct : int
         The numbers of points of the sweep, of runs (a policy at a point), and of distinct runs.
     replications, rounds : int
         The numbers of replications and of rounds of all distinct runs together.
-    compiled_kernels : int
+    compiled : int
         The number of kernels that were compiled for the measurement, and are in the cache now.
-    compile_seconds : float
+    compiling : float
         The seconds that compilation took.
     threads, samples : int
         The numbers of threads and of runs in the measurement.
     seconds : float
         The duration of the simulation; infinite if no round of a policy ended in the measurement.
-    endless_policies : tuple of str
+    endless : tuple of str
         The policies that did not end a single round.
     """
 
     points: int
     runs: int
-    distinct_runs: int
+    distinct: int
     replications: int
     rounds: int
-    compiled_kernels: int
-    compile_seconds: float
+    compiled: int
+    compiling: float
     threads: int
     samples: int
     seconds: float
-    endless_policies: tuple[str, ...]
+    endless: tuple[str, ...]
 
 
 def measure_forecast(
@@ -108,15 +108,15 @@ def measure_forecast(
     return Forecast(
         points=len(specs),
         runs=sum(len(spec.policy) for spec in specs),
-        distinct_runs=len(jobs),
+        distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
         rounds=sum(job.total_rounds for job in jobs),
-        compiled_kernels=compiled_count,
-        compile_seconds=compile_seconds if compiled_count else 0.0,
+        compiled=compiled_count,
+        compiling=compile_seconds if compiled_count else 0.0,
         threads=threads,
         samples=sample_count,
         seconds=math.inf if endless else seconds,
-        endless_policies=tuple(endless),
+        endless=tuple(endless),
     )
 
 
