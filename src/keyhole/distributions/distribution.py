@@ -124,7 +124,7 @@ class CustomSampler(Distribution):
         return f"{type(self).__name__}({name}, numbers={self.numbers.tolist()})"
 
 
-def check_moments(name: str, stated: float, values: FloatArray) -> None:
+def check_moments(name: str, stated_mean: float, values: FloatArray) -> None:
     """Refuse a stated mean that differs from the mean of drawn values by over 6 standard errors.
 
     If the values are squared deviations, their mean is a variance.
@@ -143,13 +143,13 @@ def check_moments(name: str, stated: float, values: FloatArray) -> None:
     mean = float(values.mean())
     # A value with a probability of 1 / draws may be missing among the draws, and the standard error
     # does not show this. The second term is what such a value adds to the mean, if its size is
-    # about 1 + |stated|.
-    error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated)) / len(values)
+    # about 1 + |stated_mean|.
+    error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated_mean)) / len(values)
     # The comparison is `not <=` and not `>`: it refuses a mean that is NaN, too.
-    if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:
+    if not abs(mean - stated_mean) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
-            f"{name} must agree with the draws, got {stated:g}; of {len(values):,} draws it was "
-            f"{mean:.4g}"
+            f"{name} must agree with the draws, got {stated_mean:g}; of {len(values):,} draws it "
+            f"was {mean:.4g}"
         )
 
 

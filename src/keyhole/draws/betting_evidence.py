@@ -144,8 +144,8 @@ def log_mean_wealth(
     end = min(end, high)
     area = 0.0
     for node in range(len(_NODES)):
-        at_node = begin + (end - begin) * float(_NODES[node])
-        wealth = log_wealth(histogram, arm, zeros, ones, null, at_node)
+        node_bet = begin + (end - begin) * float(_NODES[node])
+        wealth = log_wealth(histogram, arm, zeros, ones, null, node_bet)
         area += float(_WEIGHTS[node]) * math.exp(wealth - peak)
     return peak + math.log(area * (end - begin) / (high - low))
 

@@ -264,10 +264,10 @@ class Runner:
             if self.closed:
                 raise ValueError("the runner must be open, got one that is closed")
             start = time.monotonic()
-            answer, printed = self._request_run(request, descriptors)
+            answer, output_bytes = self._request_run(request, descriptors)
         # If no supervisor has measured the run, the answer has no seconds.
         fields = {"seconds": time.monotonic() - start} | answer
-        return CommandResult(**fields, output=printed)
+        return CommandResult(**fields, output=output_bytes)
 
     def _request_run(
         self, request: dict[str, Any], passed: Sequence[int]
