@@ -155,7 +155,7 @@ def _build_loop(
     read_e_dims = tuple_reader(len(environment.dims))
     read_plan = tuple_reader(LENGTH)
 
-    def block(  # type: ignore[no-untyped-def]
+    def play_block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs, order, numbers,
     ):  # fmt: skip
@@ -190,7 +190,7 @@ def _build_loop(
                 control[REFUSED_REPLICATION] = replication
                 return
 
-    return block
+    return play_block
 
 
 def _compile_replication(

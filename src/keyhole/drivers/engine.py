@@ -117,7 +117,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
     read_e_dims = tuple_reader(len(environment.dims))
     read_plan = tuple_reader(_METRICS + 1)
 
-    def block(  # type: ignore[no-untyped-def]
+    def play_block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs,
     ):  # fmt: skip
@@ -149,7 +149,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
                 position = (c, group_start - first)
                 measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out)
 
-    return block
+    return play_block
 
 
 def input_readers(policy: CompiledClass, environment: CompiledClass) -> tuple[Kernel, Kernel]:

@@ -230,7 +230,7 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
 def connect_if_unfinished(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> AbstractContextManager[Cluster | None]:
-    """Return a context manager that yields the cluster, or None if no run needs one.
+    """Return a context manager that yields the cluster: None on threads, or if all is finished.
 
     Enter it before a folder is created, so that a cluster that does not answer leaves none behind.
     """

@@ -71,9 +71,8 @@ class PointSummary:
 class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins points that differ only in policies, if each label has equal results at all of
-    these points. The names of a panel are the short names of the values of all other varied
-    entries.
+    A panel joins points that differ only in policies, unless a label has different results at two
+    of them. The names of a panel are the short names of the values of all other varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]

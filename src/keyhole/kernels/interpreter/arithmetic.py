@@ -73,13 +73,13 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
             return NotImplemented
         return wrap_to_int64(int_operator(wrap_to_int64(self), number))
 
-    def reflected(self: UInt64, number: object) -> object:
+    def reflected_method(self: UInt64, number: object) -> object:
         if not isinstance(number, int):
             return NotImplemented
         operand = self if shifts else wrap_to_int64(self)
         return wrap_to_int64(int_operator(int(number), operand))
 
-    for function, prefix in ((method, ""), (reflected, "r")):
+    for function, prefix in ((method, ""), (reflected_method, "r")):
         function.__name__ = f"__{prefix}{name}__"  # as debuggers and profiles show it
         function.__qualname__ = f"UInt64.{function.__name__}"
         setattr(UInt64, function.__name__, function)
@@ -204,12 +204,12 @@ def _math_pow(x: float, y: float) -> float:
 def _make_rounding(function: Function) -> Function:
     """Return a function that rounds a float, keeping its sign, and returns integers unchanged."""
 
-    def rounded(x: float) -> float:
+    def round_keeping_sign(x: float) -> float:
         if type(x) is float and math.isfinite(x) and x:
             return math.copysign(function(x), x)
         return x
 
-    return rounded
+    return round_keeping_sign
 
 
 _round_to_nearest: Final = _make_rounding(round)
@@ -241,13 +241,13 @@ _SMALLEST: Final = -LARGEST - 1
 def _make_wrapping_operation(operation: Function) -> Function:
     """Return an operation on numbers that wraps integers at 64 bits."""
 
-    def wrapped(*numbers: float) -> float:
+    def operate_and_wrap(*numbers: float) -> float:
         result = operation(*numbers)
         if type(result) is int and not _SMALLEST <= result <= LARGEST:
             return wrap_to_int64(result)
         return result
 
-    return wrapped
+    return operate_and_wrap
 
 
 absolute: Final = _make_wrapping_operation(abs)
