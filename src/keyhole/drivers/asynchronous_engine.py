@@ -61,6 +61,7 @@ ROUND, ASKED, ARRIVAL, HEADER = range(4)
 # random numbers).
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 STREAMS: Final = len(PURPOSES)
+_POLICY_RNG, _ENVIRONMENT_RNG, _IMPUTED_RNG, _DURATION_RNG = range(0, 2 * STREAMS, 2)
 
 # The arguments of the engine, and two more. `memory_plan` below makes the memory plan, and the last
 # metric in `out` is the time.
@@ -175,8 +176,8 @@ def _build_loop(
             for stream in range(STREAMS):
                 key = streams.stream_key(seed, replication, PURPOSES[stream])
                 rngs[2 * stream] = rngs[2 * stream + 1] = key
-            init_environment(e, es, 0, borrow_word(rngs, 2, (2,)))
-            init(p, s, 0, borrow_word(rngs, 0, (2,)))
+            init_environment(e, es, 0, borrow_word(rngs, _ENVIRONMENT_RNG, (2,)))
+            init(p, s, 0, borrow_word(rngs, _POLICY_RNG, (2,)))
             column = replication - first
             refused_round = play(
                 p, e, cells, rngs, order, numbers, plan, shapes, wrong, checkpoints, out, control,
@@ -210,7 +211,7 @@ def _compile_replication(
     ):
         """Play one replication; return 0, or the round in which a decision was refused."""
         s = read_s(cells, plan[STATE], shapes[0])
-        rng = borrow_word(rngs, 0, (2,))
+        rng = borrow_word(rngs, _POLICY_RNG, (2,))
         pending = 0
         imputed = -1
         now = 0.0
@@ -285,27 +286,27 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         row = plan[ROWS] + order[pending] * plan[WIDTH]
-        e_rng = borrow_word(rngs, 2, (2,))
+        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
         observed_context = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
         write_context(cells, row + plan[CONTEXT], dims, observed_context)
         context = read_context(cells, row + plan[CONTEXT], dims)
         # Without imputation the product is 0, where the settled state begins.
         s = read_s(cells, plan[COPY] * plan[IMPUTES], dims)
-        rng = borrow_word(rngs, 0, (2,))
+        rng = borrow_word(rngs, _POLICY_RNG, (2,))
         if plan[IMPUTES] == 1:
+            copy_rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
             if imputed < 0:
                 copy_settled_state(cells, plan)
                 # Imputation has a stream of its own, derived from the policy's. It must not move
                 # the policy's stream, whose draws would then depend on how many decisions are
                 # pending.
-                rngs[4] = rngs[5] = streams.stream_key(rng[0], rng[1], streams.POLICY)
+                copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             for i in range(max(imputed, 0), pending):
                 pending_row = plan[ROWS] + order[i] * plan[WIDTH]
                 age = (cells[row + ASKED] - cells[pending_row + ASKED]) * plan[AGED]
                 pending_context = read_context(cells, pending_row + plan[CONTEXT], dims)
                 pending_decision = read_decision(cells, pending_row + plan[DECISION], dims)
                 pending_round = int(cells[pending_row + ROUND])
-                copy_rng = borrow_word(rngs, 4, (2,))
                 impute(p, s, pending_round, copy_rng, age, pending_context, pending_decision)
         decision = select(p, s, t, rng, context, cells, row + plan[DECISION], dims)
         write_decision(cells, row + plan[DECISION], dims, decision)
@@ -334,14 +335,14 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
         """Write the feedback into the row; return for how long the decision is pending."""
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
-        e_rng = borrow_word(rngs, 2, (2,))
+        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
         context = read_context(cells, row + plan[CONTEXT], dims)
         decision = read_decision(cells, row + plan[DECISION], dims)
         feedback_at = row + plan[FEEDBACK]
         response = respond(e, es, t, e_rng, context, decision, cells, feedback_at, dims)
         write_feedback(cells, feedback_at, dims, response)
         feedback = read_feedback(cells, feedback_at, dims)
-        rng = borrow_word(rngs, 6, (2,))
+        rng = borrow_word(rngs, _DURATION_RNG, (2,))
         return float(draw_duration(rng, numbers, context, decision, feedback))
 
     return draw_feedback
@@ -382,9 +383,9 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         copy_settled_state(cells, plan)
         s = read_s(cells, plan[COPY], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
-        rng = borrow_word(rngs, 4, (2,))
-        rng[0] = rngs[0]
-        rng[1] = rngs[1]
+        rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
+        rng[0] = rngs[_POLICY_RNG]
+        rng[1] = rngs[_POLICY_RNG + 1]
         order_copy = order[plan[WORKERS] :]
         for i in range(pending):
             order_copy[i] = order[i]
@@ -397,7 +398,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         for cell in range(plan[METRICS], plan[ROWS]):  # a metric that `score` leaves out is NaN
             cells[cell] = np.nan
         metrics = read_metrics(cells, plan[METRICS], shapes[1])
-        e_rng = borrow_word(rngs, 2, (2,))
+        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
         score(e, es, t, e_rng, report, metrics)
         first_stop_metric = out.shape[1] - 1 - stop_metric_count
         for m in range(first_stop_metric):

@@ -474,9 +474,7 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
 
 
 def make_reduced_module(
-    module: ModuleType,
-    chains: Iterable[Chain],
-    convert: Convert,
+    module: ModuleType, chains: Iterable[Chain], convert: Convert
 ) -> ModuleType:
     """Return a module with those attributes of `module` that a kernel uses, converted."""
     result = ModuleType(module.__name__)

@@ -77,7 +77,7 @@ class ArrayView:
             return self._read_slice(indices)
         start, size = self._locate_cells(indices)
         if len(indices) == self.ndim:
-            return UInt64(self.cells[start])
+            return UInt64(self.cells[start])  # entries of other types came from `_entries`
         return shape_array(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:

@@ -88,8 +88,8 @@ def _make_interpreted_copy(original: FunctionType) -> Kernel:
     is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
     functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
     code = rewrite_operators(original.__code__, not is_own)
-    file = {"__file__": code.co_filename}  # for coverage tools
-    copy = bare_copy(original, code, functions | file)
+    file_variable = {"__file__": code.co_filename}  # for coverage tools
+    copy = bare_copy(original, code, functions | file_variable)
     result: Kernel = copy
     if returns_views(original):
         result = interpreted_arrays.cache_views(copy)
