@@ -87,12 +87,12 @@ class ResultCache:
         total = sum(job.total_rounds for job in keys)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
-        def store(job: SimulationJob, replications: range, values: FloatArray) -> None:
+        def store_block(job: SimulationJob, replications: range, values: FloatArray) -> None:
             data = job.encode_block(replications, values)
             write_block(self.folder, keys[job], replications, data)
 
         # For one experiment, the progress of each policy is reported; for several, only the total.
-        def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
+        def report_rounds(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
@@ -101,10 +101,10 @@ class ResultCache:
                 report(count_text(len(keys), "run"), total_played, total)
 
         if cluster is not None:
-            run_on_cluster(cluster, list(keys), store, report)
+            run_on_cluster(cluster, list(keys), store_block, report)
         else:
             for label, job in jobs.values():
-                run_locally(job, store, threads, partial(show, label, job))
+                run_locally(job, store_block, threads, partial(report_rounds, label, job))
         self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:

@@ -104,9 +104,9 @@ def run(
                 print_step_name("writing tables")
             # Results are written before the entry `finished` of run.json, and blocks are removed
             # last: a run that is killed in between has all blocks, and writes its tables again.
-            groups = _write_tables(folder, spec, cache)
+            group_counts = _write_tables(folder, spec, cache)
             if spec.sweep:
-                provenance["groups"] = groups
+                provenance["groups"] = group_counts
             checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             run_folder.write_provenance(folder, provenance | {"finished": _current_time()})

@@ -307,7 +307,7 @@ def _add_hint(error: Exception) -> str:
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
     names_by_location: dict[str, Iterable[str]] = {
         "at the top, above all tables": Spec.model_fields,
-        **{f"in [{path}]": model.model_fields for path, model in _MODELS.items()},
+        **{f"in [{table_name}]": model.model_fields for table_name, model in _MODELS.items()},
         "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
     for location, names in names_by_location.items():

@@ -163,17 +163,17 @@ def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str])
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), end, position in zip(named, ends, centres, positions, strict=True):
+    for label, (across, _), centre, position in zip(named, ends, centres, positions, strict=True):
         if position is None:
             continue
         percent = plot.height_percent(position)
-        down = round(end / plot.height * plot.height_units)
+        down = round(centre / plot.height * plot.height_units)
         by_label[label] = replace(
             by_label[label],
             is_coloured=True,
             rank=rank,
             name=PlacedName(shorten_label(label), label, percent),
-            leader=f"M0 {plot.height_percent(end)}L10 {percent}",
+            leader=f"M0 {plot.height_percent(centre)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )
         rank += 1
