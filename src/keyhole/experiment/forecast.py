@@ -107,7 +107,7 @@ def measure_forecast(
     )
     return Forecast(
         points=len(specs),
-        runs=sum(len(spec.policy) for spec in specs),
+        runs=sum(len(point_spec.policy) for point_spec in specs),
         distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
         rounds=sum(job.total_rounds for job in jobs),

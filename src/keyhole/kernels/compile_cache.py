@@ -85,26 +85,26 @@ def _code_path(name: str) -> Path:
 
 
 class CodeFile(NamedTuple):
-    """The path of a file of code, which need not exist yet; `key` returns the parts of its key."""
+    """The path of a file of code, which need not exist yet; `make_key` returns its key's parts."""
 
     path: Path
-    key: Callable[[], dict[str, str]]
+    make_key: Callable[[], dict[str, str]]
 
 
-def _make_code_file(owner: str, digest: str, name: str) -> CodeFile | None:
+def _make_code_file(owner: str, digest: str, code_name: str) -> CodeFile | None:
     """Return the file of a piece of code; None if the folder cannot be used.
 
-    `digest` covers the sources. `name` also has the compiler's options and the signature.
+    `digest` covers the sources. `code_name` also has the compiler's options and the signature.
     """
     if not cache_files.prepare_folder(cache_files.cache_folder()):
         return None
 
-    def key() -> dict[str, str]:
+    def make_key() -> dict[str, str]:
         sources = digest.parts() if isinstance(digest, CodeDigest) else {}
         dependencies = {name: str(value) for name, value in _code_dependencies().items()}
         return {"owner": owner, **dependencies, **sources}
 
-    return CodeFile(_code_path(name), key)
+    return CodeFile(_code_path(code_name), make_key)
 
 
 def _load_cached_code(path: Path) -> Kernel | None:
@@ -221,12 +221,12 @@ def _compile(
     with _announce_compilation(owner, file and file.path):
         numba = import_numba()
         try:
-            compiled_code = import_internals().compile_entry_point(build(), signature, flags)
+            code = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_compiler_error_text(error)}") from error
-    if file is not None and compiled_code.is_lasting:
-        cache_files.write_cache_file(file.path, replace(compiled_code, key=file.key()).to_bytes())
-    return cast(Kernel, import_machine_code_loader().load_machine_code(compiled_code))
+    if file is not None and code.is_lasting:
+        cache_files.write_cache_file(file.path, replace(code, key=file.make_key()).to_bytes())
+    return cast(Kernel, import_machine_code_loader().load_machine_code(code))
 
 
 def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) -> Kernel:

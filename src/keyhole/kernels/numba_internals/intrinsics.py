@@ -45,14 +45,14 @@ def _smallest_of_sixteen(typing, keys, start):
     def build(context, builder, signature, args):
         # A tournament: eight comparisons at once, then four, two, one. A sequential minimum would
         # be a chain of fifteen, each waiting for the one before.
-        keys = _load_sixteen_keys(context, builder, signature, args)
+        vector = _load_sixteen_keys(context, builder, signature, args)
         count = _CHILDREN
         while count > 1:
             count //= 2
-            low = _shuffle(builder, keys, [*range(count)])
-            high = _shuffle(builder, keys, [*range(count, 2 * count)])
-            keys = builder.select(builder.fcmp_ordered("<", high, low), high, low)
-        return builder.extract_element(keys, _INT32(0))
+            low = _shuffle(builder, vector, [*range(count)])
+            high = _shuffle(builder, vector, [*range(count, 2 * count)])
+            vector = builder.select(builder.fcmp_ordered("<", high, low), high, low)
+        return builder.extract_element(vector, _INT32(0))
 
     return types.float64(keys, types.intp), build
 
