@@ -47,10 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of bad runs, as a list that is empty for shares and for one replication.
-
-    The runs are ordered by the metric at the last checkpoint.
-    """
+    """Return the table of bad runs at the last checkpoint, as a list: empty for shares, one run."""
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]

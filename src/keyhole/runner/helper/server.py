@@ -81,10 +81,7 @@ def _run_command(
     mechanism: Mechanism,
     read_cpu: Callable[[], float],
 ) -> bytes | None:
-    """Run a command; return the answer as a frame, or None if the runner has ended.
-
-    `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
-    """
+    """Run a command; return the answer as a frame, or None if the runner has ended."""
     # This is a socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd.
     # So the run could write an answer in the place of its init.
     helper_end, init_end = socket.socketpair()
