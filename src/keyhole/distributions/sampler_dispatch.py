@@ -91,8 +91,8 @@ def combine_distributions(
     CombinedSampler
         The kernel, and the numbers that it needs for each distribution.
     """
-    # A dict keeps the order of the kernels. In a set their order would differ from process to
-    # process, and with it numbers and fingerprint.
+    # A dict keeps the order of the kernels. A set would order them differently in each process, and
+    # so change numbers and fingerprint.
     kernels = tuple(
         dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )

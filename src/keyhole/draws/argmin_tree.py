@@ -149,7 +149,7 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     begin = argmin_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         smallest_of_second: float = _smallest(keys, _CHILDREN)
-        # Of two nodes, the first wins a tie, and with it the lowest position.
+        # If both nodes have the smallest key, the first node has the lowest position.
         winning_node = _CHILDREN if smallest_of_second < smallest else 0
         smaller = min(smallest, smallest_of_second)
         position: int = winning_node + _position(keys, winning_node, smaller)

@@ -140,7 +140,7 @@ def exponential(rng: Stream) -> float:
         if x < _EXPONENTIAL_ENDS[strip + np.uint64(1)]:
             return offset + x
         low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + np.uint64(1)]
-        if strip == np.uint64(0):  # beyond the edge, the distribution is the same again
+        if strip == np.uint64(0):  # the tail is the distribution itself, moved by the edge
             offset += _EXPONENTIAL_EDGE
         elif low + uniform(rng) * (high - low) < math.exp(-x):
             return offset + x

@@ -1,8 +1,8 @@
 """The compiled loop that simulates several workers, who use one policy at the same time.
 
 When a decision is taken, its feedback and duration are drawn, and written into a row of the memory.
-When its worker is done, the policy is told the feedback: late, and in another order than that of
-the decisions (see `keyhole.drivers.pending_decision_step`). At a checkpoint, a copy of the state
+When its worker is done, the policy is told the feedback: late, and in another order than the
+decisions (see `keyhole.drivers.pending_decision_step`). At a checkpoint, a copy of the state
 learns all pending feedback, in the order of arrival, and the policy recommends from that copy.
 """
 
@@ -111,7 +111,7 @@ def copy_settled_state(cells: FloatArray, plan: Any) -> None:
 def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: Any) -> int:
     """Free the row whose feedback arrives first, and return its number.
 
-    If several arrive at the same time, the one whose decision was taken first counts as the first.
+    If several arrive at the same time, the feedback to the earliest decision counts as the first.
     """
     # Rows stay where they are. `order` has the numbers of the pending rows, in the order in which
     # their decisions were taken, then those of the free rows. The search is linear, since there are

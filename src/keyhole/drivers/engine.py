@@ -3,9 +3,9 @@
 Eight replications, the *lanes*, are played in turn, round by round. A single lane would be bound by
 latency, since every decision waits for the update before it. Each round has two passes: the
 decisions of all lanes, then their feedback and updates. A whole round has more instructions than a
-processor looks ahead, but a decision is short enough to overlap with those of other lanes (measured
-in docs/performance.md). Lanes and passes cannot change a result, since each replication has its own
-random streams and memory. One call plays a *block*, a range of replications.
+processor looks ahead, but a decision is short enough to overlap with other lanes' decisions
+(measured in docs/performance.md). Lanes and passes cannot change a result, since each replication
+has its own random streams and memory. One call plays a *block*, a range of replications.
 """
 
 from collections.abc import Mapping

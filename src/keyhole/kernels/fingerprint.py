@@ -172,7 +172,7 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for name, chains in find_references(constant).items():
-                if name not in code.co_cellvars:  # these are variables of the code itself
+                if name not in code.co_cellvars:  # cell variables are the code's own
                     chains_by_name.setdefault(name, set()).update(chains)
     return {name: tuple(sorted(chains_by_name[name])) for name in sorted(chains_by_name)}
 

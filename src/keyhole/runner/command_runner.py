@@ -262,7 +262,7 @@ class Runner:
         }
         with self._lock:
             if self.closed:
-                raise ValueError("the runner must be open, got one that is closed")
+                raise ValueError("the runner must be open, got a closed runner")
             start = time.monotonic()
             answer, output_bytes = self._request_run(request, descriptors)
         # If no supervisor has measured the run, the answer has no seconds.

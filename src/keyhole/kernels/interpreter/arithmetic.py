@@ -355,7 +355,7 @@ def floor_divide(a: float, b: float) -> float:
     """Return a // b."""
     if b:
         quotient = a // b
-        # The only quotient beyond int64 is that of the smallest int64 and -1. Numba makes it 0.
+        # Only the smallest int64 divided by -1 gives more than an int64. Numba makes it 0.
         return 0 if type(quotient) is int and quotient > LARGEST else quotient
     if isinstance(a, int) and isinstance(b, int):
         raise UndefinedOperationError("divides an integer by 0")

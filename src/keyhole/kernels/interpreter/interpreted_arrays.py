@@ -255,7 +255,7 @@ def _flatten(array: Array) -> Array:
 
 
 def _make_reduction(operation: Kernel, start: int) -> Kernel:
-    """Return the reduction by an operation, one entry after the other, as compiled loops do it."""
+    """Return the function that reduces an array, entry by entry, as compiled loops do."""
 
     # `sum`, `fsum` and `math.prod` round differently.
     def fold(array: Array) -> float:

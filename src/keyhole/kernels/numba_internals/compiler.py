@@ -197,7 +197,7 @@ class PartDispatcher(CPUDispatcher):
 
 
 def _variable_type(numba_type: types.Type) -> types.Type:
-    """Return the type of a variable for values of `numba_type`, which may be that of a constant."""
+    """Return the type of a variable that holds values of `numba_type`, maybe a constant's type."""
     return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 
 

@@ -164,7 +164,7 @@ class _FourVariates:
     def random_words(self, position: ir.Value, number: int) -> ir.Value:
         """Return the random word `number` of each variate: see `keyhole.draws.streams.mix64`."""
         # The generator is counter-based. Word k is a hash of `position` + k * `counter_step`, so
-        # that the words of later variates are known before those of earlier ones were used.
+        # that the words of later variates can be computed before earlier words are used.
         word_numbers = [_WORDS * lane + number + 1 for lane in range(_LANES)]
         steps = [k * self._counter_step % 2**64 for k in word_numbers]
         no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)

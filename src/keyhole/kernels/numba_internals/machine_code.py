@@ -33,7 +33,7 @@ _REALS: Final = (
     ("expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh"),
     ("sqrt", "tan", "tanh", "trunc"),
 )
-# Numba brings its own versions of these; all other functions are those of the process.
+# Numba brings its own versions of these functions; all others are taken from the process.
 _ELEMENTARY: Final = [f"{name}{end}" for names in _REALS for name in names for end in ("", "f")]
 
 

@@ -128,7 +128,7 @@ class Subreaper(Mechanism):
         linux_syscalls.set_subreaper()
 
     def kill(self, main_pid: int) -> bool:
-        """Kill all children, and the orphans that become children thereby."""
+        """Kill all children, and the orphans that become children when their parents die."""
         return process_tree.kill_children()
 
     def reap(self, init_pid: int) -> None:
