@@ -163,8 +163,8 @@ def _build_loop(
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])
-        # The entries of a tuple are kept in registers. Those of a vector would be loaded again
-        # after a store, which might have changed them.
+        # The entries of a tuple are kept in registers. The entries of a vector would be loaded
+        # again after a store, which might have changed them.
         plan = read_plan(plan_vector)
         s = read_s(cells, plan[STATE], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])

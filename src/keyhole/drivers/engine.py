@@ -31,8 +31,8 @@ from keyhole.metric import STOP_METRICS
 Sizes = Mapping[str, int]
 
 LANES: Final = 8
-# Rounds between two checks of the stop flag. They take well under a second for any policy, but so
-# long that the check does not count.
+# Rounds between two checks of the stop flag. For any policy, they take well under a second, but
+# long enough that the check does not count.
 _SEGMENT: Final = 1024
 # Cells of a cache line (8 bytes each). States of different lanes lie on different lines; blocks of
 # other threads have buffers of their own.

@@ -116,7 +116,7 @@ def _load_cached_code(path: Path) -> Kernel | None:
 
 
 def _compiler_error_text(error: Exception) -> str:
-    """Return the compiler's error on one line, with the user's file and line if it names them."""
+    """Return the compiler's error on one line, with the user's file and line if they are known."""
     # Numba has no structured errors, so the cause and the line are searched in the error's text.
     message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
@@ -276,7 +276,7 @@ def compile_cached(
     the last reference to it; this module holds references to the functions that were used last.
 
     Within `interpret_first`, the result for code that is neither in memory nor on disk is a
-    `TieredFunction`, unless the time budget of the code is spent, or it cannot be interpreted.
+    `TieredFunction`, unless its time budget is spent, or the code cannot be interpreted.
     """
     # Interpreted copies are not cached. They hold their caller's arrays, and are made in
     # milliseconds.

@@ -39,7 +39,7 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     """Run kernels in Python, for everything made inside: learners, simulations, opened studies.
 
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
-    and every index is checked. It takes some 100 times as long as compiled code, and nothing is
+    and every index is checked. Kernels take some 100 times as long as compiled ones, and nothing is
     compiled. Whatever is made inside stays interpreted for as long as it lives. The environment
     variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for the processes that
     it starts.

@@ -106,7 +106,7 @@ def numba_signature(returns: str, *takes: str) -> str:
 
 
 class Deferred:
-    """A placeholder for an object of Numba, which is made when Numba first asks for it.
+    """A placeholder for an object of Numba's; the object is made when Numba first asks for it.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
 
     The function must do the same as the kernel, to the bit. It is needed if the kernel is not
     written in Python (vector instructions), and useful if it is faster than the interpreted kernel.
-    `function` may be its location, as ``"package.module:name"``, so that nothing is imported before
-    a kernel is interpreted.
+    `function` may also be a location, as ``"package.module:name"``, so that nothing is imported
+    before a kernel is interpreted.
     """
     setattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, function)
     return kernel

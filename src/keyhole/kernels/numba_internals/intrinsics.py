@@ -267,8 +267,8 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
             last = builder.sub(args[4], _INT64(1))
             cells = ir.Constant(_FOUR_WORDS, ir.Undefined)
             lane_cells = []
-            # Lanes beyond the last variate repeat its cell, so that no read leaves the arrays. They
-            # are written first, and overwritten by the variate itself.
+            # Lanes beyond the last variate repeat its cell, so that no read leaves the arrays.
+            # These lanes are written first, and overwritten by the variate itself.
             for lane in range(_LANES):
                 cell = builder.add(args[3], _INT64(lane))
                 cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
