@@ -1,4 +1,4 @@
-"""Supervision of one command: start it, keep its output, enforce its limits, and kill all of it.
+"""Supervision of one command: start it, keep its output, enforce limits, kill its processes.
 
 The kernel itself forbids core dumps, and limits CPU time as a second line of defence.
 """
