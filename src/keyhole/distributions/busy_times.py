@@ -156,7 +156,7 @@ class Scaled(Distribution):
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
-        """Refuse a problem unless each of its arms has a factor, if factors depend on the arm."""
+        """If factors depend on the arm, refuse a problem that has not one arm for each factor."""
         if self._factor_source == "arms" and len(self.factors) != problem.arms:
             raise ValueError(
                 f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"

@@ -66,7 +66,7 @@ def log_beta_weight(x: float, a: float, b: float) -> float:
 
 @kernel
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of I_x(a, b) for x below (a + 1) / (a + b + 2)."""
+    """Return the continued fraction of I_x(a, b), for x < (a + 1) / (a + b + 2), by Lentz."""
     n = a + b
     c = 1.0
     d = 1.0 / _replace_near_zero(1.0 - n * x / (a + 1.0))

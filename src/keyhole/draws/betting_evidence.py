@@ -158,7 +158,7 @@ def log_evidence_above(
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
     with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
-    is that of `log_mixture_evidence_above`. For other rewards, that function has a lower bound of
+    is that of `log_mixture_evidence_above`. For other rewards, that function gives a lower bound of
     the value, which is returned if rounding makes the value smaller.
     """
     distance = total - null * pulls

@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of bad runs at the last checkpoint, as a list: empty for shares, one run."""
+    """Return a list of the table of bad runs at the last checkpoint; empty for shares or one run."""
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]

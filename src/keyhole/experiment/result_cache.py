@@ -187,8 +187,8 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if match is None or not path.is_file():
             continue
-        # The range comes from the file's name. `decode_block` compares it, and the plan, with the
-        # file's content. So the blocks of renamed or exchanged files are simulated again.
+        # The range comes from the file's name. `decode_block` compares it, the plan and a checksum
+        # with the file's content, so the blocks of renamed or exchanged files are simulated again.
         block_range = range(*map(int, match.groups()))
         # Sorted by name, blocks are in the order of their first replications. A block that overlaps
         # the one before it is skipped: merged values must have each replication once.

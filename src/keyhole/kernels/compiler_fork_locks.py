@@ -65,7 +65,7 @@ _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
     # The hook that is registered last runs first before a fork, and takes the lock of calls. A call
-    # may then take the compiler's lock too, and one order everywhere excludes a deadlock.
+    # takes this lock, too, before the compiler's: one order everywhere excludes a deadlock.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
     os.register_at_fork(after_in_child=_reset_locks)

@@ -114,7 +114,7 @@ def _instruction_parts(code: CodeType) -> Iterator[str]:
         elif instruction.opcode in _JUMP_OPCODES:
             yield str(numbers[instruction.argval])
         elif instruction.opcode in dis.hasname:
-            is_called = (instruction.arg or 0) & 1  # the lowest bit marks a call
+            is_called = (instruction.arg or 0) & 1  # set if a global or attribute is called
             yield f"{instruction.argval} {is_called}"
         elif instruction.opcode in _OPCODES_OF_VARIABLES:
             yield str(instruction.argval)
@@ -422,7 +422,7 @@ def _make_linked_copy(original: FunctionType, copies: Copies) -> Kernel:
 
 
 def bare_copy(original: FunctionType, code: CodeType, helpers: dict[str, object]) -> FunctionType:
-    """Return a copy of a function with other code, and without globals except `helpers`."""
+    """Return a copy of a function with the given code, and without globals except `helpers`."""
     scope = {"__builtins__": builtins, "__name__": original.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
     copy = FunctionType(code, scope, original.__name__, original.__defaults__, cells)

@@ -210,7 +210,7 @@ def _ascending_ends(
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
-    """Return the range of each curve's last interval, and of 95 % of lower and of upper ends."""
+    """Return a range with the last interval of each curve, and 95 % of lower and of upper ends."""
     lows = [low[_is_drawable(low, is_log)] for low, _ in intervals]
     highs = [high[_is_drawable(high, is_log)] for _, high in intervals]
     return _lowest_shown(lows), -_lowest_shown([-ends for ends in highs])

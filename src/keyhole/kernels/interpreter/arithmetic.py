@@ -411,7 +411,7 @@ minimum: Final = _make_python_extremum(operator.lt, min)
 
 
 def sum_values(values: Iterable[float], start: float = 0) -> float:
-    """Return the sum, wrapped at 64 bits."""
+    """Return the sum; integers wrap at 64 bits."""
     for value in values:
         start = add(start, value)
     return start

@@ -26,7 +26,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     """Return the definition of a function; or a text that says why there is none.
 
     A lambda is returned as a function with a single statement. A definition that does not compile
-    to `code` is refused, since the file has changed since it was imported.
+    to `code` is refused, since the file may have changed since it was imported.
     """
     reason = "its source is not there"
     for tree in _find_candidate_definitions(code):

@@ -58,7 +58,7 @@ def _smallest_of_sixteen(typing, keys, start):
 
 
 def _find_among_sixteen(typing, keys, start, key):
-    """Type and build the function that returns the position of `key` in sixteen keys, or 0."""
+    """Type and build the function that returns the first position of a key in sixteen, or 0."""
 
     def build(context, builder, signature, args):
         node = _load_sixteen_keys(context, builder, signature, args)
