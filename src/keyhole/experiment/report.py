@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return a list of the table of bad runs at the last checkpoint; empty for shares or one run."""
+    """Return the table of bad runs at the last checkpoint in a list; empty for shares or 1 run."""
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]
