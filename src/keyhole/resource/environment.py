@@ -78,7 +78,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         s.on_best_arm[0] += arm == e.best_arm_is
         s.on_best_pair[0] += lost == 0.0
         s.allowed[0] += limit
-        # A run that is stopped tells neither its reward nor what it would have consumed.
+        # The feedback hides the reward of a stopped run, and what it would have consumed.
         if consumption > limit:
             s.censored[0] += 1.0
             s.spent[0] += limit
@@ -108,8 +108,8 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     )
 
     best_gain = number()
-    # The arms' tables stand one after the other in the same arrays, because arms have different
-    # numbers of knots.
+    # The arms' tables differ in their numbers of knots, so they follow one another in the same
+    # arrays.
     table_length = integer()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""

@@ -17,7 +17,7 @@ from keyhole.validate import DEFAULT_SEED, Range, check_integer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_POINTS: Final = 400  # limits at which a curve over all limits is computed
+_POINTS: Final = 400  # limits at which a curve is computed if every limit may be chosen
 
 
 def draw_runs(
@@ -56,7 +56,7 @@ def draw_runs(
     axes = _make_axes(axes, labels)
     count = check_integer("runs", runs, Range(ge=1))
     styles = matplotlib_styles(labels)
-    # The environment's stream, at the positions of the first pulls in a simulation.
+    # The runs are those of the first pulls in a simulation with this seed.
     rng = stream(check_integer("seed", seed, Range(ge=0)), 0, ENVIRONMENT)
     for arm, (name, distribution) in enumerate(zip(labels, problem.distributions, strict=True)):
         draws = []
@@ -129,7 +129,7 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
 def draw_points(
     axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
 ) -> Axes:
-    """Draw the points of each arm's grid on a line of its own, up to the largest limit."""
+    """Draw one line per arm, from 0 to the limit `largest`, with the points of the arm's grid."""
     labels = _check_arm_names(len(grids), names)
     styles = matplotlib_styles(labels)
     for arm, (name, points) in enumerate(zip(labels, grids, strict=True)):

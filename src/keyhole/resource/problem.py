@@ -19,7 +19,7 @@ from keyhole.resource.setting import SETTING, facts_of
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
-# A limit between two knots must be better than a knot by more than rounding errors.
+# A limit between two knots replaces a knot only if its gain is larger by more than this.
 _ROUNDING: Final = 1e-12
 
 
@@ -107,7 +107,7 @@ class Problem(AnyProblem):
         self.continuous = bool(continuous)
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
-        # From 0: the limits, and all points at which cost or penalty are not smooth.
+        # 0, the limits, and all points at which cost or penalty are not smooth.
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
@@ -116,8 +116,7 @@ class Problem(AnyProblem):
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
-        # Read-only, because the array is handed out without a copy, and a change of it would change
-        # the regrets.
+        # Users get this array, not a copy, and changing it would change the regrets.
         self.gains.flags.writeable = False
         table_of = cache(lambda curve: tabulate_gain(curve, self.penalty, edges))
         self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []

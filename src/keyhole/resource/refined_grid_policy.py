@@ -1,8 +1,8 @@
 """Base class of policies that choose any limit for a run, from grids of limits that they refine.
 
 In the kernels `s` is the state of a `RefinedGridPolicy`, `p` has its parameters and facts, `factor`
-is its kernel of that name, and `log_term` is what all confidence lengths of a round share
-(`scaled_log_term`). An arm's points are kept in increasing order.
+is its kernel of that name, and `log_term` is the value of `scaled_log_term` in this round. An arm's
+points are kept in increasing order.
 """
 
 import math
@@ -25,8 +25,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import Policy
 
-# The most grid points that all arms together may have. Each of nine arrays has 8 bytes for each
-# point: 72 MiB per concurrent replication.
+# The most grid points that all arms together may have. Nine arrays of the state have 8 bytes for
+# each point: 72 MiB per concurrent replication.
 _MOST_POINTS: Final = 2**20
 
 
@@ -47,8 +47,8 @@ class RefinedGridPolicy(Policy, abstract=True):
     """
 
     needs = ("horizon",)
-    # Decisions wait for all feedback: the feedback of an earlier decision could split the interval
-    # of a pending one, and `played` would then record another level than the decision's.
+    # Decisions wait for all feedback: the feedback of one could split the interval of another that
+    # is pending, and `played` would then have a finer level than that of the decision.
     pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("factor", "planned_rounds")
 
@@ -67,12 +67,13 @@ class RefinedGridPolicy(Policy, abstract=True):
         levels = int_array("arms", "grid_size")  # how often the point's interval has been split
         played = int_array("arms", "grid_size")  # 1 + the level at which it was last played, or 0
         told = float_array("arms", "grid_size")  # n: number of informative rounds
-        net = float_array("arms", "grid_size")  # sum over them of (R - c(C)) 1{C <= point}
-        over = float_array("arms", "grid_size")  # sum over them of 1{C > point}
+        # Sums over the informative rounds.
+        net = float_array("arms", "grid_size")  # of (R - c(C)) 1{C <= point}
+        over = float_array("arms", "grid_size")  # of 1{C > point}
         cut = int_array("grid_size")  # whether a point's interval is to be split
         fresh = int_array("grid_size")  # positions of new points
-        # `reach` is the bias of each point and `index` its index, as of the arm's last round. Both
-        # are valid for the arms with `settled` = 1.
+        # The bias and the index of each point after the arm's last round. They are valid for the
+        # arms with `settled` = 1.
         reach = scratch_array("arms", "grid_size")
         index = scratch_array("arms", "grid_size")
         settled = scratch_array("arms")
@@ -113,7 +114,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return facts | {"grid_size": grid_size}
 
     def _least_length(self, horizon: int) -> float:
-        """Return the smallest confidence length for a factor of 1: the length for n = T."""
+        """Return the smallest confidence length if f is 1; it is reached at n = T."""
         return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
     def planned_rounds(p, s: State) -> int:
@@ -221,7 +222,7 @@ def update_grid(
     this round splits an interval, only the biases are right afterwards, and the caller has to
     compute the indices anew.
     """
-    # If the arm's last round split an interval, positions have moved, and nothing kept is valid.
+    # If the arm's last round split an interval, positions have moved: all is computed anew.
     if s.settled[arm] == 0.0:
         first = 0
         stop = s.sizes[arm]
@@ -257,8 +258,8 @@ def recompute_indices(
     """
     has_wide = False
     for k in range(first, stop):
-        # For a point without rounds this divides by 0, and the result is discarded: without a
-        # branch the loop is faster.
+        # For a point without rounds this divides by 0, and the result is discarded: a branch would
+        # make the loop slower.
         is_known = s.told[arm, k] > 0.0
         length = confidence_length(p, s, arm, k, factor, log_term)
         index = gain_estimate(s, arm, k) + length + s.reach[arm, k]
@@ -277,7 +278,7 @@ def is_wide(p: Any, s: GridState, arm: int, k: int, factor: Kernel, log_term: fl
 def refine_grid(p: Any, s: GridState, arm: int, factor: Kernel, log_term: float) -> int:
     """Split the wide intervals; return the number of new points.
 
-    Their positions are written to `s.fresh`, in decreasing order.
+    The positions of the new points are written to `s.fresh`, in decreasing order.
     """
     size = s.sizes[arm]
     new_size = size
@@ -335,8 +336,8 @@ def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
     """Count all earlier rounds of the arm for its new points, whose positions are in `s.fresh`."""
     t = s.first[arm]
     while t > 0:
-        # From the smallest new point up to the limit of the run, because a run says nothing about
-        # points above its limit. `s.fresh` has the largest point first.
+        # A run says nothing about points above its limit, so the loop goes from the smallest new
+        # point (the last in `s.fresh`) up to the limit.
         for i in range(fresh_count - 1, -1, -1):
             k = s.fresh[i]
             if s.points[arm, k] > s.limits[t - 1]:

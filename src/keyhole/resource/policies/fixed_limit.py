@@ -28,14 +28,14 @@ _NEAR: Final = 1.0 - 1e-12  # limits whose ratio is closer to 1 are equal
 class FixedLimit(WrapperPolicy, Policy):
     r"""Run every arm up to the same limit, and leave the choice of the arm to another policy.
 
-    A baseline that does not learn limits, and the better policy if the best limit is known. Any
-    policy of the classical bandit (`keyhole.stochastic`) can be the base; its reward is the gain of
-    the run rescaled to [0, 1],
+    A baseline that does not learn limits. If the best limit is known, it is better than policies
+    that learn it. Any policy of the classical bandit (`keyhole.stochastic`) can be the base; its
+    reward is the gain of the run rescaled to [0, 1],
 
     .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
         {1 + \lambda(\tau)}
 
-    so the cost of the limit must not exceed its penalty.
+    The cost of the limit must not exceed its penalty: otherwise Z could be below 0.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class FixedLimit(WrapperPolicy, Policy):
         """Find the limit in the list, and initialise the base."""
         s.fixed[0] = p.limit
         if p.continuous == 0:
-            # Rounding may have made `limit` slightly larger than the listed limit; looking up a
-            # little less does not find the next larger one.
+            # Rounding may have made `limit` slightly larger than the listed limit. A slightly
+            # smaller value is looked up, since `limit` itself could find the next larger one.
             s.fixed[0] = p.limits[limit_index(p.limits, p.limit * _NEAR)]
         s.fixed_penalty[0] = value_at(p.penalty, s.fixed[0])
         base_init(p, s, 0, rng)

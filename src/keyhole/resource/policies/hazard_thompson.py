@@ -27,20 +27,20 @@ class HazardThompson(HazardRatePolicy):
     .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
-    with :math:`\bar h_j` the hazard pooled over all arms, and play the pair with the largest gain.
-    Every second round plays an arm that was never run, if there is one: see :doc:`/resource`.
+    with :math:`\bar h_j` the hazard pooled over all arms. Play the pair with the largest gain under
+    these draws. Every second round plays an arm that was never run, if any: see :doc:`/resource`.
 
     Parameters
     ----------
     focus : float, default 5
-        The first :math:`\kappa_t`, at least 1; it tends to 1, and divides the posterior variances.
-        For fewer than ten limits it starts lower: for one at two thirds of `focus`, at least at 1.
+        At least 1. :math:`\kappa_t`, which divides the posterior variances, starts at `focus` and
+        tends to 1. For fewer than ten limits it starts lower: for one, at max(1, `focus` / 1.5).
     strength : float, default 8
-        The pooled hazard counts as s runs: `strength` from ten limits on, half for one. Above 0.
+        Above 0. s is `strength` for ten limits or more and lower for fewer: for one, half of it.
 
     Notes
     -----
-    Source: Keyhole's own. Nothing is proved of it. Ties go to the lowest arm, the smallest limit.
+    Source: Keyhole's own. Nothing is proved of it. Ties: the lowest arm, then the smallest limit.
 
     References
     ----------

@@ -10,10 +10,10 @@ from keyhole.resource.setting import limit_index
 class LeapsAndBounds(Policy):
     r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
 
-    A baseline with another objective, for more than thousands of runs: it ignores gains, rewards
-    and the penalty. With probability :math:`1 - \zeta` the mean consumption of the arm that it
-    keeps, if capped such that at most :math:`\delta` of the runs are stopped, is at most :math:`1 +
-    \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
+    A baseline with another objective, for more than thousands of runs: it ignores rewards, costs
+    and the penalty. With probability :math:`1 - \zeta` some cap stops at most a share
+    :math:`\delta` of the kept arm's runs, and their mean consumption up to the cap is at most
+    :math:`1 + \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
         b_k = \Bigl\lceil \frac{44}{\delta \varepsilon^2}
@@ -21,7 +21,7 @@ class LeapsAndBounds(Policy):
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
     where :math:`\tau_1'` is the smallest limit. If an arm has consumed :math:`b_k \theta_k`, its
-    turn is over and its mean is :math:`\theta_k`. The phase is the last if some mean is lower.
+    turn is over and its mean is :math:`\theta_k`. If any mean is lower, the phase is the last.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LeapsAndBounds(Policy):
     >>> for _ in range(2000):
     ...     arm, limit = learner.ask()
     ...     learner.tell(reward=1, consumption=0.02)
-    >>> learner.ask()  # still at the first
+    >>> learner.ask()  # still the first arm
     (0, 1.0)
     """
 
