@@ -96,7 +96,7 @@ class GoodArmPolicy(Policy, abstract=True):
 def confidence_width(pulls: float, arms: int, delta: float) -> float:
     r"""Return :math:`\sqrt{\ln(4 K n^2 / \delta) / (2 n)}`, for n pulls of one of K arms.
 
-    With probability at least 1 - delta no empirical mean of any arm is ever further from the arm's
-    mean than this. The rewards must be independent and in [0, 1].
+    With probability at least 1 - delta, all empirical means of all arms are always within this
+    distance of the arms' means. The rewards must be independent and in [0, 1].
     """
     return math.sqrt(math.log(4.0 * arms * pulls * pulls / delta) / (2.0 * pulls))

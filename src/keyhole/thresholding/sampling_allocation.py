@@ -1,9 +1,9 @@
 """Division of the pulls among the arms that minimises a bound on the expected number of errors.
 
-The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
+The bound is the sum of exp(-c x gap^2) over the arms, where x is the number of pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
-`budget` is T, the total number of pulls, at least 0; `c` is by default 2, as in Hoeffding's
-inequality, and above 0. Sections and equations are those of Tao et al. (2019).
+`budget` is T, the total number of pulls, at least 0; `c`, above 0, is by default 2, as in
+Hoeffding's inequality. Sections and equations are those of Tao et al. (2019).
 """
 
 import heapq
@@ -17,8 +17,8 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap artanh(2 gap) is at most 4 gap, so the divergence of Bernoulli distributions at
-# 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
+# Up to this gap the divergence of the Bernoulli distributions with means 1/2 - gap and 1/2 + gap is
+# at most 16 gap^2; at 0.479 it is more.
 _CLOSE: Final = 0.478
 
 
@@ -68,7 +68,7 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     entry_levels = -2.0 / c * np.log(delta[order])
     levels = (budget + np.cumsum(entry_levels * weights)) / np.cumsum(weights)
     # The first arm, with the largest gap, always gets pulls. It is the default, since rounding may
-    # leave no level that qualifies.
+    # let no level qualify.
     last_arm = max(np.flatnonzero(levels >= entry_levels), default=0)
     allocation = np.zeros(len(delta))
     allocation[order] = np.maximum(levels[last_arm] - entry_levels, 0.0) * weights

@@ -30,8 +30,8 @@ class NaivePhases(PhasePolicy):
     -----
     Departures from the paper: the constants are derived here, since the paper gives the order only.
     In every phase at most d rewards of other arms come in and at most d of the arm's own stay out,
-    so after phase m the average is off by m d / n at most. If L falls below 1, 1 is taken. Arms are
-    played in the order of their numbers; the paper leaves the order open.
+    so after phase m the average is off by at most :math:`m d / n_m`. If L falls below 1, 1 is
+    taken. Arms are played in the order of their numbers; the paper leaves the order open.
 
     References
     ----------

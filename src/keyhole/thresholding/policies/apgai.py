@@ -9,7 +9,7 @@ class APGAI(IndexPolicy):
     r"""Pull the arm that looks most surely good; if no arm looks good, the arm least surely bad.
 
     Use it to find one good arm soon, or to find that there is none. It has no parameters. It is
-    poor at labelling all arms, since it leaves the others as soon as one arm looks good.
+    poor at labelling all arms, since it neglects all others while one arm looks good.
 
     After one pull of each arm, pull
 

@@ -48,7 +48,7 @@ class PooledKG(Policy):
     Parameters
     ----------
     strength : float, default 4
-        The largest a + b, from 0.3 to 1000. When an arm is labelled, all other arms together count
+        The largest a + b, from 0.3 to 1000. For the label of an arm, all other arms together count
         for at most this number of its pulls.
 
     Notes
@@ -134,8 +134,8 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     """Write the probability that an arm is above the threshold, and minus its score."""
     a = s.prior[0] + s.totals[arm]
     b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
-    # Of the two parts of the posterior the one without the mean is computed. The logarithm of this
-    # tail is exact, however small the tail is.
+    # Of the two sides of the threshold, the tail of the posterior on the side without its mean is
+    # computed: its logarithm is exact, however small it is.
     if p.threshold * (a + b + 2.0) < a + 1.0:
         log_tail = log_beta_cdf_left(p.threshold, a, b)
         tail = math.exp(log_tail)
