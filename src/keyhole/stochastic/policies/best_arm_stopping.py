@@ -34,7 +34,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
     Here x are an arm's rewards, kept as weights on 0, 1/20, ..., 1, W is the mean wealth of bets,
     and K the number of arms. The last arm left is *best*. If the base chooses a settled arm, the
-    unsettled arm with the fewest pulls is tried.
+    unsettled arm with the fewest pulls is pulled in its place.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def is_mean_proved_higher(
     This is the e-process of rewards 0 and 1, which holds for all rewards in [0, 1]. For rewards
     between 0 and 1, the e-process of `is_mean_higher_by_bets` may be larger.
 
-    Most calls end after a few operations. The e-process is at most the likelihood ratio. With m the
-    mean of all rewards, this is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
-    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`, which is compared first.
+    The e-process is at most the likelihood ratio. With m the mean of all rewards, the likelihood
+    ratio is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
+    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`. This bound is compared first, and mostly decides.
     """
     gap = total / pulls - other_total / other_pulls
     all_pulls = pulls + other_pulls
@@ -175,7 +175,7 @@ def is_mean_proved_higher(
 
 
 def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
-    """Return whether bets against "the arm's mean is at most the rival's" have made exp(level).
+    """Return whether bets against "the arm's mean is at most the rival's" reach exp(level).
 
     Take a mean of the arm and a mean of the rival that is not lower, and multiply the evidence
     against the one by the evidence against the other. The evidence here is the minimum of this

@@ -75,7 +75,7 @@ class ImprovedUCB(Policy):
             p.horizon, s.phase[0]
         ):
             return
-        # After the last phase each pull gets here, so the remaining arms take turns.
+        # After the last phase, the code below runs for every pull: the remaining arms take turns.
         next_arm = next_active_arm(s.active, arm + 1)
         if next_arm == p.arms:
             if s.phase[0] <= last_phase(p.horizon):

@@ -20,8 +20,7 @@ class MOSS(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. Ties, open in the paper, go to the lowest
-    arm.
+    Departures from the paper: none. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------
