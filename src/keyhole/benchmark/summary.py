@@ -109,7 +109,7 @@ class SituationSummary:
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next larger ratio than `best`, and its regret over `best`'s."""
+        """The ranked policy with the next larger ratio, and its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.mean_ratio >= best.mean_ratio:
@@ -180,9 +180,10 @@ class RatioInterval:
 def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
     """Return the ratio of two policies' regrets, as geometric mean over problems.
 
-    It is the regret of `policy` over that of `reference`. The interval is by bootstrap. Problems are drawn with replacement; for each drawn problem, the
-    mean regret of each policy is drawn from a normal distribution with its standard error. An
-    interval that used the common random numbers of the policies would be narrower.
+    It is the regret of `policy` over that of `reference`. The interval is by bootstrap. Problems
+    are drawn with replacement; for each drawn problem, the mean regret of each policy is drawn from
+    a normal distribution with its standard error. An interval that used the common random numbers
+    of the policies would be narrower.
     """
     count = len(problems)
     rng = np.random.default_rng(SEED)

@@ -31,16 +31,24 @@ class Problem(AnyProblem):
     .. math:: \nu_{i,\tau} = \mathrm E[(R_i - c(C_i)) 1\{C_i \le \tau\}]
         - \lambda(\tau) \Pr(C_i > \tau)
 
-    (Bengs and Huellermeier 2022, equation 2), computed by quadrature. The metrics of
-    `keyhole.simulate` are ``regret``, the sum over the rounds of the best pair's gain less the
-    decision's gain (equation 4); ``censored_share``, the share of rounds whose limit was exceeded;
-    ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the best
-    pair; and ``simple_regret``, the best pair's gain less the recommended pair's gain. If every
-    limit may be chosen, there is no ``best_pair_share``. With ``details=True``
-    there are also ``cumulative_reward``, the rewards of the runs within their limits;
-    ``time_spent``, the consumption, in which a run that exceeds its limit counts with the limit;
-    ``observations``, the number of runs within their limits; ``mean_limit``; and for each arm
-    ``pulls``.
+    (Bengs and Huellermeier 2022, equation 2), computed by quadrature. Here :math:`R_i` and
+    :math:`C_i` are reward and consumption of a run, c is the cost and :math:`\lambda` the penalty.
+    The metrics of `keyhole.simulate` are:
+
+    - ``regret``, the sum over the rounds of the best pair's gain less the decision's gain (equation
+      4);
+    - ``censored_share``, the share of rounds whose limit was exceeded;
+    - ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the
+      best pair; if every limit may be chosen, there is no ``best_pair_share``;
+    - ``simple_regret``, the best pair's gain less the recommended pair's gain.
+
+    With ``details=True`` there are also:
+
+    - ``cumulative_reward``, the sum of the rewards of the runs within their limits;
+    - ``time_spent``, the sum of consumptions, in which a run that exceeds its limit counts with the
+      limit;
+    - ``observations``, the number of runs within their limits;
+    - ``mean_limit``, and ``pulls`` of each arm.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class FixedLimit(WrapperPolicy, Policy):
     .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
         {1 + \lambda(\tau)}
 
-    The cost of the limit must not exceed its penalty: otherwise Z could be below 0.
+    with the symbols of `Problem`. The cost of the limit may be at most its penalty, so that Z >= 0.
 
     Parameters
     ----------

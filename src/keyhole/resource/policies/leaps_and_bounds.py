@@ -20,8 +20,8 @@ class LeapsAndBounds(Policy):
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    where :math:`\tau_1'` is the smallest limit. If an arm has consumed :math:`b_k \theta_k`, its
-    turn is over and its mean is :math:`\theta_k`. If any mean is lower, the phase is the last.
+    with K arms and :math:`\tau_1'` the smallest limit. If an arm has consumed :math:`b_k \theta_k`,
+    its turn is over and its mean is :math:`\theta_k`. If any mean is lower, the phase is the last.
 
     Parameters
     ----------

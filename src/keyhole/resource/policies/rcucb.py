@@ -10,9 +10,8 @@ from keyhole.resource.setting import limit_index
 class RCUCB(PairPolicy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
-    The paper's policy for a list of limits: a run shows the result under every smaller limit, too.
-    `HazardUCB` has less regret on nearly all problems. Each arm is played once with the largest
-    limit. Then play
+    The paper's policy for a list of limits. `HazardUCB` has less regret on nearly all problems.
+    Each arm is played once with the largest limit. Then play
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau}
@@ -20,7 +19,8 @@ class RCUCB(PairPolicy):
 
     with :math:`N_{i,\tau}` the number of earlier rounds with arm i and a limit of at least
     :math:`\tau`. Over these rounds, :math:`\hat g_{i,\tau}` is the mean of :math:`(R - c(C)) 1\{C
-    \le \tau\}`, and :math:`\hat\ell_{i,\tau}` is the mean of :math:`\lambda(\tau) 1\{C > \tau\}`.
+    \le \tau\}`, and :math:`\hat\ell_{i,\tau}` is the mean of :math:`\lambda(\tau) 1\{C > \tau\}`,
+    with the symbols of `Problem`.
 
     Parameters
     ----------

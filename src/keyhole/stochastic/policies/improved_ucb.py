@@ -21,8 +21,8 @@ class ImprovedUCB(Policy):
         w_m = \sqrt{\frac{\ln(T \tilde\Delta_m^2)}{2 n_m}}, \qquad
         n_m = \Big\lceil \frac{2 \ln(T \tilde\Delta_m^2)}{\tilde\Delta_m^2} \Big\rceil
 
-    The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. If a single arm remains, it
-    is pulled to the end.
+    Here T is the horizon. The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. If a
+    single arm remains, it is pulled to the end.
 
     Notes
     -----

@@ -16,8 +16,9 @@ class APGAI(IndexPolicy):
     .. math:: \arg\max_i \; W_i^+ \;\text{ if some } \hat\mu_i > \theta, \text{ else } \arg\min_i \;
         W_i^-, \qquad W_i^\pm = \sqrt{N_i} \, \max\{\pm (\hat\mu_i - \theta), 0\}
 
-    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. In either case this is the arm
-    with the largest :math:`\sqrt{N_i} (\hat\mu_i - \theta)`.
+    with :math:`N_i` pulls of arm i, :math:`\hat\mu_i` its mean reward and :math:`\theta` the
+    threshold. In either case this is the arm with the largest :math:`\sqrt{N_i} (\hat\mu_i -
+    \theta)`.
 
     Notes
     -----

@@ -15,8 +15,8 @@ class APT(IndexPolicy):
 
     .. math:: \arg\min_i \; \sqrt{T_i} \, (\hat\Delta_i + \epsilon)
 
-    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` its
-    empirical gap.
+    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` the
+    distance of its mean reward from the threshold.
 
     Parameters
     ----------

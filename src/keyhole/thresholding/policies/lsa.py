@@ -19,8 +19,8 @@ class LSA(IndexPolicy):
 
     .. math:: \arg\min_i \; \alpha \, T_i \hat\Delta_i^2 + \tfrac12 \ln T_i
 
-    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` its
-    empirical gap.
+    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` the
+    distance of its mean reward from the threshold.
 
     Parameters
     ----------

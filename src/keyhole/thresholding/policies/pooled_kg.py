@@ -34,16 +34,16 @@ class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
     Use it for many arms with few pulls each, if all but a few arms are alike: the prior tells an
-    unusual rate from chance. If means are spread, it is about as good as `LSA`. With the prior
-    Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the label of arm i is wrong with
-    chance
+    unusual rate from chance. If means are spread, it is about as good as `LSA`. With the threshold
+    :math:`\theta`, the prior Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the
+    label of arm i is wrong with chance
 
     .. math:: q_i = \min\{P(X_i < \theta), P(X_i \ge \theta)\}, \qquad
         X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
     :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. Its moments are fitted to the
-    rates :math:`s_i / T_i` after 2 K pulls, and again whenever pulls have grown by a quarter.
+    rates :math:`s_i / T_i` after 2 pulls per arm, and whenever pulls have grown by a quarter.
 
     Parameters
     ----------
