@@ -54,9 +54,9 @@ class SmoothGainCurve(GainCurve):
         breakpoints = distribution.landmarks()
         # Cells shrink geometrically towards 0, where a cost with a power below 1 is infinitely
         # steep.
-        steep = edges[-1] * 0.5 ** np.arange(1, 40)
+        steep_points = edges[-1] * 0.5 ** np.arange(1, 40)
         is_inside = (breakpoints > 0.0) & (breakpoints < edges[-1])
-        knots = np.union1d(edges, np.concatenate([breakpoints[is_inside], steep]))
+        knots = np.union1d(edges, np.concatenate([breakpoints[is_inside], steep_points]))
         for halving in range(_MOST_HALVINGS + 1):
             middles = (knots[:-1] + knots[1:]) / 2
             whole = self._integrate_cells(knots[:-1], knots[1:])
@@ -65,10 +65,10 @@ class SmoothGainCurve(GainCurve):
             )
             # The difference between a cell and its halves estimates the error of the cell. Where
             # the density jumps they never agree, so the number of halvings is limited.
-            rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
-            if not rough.any() or halving == _MOST_HALVINGS:
+            is_rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
+            if not is_rough.any() or halving == _MOST_HALVINGS:
                 break
-            knots = np.union1d(knots, middles[rough])
+            knots = np.union1d(knots, middles[is_rough])
         self.knots = knots
         # The integrals over halves are more precise than those over whole cells.
         self._sums = np.vstack([np.zeros((1, 2)), np.cumsum(halves, axis=0)])
@@ -128,8 +128,8 @@ def gain_at(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArr
 
 
 def _penalize(expectations: tuple[FloatArray, FloatArray], penalties: FloatArray) -> FloatArray:
-    net, within = expectations
-    return np.asarray(net - penalties * (1.0 - within))
+    net, mass = expectations
+    return np.asarray(net - penalties * (1.0 - mass))
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class GainTable:
     """Table of an arm's gains for all limits: exact at the knots, linear in between."""
 
     knots: FloatArray  # increasing from 0 to the largest limit
-    at: FloatArray  # the gain at each knot
-    after: FloatArray  # the gain just above each knot
+    gain_at_knot: FloatArray
+    gain_after_knot: FloatArray  # just above each knot
     slope: FloatArray  # the slope from each knot to the next
 
 
@@ -155,10 +155,10 @@ def tabulate_gain(curve: GainCurve, penalty: Function, edges: FloatArray) -> Gai
         before = _penalize(curve.integrate_below(knots[1:]), penalty(knots[1:]))
         middles = (knots[:-1] + knots[1:]) / 2
         # For a smooth gain, the error of a straight line is largest near the middle.
-        bend = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2
-        rough = np.abs(bend) > TABLE_PRECISION
-        if not rough.any() or halving == _MOST_HALVINGS:
+        error = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2
+        is_rough = np.abs(error) > TABLE_PRECISION
+        if not is_rough.any() or halving == _MOST_HALVINGS:
             break
-        knots = np.union1d(knots, middles[rough])
+        knots = np.union1d(knots, middles[is_rough])
     slope = np.append((before - after[:-1]) / np.diff(knots), 0.0)
     return GainTable(knots, gain_at(curve, penalty, knots), after, slope)

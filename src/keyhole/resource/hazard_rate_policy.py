@@ -69,9 +69,9 @@ class HazardRatePolicy(Policy, abstract=True):
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Count the run in every interval that it reached."""
-        played = limit_index(p.limits, limit)
-        s.plays[arm, played] += 1
-        last = played
+        played_position = limit_index(p.limits, limit)
+        s.plays[arm, played_position] += 1
+        last = played_position
         if exceeded == 0:
             # Intervals include their upper end, as limits do.
             last = limit_index(p.limits, consumption)

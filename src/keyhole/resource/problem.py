@@ -119,23 +119,23 @@ class Problem(AnyProblem):
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
-        curve_of = cache(lambda distribution: make_gain_curve(distribution, self.cost, edges))
-        self._curves = [curve_of(distribution) for distribution in self.distributions]
+        make_curve = cache(lambda distribution: make_gain_curve(distribution, self.cost, edges))
+        self._curves = [make_curve(distribution) for distribution in self.distributions]
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
         # Users get this array, not a copy, and changing it would change the regrets.
         self.gains.flags.writeable = False
-        table_of = cache(lambda curve: tabulate_gain(curve, self.penalty, edges))
-        self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []
+        make_table = cache(lambda curve: tabulate_gain(curve, self.penalty, edges))
+        self._tables: list[GainTable] = list(map(make_table, self._curves)) if continuous else []
         self.best_gain, self.best_pair = self._find_best_pair()
 
     def _find_best_pair(self) -> tuple[float, tuple[int, float]]:
         """Return the largest gain of any pair, and the pair."""
         if self.continuous:
             # Arms with the same distribution share a curve, and its best limit is searched once.
-            peak_of = cache(lambda curve: self._find_best_limit(self._curves.index(curve)))
-            arm_peaks = list(map(peak_of, self._curves))
+            find_peak = cache(lambda curve: self._find_best_limit(self._curves.index(curve)))
+            arm_peaks = list(map(find_peak, self._curves))
             arm = int(np.argmax([gain for gain, _ in arm_peaks]))
             gain, limit = arm_peaks[arm]
             return gain, (arm, limit)
@@ -148,11 +148,11 @@ class Problem(AnyProblem):
         from scipy.optimize import minimize_scalar  # here, since it takes a third of a second
 
         table = self._tables[arm]
-        k = int(np.argmax(table.at[1:])) + 1
-        best_gain, best_limit = float(table.at[k]), float(table.knots[k])
+        k = int(np.argmax(table.gain_at_knot[1:])) + 1
+        best_gain, best_limit = float(table.gain_at_knot[k]), float(table.knots[k])
         # The supremum of the gain may lie at the limit 0, which is itself not allowed.
-        if table.after[0] > best_gain:
-            return float(table.after[0]), 0.0
+        if table.gain_after_knot[0] > best_gain:
+            return float(table.gain_after_knot[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(
                 lambda x: -self.gain(arm, x), bounds=(low, high), method="bounded"
@@ -227,7 +227,7 @@ class Problem(AnyProblem):
 
     def _table_values(self) -> dict[str, Any]:
         sizes = np.array([len(table.knots) for table in self._tables])
-        columns = ("knots", "at", "after", "slope")
+        columns = ("knots", "gain_at_knot", "gain_after_knot", "slope")
         return {
             "best_gain": self.best_gain,
             "table_length": int(sizes.sum()),

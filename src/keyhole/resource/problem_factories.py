@@ -91,11 +91,11 @@ _PENALTY: Final = Power(slope=0.1, factor=0.2, power=4)
 _LAST_ARM: Final = 9
 
 
-def _normal(reward: float, used: float, sd: float, used_sd: float, rho: float) -> TruncatedNormal:
+def _normal(reward: float, time: float, sd: float, time_sd: float, rho: float) -> TruncatedNormal:
     """Return the distribution of equation (35), from means, deviations and the correlation."""
-    covariance = rho * sd * used_sd
-    matrix = ((sd * sd, covariance), (covariance, used_sd * used_sd))
-    return TruncatedNormal((reward, used), matrix)
+    covariance = rho * sd * time_sd
+    matrix = ((sd * sd, covariance), (covariance, time_sd * time_sd))
+    return TruncatedNormal((reward, time), matrix)
 
 
 _ARMS: Final[dict[str, tuple[Callable[[int], Distribution], int]]] = {
@@ -224,7 +224,7 @@ def three_models(promise: str) -> Problem:
     """
     largest, compensation = _PROMISES[check_choice("promise", promise, _PROMISES)]
     means = ((0.85, 0.80), (0.55, 0.45), (0.30, 0.15))
-    distributions = [_normal(reward, used, 0.10, 0.15, 0.5) for reward, used in means]
+    distributions = [_normal(reward, time, 0.10, 0.15, 0.5) for reward, time in means]
     limits = largest * np.arange(1, 61) / 60
     penalty = Power(slope=0.1, constant=compensation)
     return Problem(distributions, limits, _COST, penalty, continuous=True)

@@ -74,7 +74,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         fresh = int_array("grid_size")  # positions of new points
         # The bias and the index of each point after the arm's last round. They are valid for the
         # arms with `settled` = 1.
-        reach = scratch_array("arms", "grid_size")
+        bias = scratch_array("arms", "grid_size")
         index = scratch_array("arms", "grid_size")
         settled = scratch_array("arms")
         best_index = float_array("arms")
@@ -239,7 +239,7 @@ def update_grid(
 def write_biases(p: Any, s: GridState, arm: int) -> None:
     """Write the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
-        s.reach[arm, k] = interval_bias(p, s, arm, k)
+        s.bias[arm, k] = interval_bias(p, s, arm, k)
 
 
 def write_best_point(s: GridState, arm: int) -> None:
@@ -260,11 +260,11 @@ def recompute_indices(
     for k in range(first, stop):
         # For a point without rounds this divides by 0, and the result is discarded: a branch would
         # make the loop slower.
-        is_known = s.told[arm, k] > 0.0
+        has_rounds = s.told[arm, k] > 0.0
         length = confidence_length(p, s, arm, k, factor, log_term)
-        index = gain_estimate(s, arm, k) + length + s.reach[arm, k]
-        s.index[arm, k] = index if is_known else math.inf
-        has_wide |= is_known & (s.reach[arm, k] >= length)
+        index = gain_estimate(s, arm, k) + length + s.bias[arm, k]
+        s.index[arm, k] = index if has_rounds else math.inf
+        has_wide |= has_rounds & (s.bias[arm, k] >= length)
     return has_wide
 
 
@@ -353,13 +353,13 @@ def find_finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
-            played = s.played[arm, k]
+            played_level = s.played[arm, k]
             # A point that was split off but never played is not recommended.
-            if played == 0 or played < finest_played:
+            if played_level == 0 or played_level < finest_played:
                 continue
             value = gain_estimate(s, arm, k)
-            if played > finest_played or value > largest:
-                finest_played = played
+            if played_level > finest_played or value > largest:
+                finest_played = played_level
                 largest = value
                 best_arm, best_limit = arm, s.points[arm, k]
     return best_arm, best_limit

@@ -80,10 +80,10 @@ class LeapsAndBounds(Policy):
         if s.kept[0] == 1:
             return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
         # A run needs no more than what the arm may still consume in this phase.
-        remaining = (
+        remaining_consumption = (
             runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
         )
-        return s.arm[0], p.limits[limit_index(p.limits, min(remaining, cap))]
+        return s.arm[0], p.limits[limit_index(p.limits, min(remaining_consumption, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to the present arm's sum; advance to the next arm, or phase."""
@@ -94,10 +94,10 @@ class LeapsAndBounds(Policy):
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         s.runs[0] += 1.0
         s.used[0] += limit if exceeded == 1 else consumption
-        needed = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
-        if s.runs[0] < needed and s.used[0] < needed * theta:
+        needed_runs = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
+        if s.runs[0] < needed_runs and s.used[0] < needed_runs * theta:
             return
-        mean = theta if s.used[0] >= needed * theta else s.used[0] / s.runs[0]
+        mean = theta if s.used[0] >= needed_runs * theta else s.used[0] / s.runs[0]
         if mean < s.best[0]:
             s.best[0] = mean
             s.best_arm[0] = arm

@@ -80,10 +80,10 @@ class RCUCB(PairPolicy):
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about every limit up to the one played."""
-        played = limit_index(p.limits, limit)
+        played_position = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
-        s.plays[arm, played] += 1
-        for position in range(played + 1):
+        s.plays[arm, played_position] += 1
+        for position in range(played_position + 1):
             if exceeded == 1 or consumption > p.limits[position]:
                 s.over[arm, position] += 1.0
             else:

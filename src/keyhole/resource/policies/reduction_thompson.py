@@ -93,11 +93,11 @@ class ReductionThompson(PairPolicy):
         exceeded: int,
     ) -> None:
         """Make a Bernoulli draw for every limit up to the one played."""
-        played = limit_index(p.limits, limit)
+        played_position = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         largest_penalty = s.penalties[p.limit_count - 1]
-        s.plays[arm, played] += 1
-        for position in range(played + 1):
+        s.plays[arm, played_position] += 1
+        for position in range(played_position + 1):
             value = gain
             if exceeded == 1 or consumption > p.limits[position]:
                 value = -s.penalties[position]

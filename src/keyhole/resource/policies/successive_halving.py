@@ -92,18 +92,18 @@ class SuccessiveHalving(Policy):
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about every limit up to the one played; end the stage if it is complete."""
-        played = limit_index(p.limits, limit)
-        s.plays[arm, played] += 1
+        played_position = limit_index(p.limits, limit)
+        s.plays[arm, played_position] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
-        for position in range(played + 1):
+        for position in range(played_position + 1):
             # `worth` grows by the gain that the run would have had with this limit.
             within = exceeded == 0 and consumption <= p.limits[position]
             s.told[arm, position] += 1.0
             s.worth[arm, position] += gain if within else -value_at(p.penalty, p.limits[position])
         s.runs[arm] += 1.0
-        needed = max(1.0, math.floor(p.share * p.horizon / (count_stages(p.arms) * s.left[0])))
+        needed_runs = max(1.0, math.floor(p.share * p.horizon / (count_stages(p.arms) * s.left[0])))
         for rival in range(p.arms):
-            if s.dropped[rival] == 0 and s.runs[rival] < needed:
+            if s.dropped[rival] == 0 and s.runs[rival] < needed_runs:
                 return
         if s.left[0] == 1:
             return
