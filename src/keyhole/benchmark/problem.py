@@ -13,8 +13,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.simulation_job import json_digest
 
 AnyProblem = Any
-"""A problem of any setting. Each function in `_LOSSES` uses attributes of the problems of one
-setting."""
+"""A problem of any setting; each function in `_LOSSES` is for the problems of one setting."""
 Part = Literal["tuning", "judging"]
 PARTS: Final = ("tuning", "judging")
 

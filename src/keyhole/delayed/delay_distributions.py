@@ -324,20 +324,7 @@ def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
 def parse_delay(value: Any) -> NumberDistribution:
     """Return a distribution of delays, given a distribution, one of SciPy, or a spec entry.
 
-    Parameters
-    ----------
-    value : distribution, distribution of SciPy, or mapping
-        See `keyhole.distributions.distribution_parser.parse_distribution`.
-
-    Returns
-    -------
-    NumberDistribution
-        A distribution on whole numbers, at least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the value is not allowed; the message names the field.
+    A distribution whose values may be below 0, or are not whole numbers, is refused.
 
     Examples
     --------

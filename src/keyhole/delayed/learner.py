@@ -45,7 +45,7 @@ class Round(StudyRound):
         self._add_to_round_sum_and_total(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse a sum with which all sums would exceed the rounds: a reward is at most 1."""
+        """Refuse a sum if all rewards would then exceed the number of rounds: each is at most 1."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
         # If no reward can still come, there is no slack: only 0 is accepted.

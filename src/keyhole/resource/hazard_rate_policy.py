@@ -1,8 +1,8 @@
 """Base class of policies that choose arm and limit by estimates of when runs end.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
-run that has reached it ends within it. It does not depend on the run's limit. So a run, also a
-censored one, is an observation of every interval that it reached (Kaplan and Meier 1958).
+run that has reached it ends within it. The hazard does not depend on the limit of the run. So a
+run, also a stopped one, is an observation of all intervals that it reached (Kaplan and Meier 1958).
 """
 
 import math

@@ -29,19 +29,9 @@ _REACH: Final = 9.0
 def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
     """Draw from a bivariate normal distribution, given a reward in [0, 1] and a consumption > 0.
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    numbers : ndarray of float64, shape (5,)
-        The means of reward and consumption; the standard deviation of the consumption; by how much
-        the mean reward changes if the consumption grows by one standard deviation; the standard
-        deviation of the reward given the consumption.
-
-    Returns
-    -------
-    tuple of float
-        The reward and the consumption.
+    `numbers` are the means of reward and consumption, the standard deviation of the consumption,
+    the change of the mean reward if the consumption grows by one standard deviation, and the
+    standard deviation of the reward given the consumption. The result is reward and consumption.
     """
     while True:
         z = normal(rng)

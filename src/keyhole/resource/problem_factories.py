@@ -42,8 +42,8 @@ def portfolio(
     Parameters
     ----------
     kind : {"scattered", "alike", "lone"}
-        The solvers of "scattered" differ widely, those of "alike" differ little, and of those of
-        "lone" only the middle one completes many runs.
+        "scattered" solvers differ widely, "alike" solvers differ little, and of "lone" solvers only
+        the middle one completes many runs.
     size : int, default 15
         Number of solvers, at least 1.
     seed : int, default 0

@@ -39,11 +39,12 @@ class RefinedGridPolicy(Policy, abstract=True):
     `lipschitz`. An interval is split into equal parts once its bias is at least the confidence
     length of its point.
 
-    The confidence length of a point with n informative rounds is
-    :math:`f \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. Here T is the number of rounds for which the
-    bounds hold. A subclass defines the kernel ``factor(p, s, arm, k)``, which returns f of
-    point k, and the method `least_factor`, which returns a lower bound of f. If T is not the
-    horizon, the subclass also defines the kernel ``planned_rounds(p, s)``, which returns T.
+    The confidence length of a point is :math:`f \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. Here n is
+    the number of informative rounds, those that the subclass counts for the point, and T is the
+    number of rounds for which the bounds hold. A subclass defines the kernel ``factor(p, s, arm,
+    k)``, which returns f of point k, and the method `least_factor`, which returns a lower bound of
+    f. If T is not the horizon, the subclass also defines the kernel ``planned_rounds(p, s)``, which
+    returns T.
     """
 
     needs = ("horizon",)

@@ -191,8 +191,8 @@ def log_term(horizon: float) -> float:
 
 def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
     """Return the smallest error at which the deviation is at most delta."""
-    # For few pulls the radius exceeds 1, so the upper end is doubled first. It is also what is
-    # returned, since the deviation at the upper end is at most delta for certain.
+    # For few pulls the radius exceeds 1, so the upper end is doubled first. The upper end is
+    # returned, since the deviation there is at most delta.
     low, high = 0.0, 1.0
     while deviation(p, pulls, high) > delta(p.horizon):
         low, high = high, 2.0 * high

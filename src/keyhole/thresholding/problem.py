@@ -262,8 +262,8 @@ class ConfidenceCoverageProblem(Problem):
     `keyhole.simulate` are:
 
     - ``lemma_19_misses``, which is 1 if the mean of any arm has ever left the bound of Lemma 19;
-    - ``third_width_misses``, likewise, for a third of the radius of Lemma 19;
-    - ``maximal_misses``, likewise, for the maximal inequality;
+    - ``third_width_misses``, the same for a bound with a third of this radius;
+    - ``maximal_misses``, the same for the maximal inequality;
     - ``narrower_share``, the share of rounds in which the bound of Lemma 19 was the narrower one;
     - ``radius_ratio``, the radius of Lemma 19 over that of the maximal inequality, at the last
       pull.

@@ -22,7 +22,7 @@ from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
 
-_NEAR: Final = 1.0 - 1e-12  # limits whose ratio is closer to 1 are equal
+_NEAR: Final = 1.0 - 1e-12  # two limits count as equal if their ratio is at least this
 
 
 class FixedLimit(WrapperPolicy, Policy):

@@ -16,8 +16,8 @@ from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_los
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# The largest number of steps of a search. A search rarely takes more than five; it could go on
-# without end only if the evidence equals the level but for rounding.
+# The largest number of steps of a search. A search rarely takes more than five. Only if evidence
+# and level are equal up to rounding, it would not end.
 _SEARCH_STEPS: Final = 60
 
 
@@ -177,11 +177,11 @@ def is_mean_proved_higher(
 def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
     """Return whether bets against "the arm's mean is at most the rival's" reach exp(level).
 
-    Take a mean of the arm and a mean of the rival that is not lower, and multiply the evidence
-    against the one by the evidence against the other. The evidence here is the minimum of this
-    product over all such pairs of means. The product is log-convex in both means. So if the arm has
-    the higher empirical mean, both means are equal at the minimum. The search for the minimum ends
-    as soon as it is clear whether it reaches the level.
+    Take a mean of the arm and a mean of the rival that is at least as high, and multiply the
+    evidence against the first by the evidence against the second. The evidence here is the
+    minimum of this product over all such pairs of means. The product is log-convex in both means.
+    So if the arm has the higher empirical mean, both means are equal at the minimum. The search for
+    the minimum ends as soon as it is clear whether it reaches the level.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
