@@ -32,9 +32,10 @@ class Standing:
     ranks : tuple of int
         For each problem, one more than the number of policies that are clearly better.
     linear, runs : int
-        The numbers of linear runs and of all runs, on the problems where linear runs count.
+        The numbers of linear runs (see `LINEAR_SHARE` in `keyhole.benchmark.rules`) and of runs, on
+        the problems where linear runs count (see `can_be_learnt`).
     nanoseconds : float
-        The time of a round, its mean over the problems.
+        The mean time of a round over the problems.
     """
 
     policy: str

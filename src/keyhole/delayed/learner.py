@@ -42,7 +42,7 @@ class Round(StudyRound):
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
         """Add a reward whose arm is known."""
         self._pairs.append((decision["arm"], feedback["reward"]))
-        self._add_to_round_sum_and_total(feedback["reward"])
+        self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
         """Refuse a sum if all rewards would then exceed the number of rounds: each is at most 1."""
@@ -54,16 +54,16 @@ class Round(StudyRound):
 
     def add_sum(self, values: Values) -> None:
         """Add a sum of rewards."""
-        self._add_to_round_sum_and_total(values["total"])
+        self._add_to_sums(values["total"])
 
-    def _add_to_round_sum_and_total(self, total: float) -> None:
-        self._round_sum = math.fsum((self._round_sum, total))
-        self._sum_of_all = math.fsum((self._sum_of_all, total))
+    def _add_to_sums(self, rewards: float) -> None:
+        self._round_sum = math.fsum((self._round_sum, rewards))
+        self._sum_of_all = math.fsum((self._sum_of_all, rewards))
 
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
     ) -> RoundFeedback | None:
-        """End the round; double the memory until its rewards fit beside those that are buffered."""
+        """Return the feedback of the round, and enough memory for its rewards; end the round."""
         if self._arm < 0:
             return None
         pairs = self._pairs if facts["named"] else []

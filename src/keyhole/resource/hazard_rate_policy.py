@@ -71,15 +71,15 @@ class HazardRatePolicy(Policy, abstract=True):
         """Count the run in every interval that it reached."""
         played_position = limit_index(p.limits, limit)
         s.plays[arm, played_position] += 1
-        last = played_position
+        last_position = played_position
         if exceeded == 0:
             # Intervals include their upper end, as limits do.
-            last = limit_index(p.limits, consumption)
-            s.ended[arm, last] += 1.0
-            s.earned[arm, last] += reward
-            s.squares[arm, last] += reward * reward
-            s.spent[arm, last] += value_at(p.cost, consumption)
-        for position in range(last + 1):
+            last_position = limit_index(p.limits, consumption)
+            s.ended[arm, last_position] += 1.0
+            s.earned[arm, last_position] += reward
+            s.squares[arm, last_position] += reward * reward
+            s.spent[arm, last_position] += value_at(p.cost, consumption)
+        for position in range(last_position + 1):
             s.reached[arm, position] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:

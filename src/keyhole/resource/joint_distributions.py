@@ -147,8 +147,8 @@ class TruncatedNormal(SmoothDistribution):
         """Return the density of the consumption at `x`."""
         _, low, high = self._standardise_range(x)
         z = (x - self.mean[1]) / self._deviation
-        inside = _normal_mass(low, high) * _normal_density(z) / (self._deviation * self._mass)
-        return np.asarray(np.where(x >= 0.0, inside, 0.0))
+        density = _normal_mass(low, high) * _normal_density(z) / (self._deviation * self._mass)
+        return np.asarray(np.where(x >= 0.0, density, 0.0))
 
     def mean_reward(self, x: FloatArray) -> FloatArray:
         """Return the mean reward given the consumption `x`."""
@@ -468,5 +468,5 @@ def _normal_mass(low: FloatArray, high: FloatArray) -> FloatArray:
     require_extra("scipy", "a normal distribution")
     from scipy.special import ndtr
 
-    flip = low > 0.0
-    return np.asarray(ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low)))
+    is_right = low > 0.0
+    return np.asarray(ndtr(np.where(is_right, -low, high)) - ndtr(np.where(is_right, -high, low)))

@@ -154,7 +154,7 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
     return best_arm, best_position
 
 
-def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
+def first_unobserved(counts: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
     """Return the first pair that has no observations and a limit position of at least `lowest`.
 
     If there is none, the arm is -1. `begin` is a scratch array with the number of the pair at which
@@ -163,12 +163,12 @@ def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, in
     """
     # The round number does not tell which pairs were observed: the feedback of a first run may
     # arrive late or never, and arms may be added.
-    arms, limits = told.shape
+    arms, limits = counts.shape
     pair = int(begin[0])
     while pair < arms * limits:
         arm = pair // limits
         position = pair % limits
-        if position >= lowest and told[arm, position] == 0:
+        if position >= lowest and counts[arm, position] == 0:
             begin[0] = pair
             return arm, position
         pair += 1

@@ -78,8 +78,8 @@ class GoodArmPolicy(Policy, abstract=True):
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            above = is_mean_above(s.pulls[arm], s.totals[arm], p.threshold)
-            labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
+            is_above = is_mean_above(s.pulls[arm], s.totals[arm], p.threshold)
+            labels[arm] = is_above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def guarantee(self) -> Guarantee:
         """Return the bound on the chance of any wrong arm."""

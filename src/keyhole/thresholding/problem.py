@@ -190,8 +190,8 @@ class Problem(RewardProblem):
     @property
     def free(self) -> NDArray[np.bool_]:
         """Mask of the replayed arms whose mean is the threshold: either label of them is right."""
-        recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
-        return np.asarray((self.gaps == 0.0) & recorded)
+        is_recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
+        return np.asarray((self.gaps == 0.0) & is_recorded)
 
     @property
     def hardness(self) -> float:

@@ -111,7 +111,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     log_first_gains = np.log(-np.expm1(-rate))
     # Each arm first gets all pulls whose logarithm of the gain is at least `level`. This level is
     # chosen so that these pulls are at most the budget, even if every arm's number of pulls is
-    # rounded up. The heap then has to add only the few pulls that are missing.
+    # rounded up; a budget below the number of arms leaves none. The heap then has to add only the
+    # few pulls that are missing.
     order = np.argsort(-log_first_gains, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
     ordered_gains = log_first_gains[order]
@@ -119,14 +120,14 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     level = levels[max(np.flatnonzero(levels <= ordered_gains), default=0)]
     pulls = np.maximum(np.floor((log_first_gains - level) / rate) + 1.0, 0.0)
     pulls *= budget >= len(rate)
-    # The pairs (-log(next gain), k), with k the arm's position among the arms with a gap. The heap
-    # thus begins with the largest gain.
-    next_gains = [(rate[k] * pulls[k] - log_first_gains[k], k) for k in range(len(rate))]
-    heapq.heapify(next_gains)
+    # The heap has pairs (-log(next gain), k), where k is the arm's position among the arms with a
+    # gap. So it begins with the largest gain.
+    heap = [(rate[k] * pulls[k] - log_first_gains[k], k) for k in range(len(rate))]
+    heapq.heapify(heap)
     for _ in range(budget - int(pulls.sum())):
-        negative_log, k = next_gains[0]
+        negative_log, k = heap[0]
         pulls[k] += 1.0
-        heapq.heapreplace(next_gains, (negative_log + rate[k], k))
+        heapq.heapreplace(heap, (negative_log + rate[k], k))
     allocation = np.zeros(len(delta), np.int64)
     allocation[delta > 0] = pulls
     return allocation
@@ -173,5 +174,5 @@ def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:
     """
     delta = check_vector("gaps", gaps, Range(gt=0, le=0.5))
     budget = check_number("budget", budget, Range(ge=0))
-    close = delta[delta <= _CLOSE]
-    return optimal_value(close, budget, c=16.0) / 4.0 if len(close) else 0.0
+    close_gaps = delta[delta <= _CLOSE]
+    return optimal_value(close_gaps, budget, c=16.0) / 4.0 if len(close_gaps) else 0.0

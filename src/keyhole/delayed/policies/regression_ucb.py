@@ -150,11 +150,11 @@ class RegressionUCB(Policy):
         s.left[0] -= 1.0
         if s.left[0] <= 0.0:
             s.batches[0] += 1
-            compared = _COMPARED if p.correct_delay > 0 else 1
-            for k in range(compared):
+            delay_count = _COMPARED if p.correct_delay > 0 else 1
+            for k in range(delay_count):
                 write_expected_arrivals(s, k, arm, p.expected_delay * 2.0 ** _POWERS[k])
                 learn_from_batch(p, s, k, arm)
-            s.delay[0] = np.argmin(s.scores[:compared])
+            s.delay[0] = np.argmin(s.scores[:delay_count])
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
         """Return a warning if first batches take more than a quarter of the rounds, else ""."""
@@ -184,11 +184,11 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
     highest = -math.inf
     # The policy is optimistic about delays, too: an arm that looks poor with the best delay may be
     # good with a longer delay that explains the sums nearly as well.
-    plausible = s.scores[s.delay[0]] + _PLAUSIBLE
+    highest_score = s.scores[s.delay[0]] + _PLAUSIBLE
     delay_count = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(delay_count):
         k = (s.delay[0] + offset) % _COMPARED
-        if s.scores[k] > plausible or _POWERS[k] < _POWERS[s.delay[0]]:
+        if s.scores[k] > highest_score or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
         residual = s.residuals[k] / s.batches[0]
         for arm in range(p.arms):

@@ -90,8 +90,8 @@ class FixedLimit(WrapperPolicy, Policy):
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
         elif not _NEAR * self.limit <= limits[position] <= self.limit / _NEAR:
-            listed = ", ".join(f"{allowed:g}" for allowed in limits)
-            raise ValueError(f"limit must be one of {listed}, got {self.limit:g}")
+            limit_text = ", ".join(f"{allowed:g}" for allowed in limits)
+            raise ValueError(f"limit must be one of {limit_text}, got {self.limit:g}")
         cost, penalty = (value_at(facts[name], self.limit) for name in ("cost", "penalty"))
         if cost > penalty:
             raise ValueError(
