@@ -125,7 +125,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def has_feedback(self) -> bool:
-        """Whether feedback is named, so that `tell` is allowed."""
+        """Whether feedback is named; only then `tell` is allowed."""
         return bool(self.facts["named"])
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:

@@ -179,7 +179,7 @@ class PhasePolicy(Policy, abstract=True):
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
         """Credit the rewards that arrived to the arm, except in a bridge; end its turn if due."""
-        # In a bridge, late rewards of the phase before arrive. Other arms may have earned them, so
+        # In a bridge, late rewards of the last phase arrive, which other arms may have earned. So
         # nothing is credited in a bridge.
         if s.bridging[0] == 0:
             s.totals[arm] += total
@@ -206,7 +206,7 @@ class PhasePolicy(Policy, abstract=True):
             judged[arm] = s.judged[arm]
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if the first phase is longer than the horizon, else nothing."""
+        """Return a warning if the first phase is longer than the horizon, else an empty string."""
         arms = facts["arms"]
         horizon = facts["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]
@@ -301,9 +301,9 @@ def find_best_active_arm(totals: FloatArray, active: IntArray) -> int:
 
 
 def phase_log_term(horizon: int, tolerance: float) -> float:
-    """Return L = ln(T tolerance^2) with T the horizon, but at least 1.
+    """Return L = max(1, ln(T tolerance^2)), with T the horizon.
 
-    The formulas of the phase lengths have no meaning if L is 0 or less.
+    The formulas of the phase lengths have no meaning for an L of 0 or less.
     """
     return max(1.0, math.log(horizon * tolerance * tolerance))
 

@@ -155,11 +155,11 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
 
 
 def first_unobserved(counts: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
-    """Return the first pair that has no observations and a limit position of at least `lowest`.
+    """Return the arm and the limit's position of the first pair without observations, or -1 and 0.
 
-    If there is none, the arm is -1. `begin` is a scratch array with the number of the pair at which
-    the search begins. The search advances it past the pairs that have observations or a smaller
-    limit.
+    Only positions from `lowest` on are considered. `counts` has the observations of each pair.
+    `begin` is a scratch array with the number of the pair at which the search begins; the search
+    advances it past the pairs that were passed over.
     """
     # The round number does not tell which pairs were observed: the feedback of a first run may
     # arrive late or never, and arms may be added.
