@@ -65,7 +65,8 @@ def bench(
         Patterns of names, such as ``told-*``, or the names of parts, "tuning" and "judging"; by
         default all.
     policies : sequence of str, optional
-        Names, or your own policies as ``file.py:Class``; by default all of the settings.
+        Names, or your own policies as ``file.py:Class``; by default all of the settings, except
+        those that the rules of the benchmark leave out.
     seed : int, default 29
         The seed of all random numbers: another seed shows how far a result is due to chance.
     threads : int, optional

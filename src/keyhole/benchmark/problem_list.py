@@ -70,7 +70,7 @@ def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[Be
     for pattern in patterns:
         if not any(_matches_pattern(problem, pattern) for problem in problems):
             names = [*PARTS, *(problem.name for problem in problems)]
-            check_choice("problems", pattern, names, "tuning and judging are all of a part")
+            check_choice("problems", pattern, names, "tuning and judging select a whole part")
     return [p for p in problems if any(_matches_pattern(p, pattern) for pattern in patterns)]
 
 
@@ -81,7 +81,8 @@ def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
     """Return the policies of a setting with these names, which may be ``file.py:Class``.
 
-    Without names, return all policies of the setting.
+    Without names, return all policies of the setting. Policies that `VARIANTS` leaves out are never
+    returned.
     """
     entrants = [
         Entrant(_make_label(name, parameters), {"name": name, **parameters})
@@ -159,7 +160,7 @@ def make_contests(
             if not is_policy_file(name) and not any(name in s.policies for s in settings):
                 choices = (n for s in settings if s.name in setting_names for n in s.policies)
                 check_choice("policies", name, choices)
-            reason = reasons.get(name, "none is of its setting")
+            reason = reasons.get(name, "none is of its setting, or the rules leave it out")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
     return contests
 

@@ -206,7 +206,7 @@ class PhasePolicy(Policy, abstract=True):
             judged[arm] = s.judged[arm]
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if the first phase is longer than the horizon, else an empty string."""
+        """Return a warning if the first phase is longer than the horizon, else no text."""
         arms = facts["arms"]
         horizon = facts["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]

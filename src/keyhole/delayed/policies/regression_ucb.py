@@ -157,7 +157,7 @@ class RegressionUCB(Policy):
             s.delay[0] = np.argmin(s.scores[:delay_count])
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if first batches take over a quarter of the rounds, or an empty string."""
+        """Return a warning if first batches take over a quarter of the rounds, else no text."""
         rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
         horizon = facts.get("horizon", math.inf)
         if self.horizon or rounds <= _LONG_SHARE * horizon:
