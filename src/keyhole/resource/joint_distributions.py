@@ -468,5 +468,5 @@ def _normal_mass(low: FloatArray, high: FloatArray) -> FloatArray:
     require_extra("scipy", "a normal distribution")
     from scipy.special import ndtr
 
-    is_right = low > 0.0
-    return np.asarray(ndtr(np.where(is_right, -low, high)) - ndtr(np.where(is_right, -high, low)))
+    is_upper = low > 0.0
+    return np.asarray(ndtr(np.where(is_upper, -low, high)) - ndtr(np.where(is_upper, -high, low)))
