@@ -10,17 +10,17 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0  # a batch is at least this many expected delays long
+_DELAYS_A_BATCH: Final = 2.0  # expected delays in the shortest batch, if the horizon is unknown
 _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
 # The delays that are compared: the expected delay times 2 to each of these powers.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
-_COMPARED: Final = len(_POWERS)
-# If the delay of the largest bound is longer than the expected delay, the next batch is longer by
-# the same factor, but only up to this share of all rounds so far.
+_DELAY_COUNT: Final = len(_POWERS)
+# If the delay of the largest bound is x times the expected delay, and x is above 1, the next batch
+# is x times as long, but not longer than this share of all rounds so far.
 _LONGEST_BATCH_SHARE: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
-_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score is at most this much above the best
-_LEAST_BATCHES: Final = 8.0  # each arm can have at least this many first batches in the horizon
+_PLAUSIBLE_EXCESS: Final = 6.0  # the score of a plausible delay is at most this far above the best
+_LEAST_BATCHES: Final = 8.0  # first batches have at most horizon / (this * arms) rounds
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
@@ -81,17 +81,17 @@ class RegressionUCB(Policy):
     class State:
         """The regressions of each delay and arm, and the present batch."""
 
-        information = float_array(_COMPARED, "arms")
+        information = float_array(_DELAY_COUNT, "arms")
         """A: the weight of the estimate of the arm's mean. The prior has the weight 1."""
-        weighted = float_array(_COMPARED, "arms")
+        weighted = float_array(_DELAY_COUNT, "arms")
         """b: the estimate of the arm's mean times `information`."""
-        due = float_array(_COMPARED, "arms")
+        due = float_array(_DELAY_COUNT, "arms")
         """Expected number of the arm's rewards that are yet to arrive, if delays are geometric."""
         pulls = float_array("arms")
-        residuals = float_array(_COMPARED)
+        residuals = float_array(_DELAY_COUNT)
         """Sum over batches of the squared residual, divided by the variance that it would have if
         rewards had variance 1."""
-        scores = float_array(_COMPARED)
+        scores = float_array(_DELAY_COUNT)
         """-2 times the log likelihood of the batches' sums, plus the penalty of the delay."""
         batches = int_array()
         delay = int_array()
@@ -104,14 +104,14 @@ class RegressionUCB(Policy):
         """The number of rounds of the present batch that remain."""
         total = float_array()
         """The sum that arrived in the present batch so far."""
-        expected = scratch_array(_COMPARED, "arms")
+        expected = scratch_array(_DELAY_COUNT, "arms")
         """x: expected number of rewards of each arm that arrive in the batch that has just ended,
         if delays are geometric."""
         begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def init(p, s: State) -> None:
         """Set the prior, which counts as one reward of 1/2, and penalties of unexpected delays."""
-        for k in range(_COMPARED):
+        for k in range(_DELAY_COUNT):
             s.scores[k] = _PENALTY * abs(_POWERS[k])
         s.information[:] = 1.0
         s.weighted[:] = 0.5
@@ -150,7 +150,7 @@ class RegressionUCB(Policy):
         s.left[0] -= 1.0
         if s.left[0] <= 0.0:
             s.batches[0] += 1
-            delay_count = _COMPARED if p.correct_delay > 0 else 1
+            delay_count = _DELAY_COUNT if p.correct_delay > 0 else 1
             for k in range(delay_count):
                 write_expected_arrivals(s, k, arm, p.expected_delay * 2.0 ** _POWERS[k])
                 learn_from_batch(p, s, k, arm)
@@ -184,10 +184,10 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
     highest = -math.inf
     # The policy is optimistic about delays, too: an arm that looks poor with the best delay may be
     # good with a longer delay that explains the sums nearly as well.
-    highest_score = s.scores[s.delay[0]] + _PLAUSIBLE
-    delay_count = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
+    highest_score = s.scores[s.delay[0]] + _PLAUSIBLE_EXCESS
+    delay_count = _DELAY_COUNT if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(delay_count):
-        k = (s.delay[0] + offset) % _COMPARED
+        k = (s.delay[0] + offset) % _DELAY_COUNT
         if s.scores[k] > highest_score or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
         residual = s.residuals[k] / s.batches[0]

@@ -98,7 +98,7 @@ class RCUCB(PairPolicy):
         # the age is imputed, the regret is 1 to 157 % above that of one run at a time; if pending
         # runs count as runs without gain, 3 to 93 %.
         survivor_share = 1.0  # the share of the arm's runs that survived the age
-        earlier_gain = 0.0  # sum of net rewards of the other runs, divided by all runs
+        earlier_gain = 0.0  # net rewards of the runs that ended by the age, divided by all runs
         for position in range(limit_index(p.limits, limit) + 1):
             told = s.told[arm, position]
             gain = 0.0
@@ -108,7 +108,7 @@ class RCUCB(PairPolicy):
                 if told > 0.0:
                     survivor_share = s.over[arm, position] / told
                     earlier_gain = s.net[arm, position] / told
-            elif survivor_share == 0.0:
+            elif survivor_share == 0.0:  # no run survived the age: nothing is known about this one
                 exceeds = 1.0
             elif told > 0.0:
                 exceeds = min(s.over[arm, position] / told / survivor_share, 1.0)
