@@ -150,22 +150,22 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
             s.newest[due_index] = (t << _ARM_BITS) + arm
         # The list begins with the newest pull, and the feedback with the oldest. So the pulls are
         # counted first, and the feedback is filled backwards.
-        arrived = 0
+        arrived_count = 0
         pull = s.newest[t - 1]
         while pull > 0:
-            arrived += 1
+            arrived_count += 1
             pull = s.earlier[(pull >> _ARM_BITS) - 1]
         pull = s.newest[t - 1]
-        for i in range(arrived - 1, -1, -1):
+        for i in range(arrived_count - 1, -1, -1):
             index = (pull >> _ARM_BITS) - 1
             sources[i] = pull & (2**_ARM_BITS - 1)
             rewards[i] = s.reward[index]
             pull = s.earlier[index]
-        count[0] = arrived
+        count[0] = arrived_count
         total[0] = 0.0
-        for i in range(arrived):
+        for i in range(arrived_count):
             total[0] += rewards[i]
-        s.seen[0] += arrived
+        s.seen[0] += arrived_count
 
 
 def draw_pull(

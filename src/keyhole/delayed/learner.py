@@ -338,15 +338,15 @@ class Learner(CoreLearner):
             memory *= 2
         # Compiled code reads arrays of fixed lengths. So a learner with longer arrays is made, the
         # header and all arrays are copied into it, and its attributes become those of this learner.
-        larger = type(self).__new__(type(self))
-        vars(larger).update(vars(self))
-        larger._allocate(policy, self.facts | {"memory": memory}, self._step)
-        larger._memory[:PLAN] = self._memory[:PLAN]
-        larger_views = larger._views_to_save()
+        larger_learner = type(self).__new__(type(self))
+        vars(larger_learner).update(vars(self))
+        larger_learner._allocate(policy, self.facts | {"memory": memory}, self._step)
+        larger_learner._memory[:PLAN] = self._memory[:PLAN]
+        larger_views = larger_learner._views_to_save()
         for group, views in self._views_to_save().items():
             for name, view in views.items():
                 larger_views[group][name][tuple(map(slice, view.shape))] = view
-        vars(self).update(vars(larger))
+        vars(self).update(vars(larger_learner))
 
     def _parse_pair(self, name: str, pair: Any) -> tuple[int, float]:
         try:

@@ -73,10 +73,10 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         s.pulls[arm] = pull + 1
         seek_pull(rng, arm, pull)
         reward, consumption = draw(e, rng, arm)
-        lost = gap(e, arm, limit)
-        s.regret[0] += lost
+        regret = gap(e, arm, limit)
+        s.regret[0] += regret
         s.best_arm_rounds[0] += arm == e.best_arm_is
-        s.best_pair_rounds[0] += lost == 0.0
+        s.best_pair_rounds[0] += regret == 0.0
         s.limit_sum[0] += limit
         # The feedback hides the reward of a stopped run, and what it would have consumed.
         if consumption > limit:

@@ -106,18 +106,18 @@ class HazardRatePolicy(Policy, abstract=True):
         """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = prior_strength(p.strength, p.limit_count)
         best_value = 0.0
-        chosen = -1
+        chosen_arm = -1
         best_position = 0
         for arm in range(p.arms):
             value, position = find_best_limit(s, strength, p.limits, arm)
             # An arm that was never run has the pooled means, which may make it look the best.
-            if s.reached[arm, 0] > 0.0 and (chosen < 0 or value > best_value):
+            if s.reached[arm, 0] > 0.0 and (chosen_arm < 0 or value > best_value):
                 best_value = value
-                chosen, best_position = arm, position
-        if chosen < 0:
-            chosen = 0
+                chosen_arm, best_position = arm, position
+        if chosen_arm < 0:
+            chosen_arm = 0
             best_position = find_best_limit(s, strength, p.limits, 0)[1]
-        best_arm[0], best_limit[0] = chosen, p.limits[best_position]
+        best_arm[0], best_limit[0] = chosen_arm, p.limits[best_position]
 
 
 HazardState: TypeAlias = HazardRatePolicy.State

@@ -113,8 +113,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
             # One step of a Fisher-Yates shuffle swaps a random remaining sample with the first one.
             seek_pull(rng, arm, pull)
             first = e.starts[arm] + pull
-            chosen = first + int(uniform(rng) * remaining)
-            s.stack[first], s.stack[chosen] = s.stack[chosen], s.stack[first]
+            chosen_index = first + int(uniform(rng) * remaining)
+            s.stack[first], s.stack[chosen_index] = s.stack[chosen_index], s.stack[first]
             reward = e.numbers[s.stack[first]]
         else:
             reward = e.means[arm]

@@ -88,9 +88,9 @@ class GoodArmPolicy(Policy, abstract=True):
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return a mask, shape (arms, 2), of the verdicts that are wrong."""
-        wrong = np.stack([~problem.labels, problem.labels], axis=1)
+        is_wrong = np.stack([~problem.labels, problem.labels], axis=1)
         # Either label of a free arm is right.
-        return wrong & ~np.asarray(problem.free)[:, np.newaxis]
+        return is_wrong & ~np.asarray(problem.free)[:, np.newaxis]
 
 
 def confidence_width(pulls: float, arms: int, delta: float) -> float:

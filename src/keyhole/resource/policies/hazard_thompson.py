@@ -84,9 +84,9 @@ class HazardThompson(HazardRatePolicy):
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest of the sampled values."""
         strength = prior_strength(p.strength, p.limit_count)
-        untried = first_untried_every_second_round(s, t)
-        if untried >= 0:
-            return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
+        untried_arm = first_untried_every_second_round(s, t)
+        if untried_arm >= 0:
+            return untried_arm, p.limits[find_best_limit(s, strength, p.limits, untried_arm)[1]]
         write_pooled_means(s)
         first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
         focus = variance_divisor(first_focus, p.arms, t)

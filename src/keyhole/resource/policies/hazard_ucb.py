@@ -70,9 +70,9 @@ class HazardUCB(HazardRatePolicy):
     def select(p, s: HazardRatePolicy.State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
         strength = prior_strength(p.strength, p.limit_count)
-        untried = first_untried_every_second_round(s, t)
-        if untried >= 0:
-            return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
+        untried_arm = first_untried_every_second_round(s, t)
+        if untried_arm >= 0:
+            return untried_arm, p.limits[find_best_limit(s, strength, p.limits, untried_arm)[1]]
         write_pooled_means(s)
         # After HALFWAY_RUNS runs per arm, 1 / alpha_t is halfway between its first value and 1.
         progress = t / (HALFWAY_RUNS * p.arms)

@@ -77,9 +77,9 @@ class ReductionThompson(PairPolicy):
                 s.up[arm, position] = 1.0 + s.successes[arm, position]
                 s.down[arm, position] = 1.0 + s.failures[arm, position]
         pairs = p.arms * p.limit_count
-        drawn = s.drawn.reshape(pairs)
-        betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, drawn)
-        best = int(np.argmax(drawn))
+        draws = s.drawn.reshape(pairs)
+        betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, draws)
+        best = int(np.argmax(draws))
         return best // p.limit_count, p.limits[best % p.limit_count]
 
     def update(

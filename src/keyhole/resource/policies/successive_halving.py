@@ -79,14 +79,14 @@ class SuccessiveHalving(Policy):
 
         If one arm remains, return the arm and its best limit.
         """
-        chosen = -1
+        chosen_arm = -1
         for arm in range(p.arms):
-            if s.dropped[arm] == 0 and (chosen < 0 or s.runs[arm] < s.runs[chosen]):
-                chosen = arm
-        if s.left[0] == 1 and s.told[chosen, 0] > 0.0:
-            return chosen, p.limits[best_limit_position(s.told, s.worth, chosen)]
+            if s.dropped[arm] == 0 and (chosen_arm < 0 or s.runs[arm] < s.runs[chosen_arm]):
+                chosen_arm = arm
+        if s.left[0] == 1 and s.told[chosen_arm, 0] > 0.0:
+            return chosen_arm, p.limits[best_limit_position(s.told, s.worth, chosen_arm)]
         # This is the limit of the formula; positions and stages count from 0 here.
-        return chosen, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
+        return chosen_arm, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
