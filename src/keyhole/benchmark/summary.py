@@ -110,7 +110,7 @@ class SituationSummary:
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next larger ratio, and its regret divided by `best`'s."""
+        """The ranked policy that follows `best` in ratio, and its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.mean_ratio >= best.mean_ratio:

@@ -45,7 +45,7 @@ class Round(StudyRound):
         self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse a sum if all rewards would then exceed the number of rounds: each is at most 1."""
+        """Refuse a negative sum, and one that makes all rewards more than 1 a round."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
         # If no reward can still come, there is no slack: only 0 is accepted.
@@ -215,9 +215,9 @@ class Learner(CoreLearner):
             arrived. With a `scale`, rewards are numbers in its units. If arms have names, the pairs
             have the names.
         rounds : int, default 1
-            The number of rounds in which the arm was pulled since `ask`; `arrived` counts as
-            feedback of the last one. A number is refused if the policy would ask for another arm
-            before the last round.
+            The number of rounds in which the arm was pulled since `ask`. All that arrived must have
+            arrived in the last of these rounds. The number is refused if the policy would ask for
+            another arm before the last of them.
 
         Warns
         -----
@@ -239,7 +239,7 @@ class Learner(CoreLearner):
             raise
 
     def _pass_rounds_without_feedback(self, rounds: int) -> None:
-        """Pass all rounds but the last, in each of which the policy must ask for the same arm."""
+        """Pass all rounds but the last without feedback; the policy must ask for the same arm."""
         arm = self.ask()
         most_rounds = self.facts.get("horizon", math.inf) - self.rounds + 1
         if rounds > most_rounds:

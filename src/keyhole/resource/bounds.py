@@ -151,7 +151,7 @@ def rcucb_regret_bound(
     -----
     Theorem 1 also subtracts a term, which is left out here: it is 0 if alpha is below about 20, and
     without it the bound still holds. The bound does not show whether RCUCB or ReductionUCB is
-    better: if w = 2 and penalties are below 1, it is the larger one whatever the regrets are,
+    better: if w = 2 and penalties are below 1, it is the larger bound whatever the regrets are,
     because the width :math:`w + \lambda(\tau)` is larger than the width
     :math:`1 + \lambda(\bar\tau)` in `ucb_regret_bound`.
 

@@ -83,7 +83,7 @@ class HazardRatePolicy(Policy, abstract=True):
             s.reached[arm, position] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
-        """Count a pending run in the intervals that it survived; in later ones, its expectation."""
+        """Count a pending run in intervals that it survived; add expected counts in later ones."""
         write_pooled_means(s)
         strength = prior_strength(p.strength, p.limit_count)
         alive = 1.0  # probability that the run reaches the interval

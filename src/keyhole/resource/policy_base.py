@@ -158,8 +158,8 @@ def first_unobserved(counts: Any, begin: FloatArray, lowest: int) -> tuple[int, 
     """Return the arm and the limit's position of the first pair without observations, or -1 and 0.
 
     Only positions from `lowest` on are considered. `counts` has the observations of each pair.
-    `begin` is a scratch array with the number of the pair at which the search begins; the search
-    advances it past the pairs that were passed over.
+    `begin` is a scratch array with the number of the pair at which the search begins. This number
+    is advanced past all pairs that have observations or a smaller position.
     """
     # The round number does not tell which pairs were observed: the feedback of a first run may
     # arrive late or never, and arms may be added.

@@ -18,7 +18,7 @@ from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, ch
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
-_LARGEST: Final = 1e6  # largest time, in time limits; longer runs would be stopped just the same
+_LARGEST: Final = 1e6  # largest time; a longer run, too, would be stopped at the time limit of 1
 # By kind: mean and standard deviation, over the solvers, of ln(median time); the least and the
 # largest standard deviation of a solver's ln(time).
 _KINDS: Final = {

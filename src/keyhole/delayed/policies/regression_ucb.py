@@ -16,7 +16,7 @@ _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm 
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _DELAY_COUNT: Final = len(_POWERS)
 # If the delay of the largest bound is x times the expected delay, and x is above 1, the next batch
-# is x times as long, but not longer than this share of all rounds so far.
+# is x times as long. But this makes it no longer than this share of all rounds so far.
 _LONGEST_BATCH_SHARE: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
 _PLAUSIBLE_EXCESS: Final = 6.0  # the score of a plausible delay is at most this far above the best

@@ -16,10 +16,11 @@ class OUP(Policy):
     for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 + \lambda)`,
     with :math:`\lambda` the penalty of the largest limit. It does not search for a better limit.
 
-    Each arm has a limit :math:`\tau`, at first the smallest. A run that it stops has at most the
-    utility u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. Let one of K arms
-    have had m runs with its k-th limit. Over these runs, :math:`\hat U` is the mean of max(W, u),
-    and :math:`\hat F` the share with :math:`W \ge u`. Its bounds (the closest so far are kept) are
+    Each arm has a limit :math:`\tau`, at first the smallest. A run that it stops could have at most
+    the utility u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. Let one of K
+    arms have had m runs with its k-th limit. Over these runs, :math:`\hat U` is the mean of max(W,
+    u), and :math:`\hat F` the share with :math:`W \ge u`. The arm's upper and lower bound (the
+    closest so far are kept) are
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad

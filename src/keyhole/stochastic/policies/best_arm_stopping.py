@@ -16,8 +16,8 @@ from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_los
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# The largest number of steps of a search. A search rarely takes more than five. Only if evidence
-# and level are equal up to rounding, it would not end.
+# The largest number of steps of a search. A search rarely takes more than five, but would not end
+# if evidence and level were equal up to rounding.
 _SEARCH_STEPS: Final = 60
 
 

@@ -10,7 +10,7 @@ class OptimisticThompson(BetaPosteriorPolicy):
     r"""Pull the arm with the largest draw; draws below the posterior mean are raised to the mean.
 
     It is like `ThompsonSampling`, but has less regret nearly everywhere: 2 to 9 % less on seven of
-    eight made-up problems of 2 to 100 Bernoulli arms (5,000 rounds), and equally much on one.
+    eight made-up problems of 2 to 100 Bernoulli arms (5,000 rounds), and as much on the eighth.
 
     Each arm has a beta posterior that starts at (a, b). In every round pull
 

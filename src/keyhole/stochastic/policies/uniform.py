@@ -8,7 +8,7 @@ class Uniform(Policy):
     r"""Pull the arms in turn.
 
     It is a baseline that never uses its rewards. A bound on regret says little if even this policy
-    meets it. In round t, of K arms it pulls
+    meets it. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 

@@ -43,7 +43,7 @@ class PooledKG(Policy):
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
     :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. Its moments are fitted to the
-    rates :math:`s_i / T_i` after 2 pulls per arm, and whenever pulls have grown by a quarter.
+    rates :math:`s_i / T_i` after 2 K pulls of the K arms, and whenever pulls grew by a quarter.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     """Write the probability that an arm is above the threshold, and minus its score."""
     a = s.prior[0] + s.totals[arm]
     b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
-    # Of the two sides of the threshold, the tail of the posterior on the side without its mean is
-    # computed: its logarithm is exact, however small it is.
+    # The threshold divides the posterior into two parts. The part without the mean is computed: the
+    # logarithm of this tail is exact, however small the tail is.
     if p.threshold * (a + b + 2.0) < a + 1.0:
         log_tail = log_beta_cdf_left(p.threshold, a, b)
         tail = math.exp(log_tail)
