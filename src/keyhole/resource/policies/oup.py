@@ -18,9 +18,8 @@ class OUP(Policy):
 
     Each arm has a limit :math:`\tau`, at first the smallest. A run that it stops could have at most
     the utility u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. Let one of K
-    arms have had m runs with its k-th limit. Over these runs, :math:`\hat U` is the mean of max(W,
-    u), and :math:`\hat F` the share with :math:`W \ge u`. The arm's upper and lower bound (the
-    closest so far are kept) are
+    arms have had m runs with its k-th limit, :math:`\hat U` their mean of max(W, u), :math:`\hat F`
+    their share with :math:`W \ge u`. Its upper and lower bound (or closer earlier bounds) are
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
