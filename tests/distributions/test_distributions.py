@@ -259,11 +259,11 @@ def test_bad_distributions_of_rewards_are_named(arguments, message):
         ),
         (
             lambda: CustomDistribution(larger, mean=0.5),
-            "mean must be that of what draw draws, got 0.5; of 1,",
+            "mean must agree with the draws, got 0.5; of 1,",
         ),
         (
             lambda: CustomDistribution(larger, mean=2 / 3, variance=0.5),
-            "variance must be that of what draw",
+            "variance must agree with the draws",
         ),
         (
             lambda: CustomDistribution(min, mean=0.5),

@@ -153,7 +153,7 @@ def test_a_parameter_of_a_users_policy_can_be_varied(tmp_path):
         ('"policy.alpha" = [1, 1.0]', "each value once, got 1.0 twice"),
         ('"problem.means" = [[0.1], [0.1]]', r"each value once, got \[0.1\] twice"),
         ("horizn = [10]", r"one of seed, .*; got 'horizn' \(did you mean 'horizon'\?\)"),
-        ('name = ["a", "b"]', "what is varied must be one of seed, .*; got 'name'"),
+        ('name = ["a", "b"]', "the varied entry must be one of seed, .*; got 'name'"),
         ('"a..b" = [1]', r"must have names such as policy\[0\].alpha, got 'a..b'"),
         ('"policy.name" = ["LSA"]', r"must not vary name, got 'policy.name'; write a \[\[policy"),
         ("policy = [[]]", r"must name a policy, policy\[0\], or a parameter, policy.alpha"),

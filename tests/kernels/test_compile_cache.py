@@ -42,7 +42,7 @@ class Starts:
         self._patch.setenv("KEYHOLE_CACHE_DIR", str(folder))
         self._patch.setattr(compile_cache, "_functions", weakref.WeakValueDictionary())
         self._patch.setattr(compile_cache, "_functions_used_last", {})
-        cache_files.is_folder_usable.cache_clear()
+        cache_files.prepare_folder.cache_clear()
         self._compiled.clear()
         for function, result in ((twice, 10.0), (thrice, 15.0)):
             name, values = function.__name__, np.array([5.0])
@@ -58,7 +58,7 @@ BOTH = ["twice", "thrice"]
 @pytest.fixture
 def starts(monkeypatch):
     yield Starts(monkeypatch)
-    cache_files.is_folder_usable.cache_clear()
+    cache_files.prepare_folder.cache_clear()
 
 
 @pytest.fixture
@@ -169,14 +169,14 @@ def announced(monkeypatch, folder):
     monkeypatch.setattr(compile_cache, "_functions", {})
     monkeypatch.setattr(compile_cache, "_ANNOUNCE_AFTER_SECONDS", 0.0)
     monkeypatch.setattr(sys, "stderr", heard)
-    cache_files.is_folder_usable.cache_clear()
+    cache_files.prepare_folder.cache_clear()
 
     def build():
         assert heard.said.wait(ENOUGH)
         return twice
 
     compile_cache.compile_cached("Uniform", "announced", build, SIGNATURE)
-    cache_files.is_folder_usable.cache_clear()
+    cache_files.prepare_folder.cache_clear()
     return heard.getvalue()
 
 

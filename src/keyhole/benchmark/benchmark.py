@@ -65,7 +65,8 @@ def bench(
         Patterns of names, such as ``told-*``, or the names of parts, "tuning" and "judging"; by
         default all.
     policies : sequence of str, optional
-        Names, or your own policies as ``file.py:Class``; by default all of the settings.
+        Names, or your own policies as ``file.py:Class``; by default all of the settings, except
+        those that the rules of the benchmark leave out.
     seed : int, default 29
         The seed of all random numbers: another seed shows how far a result is due to chance.
     threads : int, optional
@@ -76,17 +77,17 @@ def bench(
     Raises
     ------
     ValueError
-        If a name is unknown, if the folder holds something else, or if a policy of yours fails in
-        its first rounds. They are first played uncompiled, to check indices and recommendations.
+        If a name is unknown, if the folder holds something else, or if a policy fails in its first
+        rounds. Policies are first played uncompiled, to check indices and recommendations.
     """
-    # All arguments are checked first, since simulations may take hours.
-    # SITUATIONS has an entry for each setting.
+    # All arguments are checked first, since simulations may take hours. SITUATIONS names all
+    # settings.
     names = [settings] if isinstance(settings, str) else settings or SITUATIONS
     setting_names = dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in names)
     check_choice("scale", scale, SCALES)
     selected_problems = select_problems(setting_names, problems)
     folder = Path(out)
-    # The folder of simulations is made before any result, so every benchmark's folder has it.
+    # Every folder of a benchmark has the folder of simulations, since it is made before any result.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
     contests = make_contests(
@@ -96,7 +97,7 @@ def bench(
         (f"on the problem {contest.problem.name!r}", contest.spec.plan) for contest in contests
     )
     (folder / _CACHE_FOLDER).mkdir(parents=True, exist_ok=True)
-    # A second process would simulate the same blocks, and overwrite the times measured here.
+    # Without the lock a second process could simulate the same blocks and overwrite the times.
     with folder_lock(folder):
         specs = {contest.spec.name: contest.spec for contest in contests}
         cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
@@ -161,8 +162,7 @@ def _simulate_one_by_one(
 ) -> None:
     """Simulate what the cache lacks; show the time left, which includes compilation."""
     work = list_work(specs, cache, threads) if progress else []
-    # One call of the cache could simulate all specs. There is a call for each, since the time left
-    # depends on which are done.
+    # There is one call of the cache for each spec, since the time left depends on which are done.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
             cache.simulate_missing_blocks([spec], None, threads, total.tracker(name))
@@ -235,14 +235,13 @@ def _result_record(
         yardstick=entrant.is_yardstick,
         mean=_round_digits(mean.value),
         std_error=_round_digits(mean.error),
-        # With "higher" it is the regret of a run; the default would interpolate between two runs.
+        # With "higher" it is the regret of one run: the default interpolates between two runs.
         quantile_90=_round_digits(float(np.quantile(values, _QUANTILE, method="higher"))),
         worst=_round_digits(float(values.max())),
         # The number of replications with nearly linear regret.
         linear=int((values > LINEAR_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
-        # The rivals with a lower regret than this policy. All policies have common random numbers,
-        # so `paired_difference` takes differences run by run.
+        # All policies have common random numbers, so differences are taken run by run.
         better=[n for n in rival_labels if paired_difference(values, regrets[n]).low > 0.0],
     )
 

@@ -13,7 +13,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.simulation_job import json_digest
 
 AnyProblem = Any
-"""A problem of any setting: each function of `_LOSSES` uses attributes of one setting's."""
+"""A problem of any setting; each function in `_LOSSES` is for the problems of one setting."""
 Part = Literal["tuning", "judging"]
 PARTS: Final = ("tuning", "judging")
 
@@ -36,7 +36,7 @@ class BenchmarkProblem:
     horizon : int
         The number of rounds, which was fixed before any policy was run on it.
     told : dict
-        Values of parameters, by name, that policies are told; they may be wrong.
+        Values of policies' parameters, by name, that the policies are told; they may be wrong.
     setting : str
         The name of its setting.
     part : {"tuning", "judging"}
@@ -64,9 +64,10 @@ class BenchmarkProblem:
 def wrong_choice_loss(problem: Problem) -> float:
     """Return the regret of a wrong choice: in a round, or in `thresholding` at the end.
 
-    It is the mean gap of the arms that are not best; in `threshold` the mean of this gap over the
-    levels, and in `resource` this gap with each arm at its best limit. In `semibandit` it is the
-    mean loss of an arm that the best allocation funds, and in `thresholding` half of the labels.
+    In `stochastic` and `delayed` it is the mean gap of the arms that are not best; in `threshold`
+    the mean of this over the levels; in `resource` this with each arm at its best limit. In
+    `semibandit` it is the mean loss of the arms that the best allocation funds, and in
+    `thresholding` half the number of arms.
     """
     return _LOSSES[problem.setting.name](problem)
 
@@ -88,7 +89,7 @@ _LOSSES: Final[dict[str, Callable[[AnyProblem], float]]] = {
 
 _PARETO_QUANTILES: Final = 2000
 _GEOMETRIC_QUANTILES: Final = 100
-_LARGEST_DENOMINATOR: Final = 1000  # of the means of arms, written as fractions
+_LARGEST_DENOMINATOR: Final = 1000  # of an arm's mean, written as a fraction
 
 
 def expand_short_forms(value: Any) -> Any:
@@ -117,9 +118,10 @@ def expand_short_forms(value: Any) -> Any:
 def _reward_delay_table(
     arms: Sequence[tuple[float, Sequence[int]]], *, prompt_zeros: bool
 ) -> dict[str, object]:
-    """Return the table of a problem whose arms each have a mean reward and equally likely delays.
+    """Return the table of a problem with recorded rewards and delays.
 
-    With `prompt_zeros` rewards of 0 have no delay.
+    Each of the `arms` is a mean reward and a list of equally likely delays. With `prompt_zeros`
+    rewards of 0 have no delay.
     """
     rewards = []
     delays = []
@@ -133,5 +135,5 @@ def _reward_delay_table(
 
 
 def _delay_quantiles(inverse: Callable[[float], float], count: int) -> list[int]:
-    """Return quantiles of a delay, which exceeds `inverse(p)` with probability p."""
+    """Return quantiles of a delay that exceeds `inverse(p)` with probability p."""
     return [math.floor(inverse((i + 0.5) / count)) for i in range(count)]

@@ -24,9 +24,9 @@ from keyhole.validate import check_choice
 
 @dataclass(frozen=True)
 class Entrant:
-    """A policy of the benchmark: its label, and its other entries in a spec.
+    """A policy of the benchmark: its label, and the rest of its entry in a spec.
 
-    In a contest, these entries include what the problem tells the policy.
+    In a contest, the entry includes what the problem tells the policy.
     """
 
     label: str
@@ -60,7 +60,7 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
 
 
 def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[BenchmarkProblem]:
-    """Return the problems of some settings that match a pattern; all if there are no patterns.
+    """Return the problems of some settings that match any pattern; all if there are no patterns.
 
     A pattern matches names, as in a shell: ``told-*``; or it is the name of a part: ``judging``.
     """
@@ -70,7 +70,7 @@ def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[Be
     for pattern in patterns:
         if not any(_matches_pattern(problem, pattern) for problem in problems):
             names = [*PARTS, *(problem.name for problem in problems)]
-            check_choice("problems", pattern, names, "tuning and judging are all of a part")
+            check_choice("problems", pattern, names, "tuning and judging select a whole part")
     return [p for p in problems if any(_matches_pattern(p, pattern) for pattern in patterns)]
 
 
@@ -81,7 +81,8 @@ def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
     """Return the policies of a setting with these names, which may be ``file.py:Class``.
 
-    Without names, return all policies of the setting.
+    Without names, return all policies of the setting. Policies that `VARIANTS` leaves out are never
+    returned.
     """
     entrants = [
         Entrant(_make_label(name, parameters), {"name": name, **parameters})
@@ -136,7 +137,8 @@ def make_contests(
         if not entrants:
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the benchmark measures what policies warn of
+            # Whatever a policy warns of shows in its regret.
+            warnings.simplefilter("ignore")
             spec = Spec.from_table(
                 {
                     "name": f"{problem.setting}/{problem.name}",
@@ -158,7 +160,7 @@ def make_contests(
             if not is_policy_file(name) and not any(name in s.policies for s in settings):
                 choices = (n for s in settings if s.name in setting_names for n in s.policies)
                 check_choice("policies", name, choices)
-            reason = reasons.get(name, "none is of its setting")
+            reason = reasons.get(name, "none is of its setting, or the rules leave it out")
             raise ValueError(f"policies: {name!r} can play none of the problems: {reason}")
     return contests
 
@@ -172,8 +174,8 @@ def _entry_for_problem(
 ) -> dict[str, Any]:
     """Return the spec entry of a policy, with the parameters that the problem tells it.
 
-    Raise an UnplayableError if it cannot play the problem, for instance since it needs other
-    feedback than the problem gives.
+    Raise an UnplayableError if the policy cannot play the problem, for instance since it needs
+    other feedback than the problem gives.
     """
     policy_class = cast(Any, find_policy_class(entrant.entry["name"], problem.setting, Path()))
     entry = dict(entrant.entry)
@@ -197,7 +199,7 @@ def _entry_for_problem(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            # `simulate` makes such a plan, too: what the plan refuses cannot be simulated.
+            # What this plan refuses, `simulate` refuses, too.
             Plan.make(instance, [policy], horizon=horizon, checkpoints=None, seed=SEED)
         except ValueError as error:
             raise UnplayableError(str(error)) from error

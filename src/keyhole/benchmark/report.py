@@ -70,7 +70,7 @@ def _make_page(content: BenchmarkFile) -> Page:
 
 
 def _provenance_sections(content: BenchmarkFile) -> list[Section]:
-    """Return the section of versions and command, or none for a file of 0.2.0, which lacks them."""
+    """Return the section of versions and command; nothing for a file of 0.2.0, which lacks them."""
     if content.software is None:
         return []
     row = [software_text(content.software.model_dump()), str(content.date), str(content.command)]
@@ -123,7 +123,7 @@ def _profile_chart(summary: SituationSummary) -> LineChart:
     curves = []
     for standing in summary.ranked:
         ratios = sorted(min(ratio, _LARGEST_DRAWN) for ratio in standing.ratios)
-        # All curves span the whole axis, even those of policies whose ratio is never 1.
+        # Every curve spans the whole axis, even if the policy's ratio is never 1.
         x = [1.0, *ratios, _LARGEST_DRAWN]
         y = [sum(r <= ratio_limit for r in ratios) / count for ratio_limit in x]
         curves.append(Curve(label=standing.policy, x=x, y=y, steps=True))

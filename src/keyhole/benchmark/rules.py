@@ -23,8 +23,8 @@ class Scale:
     """The size of the simulations."""
 
     replications: int
-    divisor: int = 1  # horizons are divided by it
-    fewest_rounds: int = 1000  # no horizon is cut below this
+    divisor: int = 1  # of horizons
+    fewest_rounds: int = 1000  # the division leaves at least this number of rounds
     timed_seconds: float = 0.02  # about how long a policy is simulated to time its rounds
 
     def horizon(self, rounds: int) -> int:

@@ -32,9 +32,10 @@ class Standing:
     ranks : tuple of int
         For each problem, one more than the number of policies that are clearly better.
     linear, runs : int
-        The numbers of linear runs and of all runs, on the problems where linear runs count.
+        The numbers of linear runs (see `LINEAR_SHARE` in `keyhole.benchmark.rules`) and of runs, on
+        the problems where linear runs count (see `can_be_learnt`).
     nanoseconds : float
-        The time of a round, its mean over the problems.
+        The mean time of a round over the problems.
     """
 
     policy: str
@@ -109,7 +110,7 @@ class SituationSummary:
 
     @property
     def rival(self) -> "tuple[str, RatioInterval] | None":
-        """The ranked policy with the next ratio after `best`; its regret divided by `best`'s."""
+        """The ranked policy that follows `best` in ratio, and its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
             if standing != best and standing.mean_ratio >= best.mean_ratio:
@@ -118,7 +119,7 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """The name of `rival`, and how many times the regret of `best` its regret is, as text."""
+        """A text with the name of `rival` and the ratio of its regret to that of `best`."""
         if self.rival is None:
             return ""
         policy, interval = self.rival
@@ -178,11 +179,12 @@ class RatioInterval:
 
 
 def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: str) -> RatioInterval:
-    """Return the geometric mean over problems of a policy's regret over a reference's regret.
+    """Return the ratio of two policies' regrets, as geometric mean over problems.
 
-    The interval is by bootstrap. Problems are drawn with replacement; for each drawn problem, the
-    mean regret of each policy is drawn from a normal distribution with its standard error. An
-    interval that used the common random numbers of the policies would be narrower.
+    It is the regret of `policy` over that of `reference`. The interval is by bootstrap. Problems
+    are drawn with replacement; for each drawn problem, the mean regret of each policy is drawn from
+    a normal distribution with its standard error. An interval that used the common random numbers
+    of the policies would be narrower.
     """
     count = len(problems)
     rng = np.random.default_rng(SEED)
@@ -208,7 +210,7 @@ def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: st
 def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
     """Return a regret divided by the smallest mean regret of the problem's policies.
 
-    A small regret is added to both, since a smallest mean of 0 would make other ratios infinite.
+    A small regret is added to both, since a smallest mean of 0 would make ratios infinite.
     """
     floor = FLOOR_SHARE * problem.wrong_choice
     best = min(result.mean for result in problem.rivals)
@@ -255,8 +257,8 @@ UNDECIDED: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _TWO_DECIMALS_BELOW: Final = 10  # for ratios
 _ONE_DECIMAL_BELOW: Final = 100
-_WHOLE_FROM: Final = 10  # per cent: smaller shares have two digits
-_MOST_OF_SOME: Final = 99  # per cent: only a share of 1 is shown as 100 %
+_WHOLE_FROM: Final = 10  # per cent; smaller shares are shown with two digits
+_MOST_OF_SOME: Final = 99  # per cent; only a share of 1 is shown as 100 %
 
 HEAD: Final = (
     "policy", "ratio", "largest ratio", "worst run", "rank", "first on", "linear runs", "ns",
@@ -283,7 +285,7 @@ def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
         format_ratio(standing.mean_ratio),
         format_ratio(max(standing.ratios)),
         format_ratio(standing.worst_ratio),
-        # Yardsticks know what is unknown in practice, and so have no rank among the others.
+        # Yardsticks know what is unknown in practice, so they have no rank among the others.
         "" if standing.is_yardstick else f"{standing.mean_rank:.1f}",
         "" if standing.is_yardstick else f"{standing.first_places} of {played_count}",
         format_share(standing.linear_share),

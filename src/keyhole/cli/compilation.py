@@ -94,7 +94,7 @@ def _explain_key(compile_it: Callable[[], object], keys: list[dict[str, str]]) -
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():
         return {"cached": True, "changed": []}
-    key = file.key()
+    key = file.make_key()
     kernel_keys = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL_PARTS)]
     changes = [_compare_keys(old, key) for old in reversed(kernel_keys)]  # the last used first
     return {"cached": False, "changed": min(changes, key=len, default=None)}

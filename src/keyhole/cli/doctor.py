@@ -13,7 +13,7 @@ from typing import Final
 
 from keyhole.cli.output import one_line_text, print_result
 from keyhole.extras import EXTRAS
-from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, is_folder_usable
+from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, prepare_folder
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_decorators import changed_compiler_settings
 from keyhole.runner import Runner
@@ -89,7 +89,7 @@ def _explain_slow_compilation() -> Iterator[str]:
     folder, files = cache_folder(), cached_files()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the sentence below takes the place of the warning
-        is_kept = is_folder_usable(folder) and os.access(folder, os.W_OK)
+        is_kept = prepare_folder(folder) and os.access(folder, os.W_OK)
     if not is_kept:
         yield (
             f"compiled code is not kept: every process compiles anew, for seconds a policy, since "

@@ -1,8 +1,8 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
 The theorems give orders of growth only. The formulas of the paper could not be read in our copy of
-it, and are quoted from memory. The constants here follow from the phase lengths, and those of
-`regret_bound` also from a proof (see there). The lower bound is that of the stochastic bandit: see
+it, and are quoted from memory. The constants here follow from the phase lengths; for `regret_bound`
+its docstring names a proof as well. The lower bound is that of the stochastic bandit: see
 `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1]; `horizon` is
 T, the number of rounds, at least 1; `policy` is an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases`
 with the true parameters of the delays. Sections, equations, theorems and lemmas are those of
@@ -24,13 +24,14 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     r"""Return a bound on the pulls of each arm outside bridges if no estimate fails.
 
     A *bridge* is a series of pulls between two phases, and rewards that arrive in it are ignored:
-    see `PhasePolicy`. An estimate fails if it is off by more than half the tolerance of its phase.
-    The lemmas bound the chance of this in phase m by a constant over :math:`T 4^{-m}`. If no
-    estimate fails, an arm with the gap :math:`\Delta_j` is given up by the end of phase
-    :math:`m_j = \min\{ m : 2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls: see
-    `PhasePolicy.phase_lengths`. The result, of shape (arms,), is at most the horizon, and equal to
-    it for the best arms. From section 4, Lemmas 4.1 and 4.2, and the sketch of proof of Theorem
-    4.1; phase lengths from appendices B to E.
+    see `PhasePolicy`. An estimate fails if it is off by more than half the tolerance of its phase;
+    `failure_bound` bounds the chance of this. If no estimate fails, an arm with the gap
+    :math:`\Delta_j` is given up by the end of phase :math:`m_j = \min\{ m : 2^{-m} < \Delta_j / 2
+    \}`, after at most :math:`n_{m_j}` pulls: see `PhasePolicy.phase_lengths`. The result has the
+    shape (arms,). It is at most the horizon; for the best arms it is the horizon.
+
+    Sources: section 4, Lemmas 4.1 and 4.2, and the sketch of proof of Theorem 4.1; for the phase
+    lengths, appendices B to E.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
 
 
 def regret_outside_bridges(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
-    r"""Return a bound on the regret outside bridges if no estimate fails, as in `pulls_bound`.
+    r"""Return a bound on the regret outside bridges if no estimate fails: see `pulls_bound`.
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, n_{m_j}
 
@@ -92,13 +93,13 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
         + \frac{96 \, c}{\Delta_j}
 
     The first term is `regret_outside_bridges`. The term with b is the regret in bridges; b is 1 for
-    policies with bridges and 0 for others. The last term is for estimates that fail; for c see
-    `failure_bound`. A failure can cost regret in two ways. First, an arm is kept if its estimate or
-    the best arm's fails in phase :math:`m_j`. This costs at most :math:`2 c \Delta_j /
-    \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`. Second, the best arm may be given up in a phase
-    :math:`m \le m_j`, after which each round costs at most :math:`4 \tilde\Delta_m`. Over all these
-    phases this costs at most :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c /
-    \Delta_j`.
+    policies with bridges and 0 for others. The last term is for estimates that fail, with the c of
+    `failure_bound`. A failure can cost regret in two ways. First, an arm may be kept because its
+    estimate or the best arm's fails in phase :math:`m_j`. In expectation this costs at most
+    :math:`2 c \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`. Second, the best arm may be
+    given up in a phase :math:`m \le m_j`, after which each round costs at most
+    :math:`4 \tilde\Delta_m`. In expectation, over all these phases, this costs at most
+    :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
 
     References
     ----------
@@ -133,9 +134,8 @@ def _failure_constant(policy: PhasePolicy) -> float:
 
 
 def _removal_phase(gap: float) -> int:
-    """Return the phase by whose end an arm of this gap is given up if no estimate fails."""
-    # The first m with 2^-m < gap / 2, at least 2. At equality the arm may stay, so the inequality
-    # is strict.
+    """Return m_j of `pulls_bound`: the first m with 2^-m < gap / 2."""
+    # At equality the arm may stay, so the inequality is strict.
     return math.floor(1.0 - math.log2(gap)) + 1
 
 

@@ -16,7 +16,7 @@ from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, pois
 from keyhole.validate import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-# Float64 holds every whole number up to 2**53. No run has that many rounds.
+# Float64 holds every whole number up to 2**53, and no run has so many rounds.
 _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
@@ -81,7 +81,7 @@ class Constant(Delay):
         """Check the parameter."""
         self._set_checked_value("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
-        # `draw_uniform_integer` draws from a range that has one integer only.
+        # There is only one integer from which `draw_uniform_integer` can draw.
         self._set(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
 
@@ -315,7 +315,7 @@ class Pairs(Distribution):
 
 
 def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
-    """Check that delays are whole numbers of rounds, and return them as floats."""
+    """Return delays as floats; refuse any that is not a whole number of rounds, at least 0."""
     values = check_vector(name, delays, _WHOLE)
     check_each(name, values, values == np.floor(values), "be a whole number of rounds")
     return values
@@ -324,20 +324,7 @@ def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
 def parse_delay(value: Any) -> NumberDistribution:
     """Return a distribution of delays, given a distribution, one of SciPy, or a spec entry.
 
-    Parameters
-    ----------
-    value : distribution, distribution of SciPy, or mapping
-        See `keyhole.distributions.distribution_parser.parse_distribution`.
-
-    Returns
-    -------
-    NumberDistribution
-        A distribution on whole numbers, at least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the value is not allowed; the message names the field.
+    A distribution whose values may be below 0, or are not whole numbers, is refused.
 
     Examples
     --------

@@ -48,8 +48,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
 
     The random numbers are common to all policies: the n-th pull of an arm draws reward and delay
     from a position of the stream that only the arm and n determine. Rewards that would arrive after
-    the horizon count in the regret, but are not stored. So memory is one number for each round,
-    however long delays are.
+    the horizon are not stored, so memory is one number for each round, however long delays are.
     """
 
     setting = SETTING
@@ -93,7 +92,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     ) -> None:  # fmt: skip
         """Draw the reward and delay of a pull, and return the sum of what arrives."""
         reward, delay = draw_pull(e, s, rng, arm, draw)
-        # Compared as floats: a delay may be too large to convert to an integer.
+        # Floats are compared, since a delay may be too large for an integer.
         if delay <= e.horizon - t:
             s.due[t - 1 + int(delay)] += reward
         total[0] = s.due[t - 1]
@@ -132,7 +131,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         """For each round the last pull whose reward arrives in it, or 0. A pull is given as its
         round times 2**24, plus its arm."""
         earlier = int_array("horizon")
-        """For each pull the previous one whose reward arrives in the same round; or 0."""
+        """For each pull the previous one whose reward arrives in the same round, or 0."""
         reward = float_array("horizon")
         """The reward of each pull."""
 
@@ -151,22 +150,22 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
             s.newest[due_index] = (t << _ARM_BITS) + arm
         # The list begins with the newest pull, and the feedback with the oldest. So the pulls are
         # counted first, and the feedback is filled backwards.
-        arrived = 0
+        arrived_count = 0
         pull = s.newest[t - 1]
         while pull > 0:
-            arrived += 1
+            arrived_count += 1
             pull = s.earlier[(pull >> _ARM_BITS) - 1]
         pull = s.newest[t - 1]
-        for i in range(arrived - 1, -1, -1):
+        for i in range(arrived_count - 1, -1, -1):
             index = (pull >> _ARM_BITS) - 1
             sources[i] = pull & (2**_ARM_BITS - 1)
             rewards[i] = s.reward[index]
             pull = s.earlier[index]
-        count[0] = arrived
+        count[0] = arrived_count
         total[0] = 0.0
-        for i in range(arrived):
+        for i in range(arrived_count):
             total[0] += rewards[i]
-        s.seen[0] += arrived
+        s.seen[0] += arrived_count
 
 
 def draw_pull(
@@ -175,7 +174,7 @@ def draw_pull(
     """Draw reward and delay of the arm's next pull; update pulls, regret and rewards."""
     seek_pull(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
-    # Regret and reward count from the pull on, whether or not the reward arrives by the horizon.
+    # Regret and reward count in the round of the pull, whether or not the reward ever arrives.
     s.regret[0] += e.best - e.means[arm]
     reward, delay = draw(e, rng, arm)
     s.earned[0] += reward

@@ -42,10 +42,10 @@ class Round(StudyRound):
     def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
         """Add a reward whose arm is known."""
         self._pairs.append((decision["arm"], feedback["reward"]))
-        self._add_to_round_sum_and_total(feedback["reward"])
+        self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Check that the sums so far are at most 1, the largest reward, for each round."""
+        """Refuse a negative sum, and one that makes all rewards more than 1 a round."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
         # If no reward can still come, there is no slack: only 0 is accepted.
@@ -54,16 +54,16 @@ class Round(StudyRound):
 
     def add_sum(self, values: Values) -> None:
         """Add a sum of rewards."""
-        self._add_to_round_sum_and_total(values["total"])
+        self._add_to_sums(values["total"])
 
-    def _add_to_round_sum_and_total(self, total: float) -> None:
-        self._round_sum = math.fsum((self._round_sum, total))
-        self._sum_of_all = math.fsum((self._sum_of_all, total))
+    def _add_to_sums(self, rewards: float) -> None:
+        self._round_sum = math.fsum((self._round_sum, rewards))
+        self._sum_of_all = math.fsum((self._sum_of_all, rewards))
 
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
     ) -> RoundFeedback | None:
-        """End the round; double the memory for rewards until the round's rewards fit."""
+        """Return the feedback of the round, and enough memory for its rewards; end the round."""
         if self._arm < 0:
             return None
         pairs = self._pairs if facts["named"] else []
@@ -84,7 +84,7 @@ class Round(StudyRound):
         return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return the greatest length that doubling the memory can give the arrays of rewards."""
+        """Return an upper bound on the length of the arrays of rewards."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + feedback_count)}
 
     def to_json(self) -> list[Any]:
@@ -125,7 +125,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def has_feedback(self) -> bool:
-        """Whether feedback is named, so that `tell` is allowed."""
+        """Whether feedback is named; only then `tell` is allowed."""
         return bool(self.facts["named"])
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
@@ -202,10 +202,10 @@ class Learner(CoreLearner):
         """Tell the rewards that have arrived by the end of the round of the last pull.
 
         Rewards that become known for n rounds together, such as those of a day, are told in the
-        last of these rounds. In the rounds before nothing is told: 0, or an empty list. This wait
-        is part of the delay. So add n - 1 rounds to the longest delay that is given to the policy,
-        and (n - 1) / 2 rounds to the expected delay. Feedback that exceeds what the pulls so far
-        can have earned is refused, and the learner stays as it was.
+        last of these rounds. In the rounds before it, 0 or an empty list is told. This wait is part
+        of the delay. So add n - 1 rounds to the longest delay that is given to the policy, and
+        (n - 1) / 2 rounds to the expected delay. Feedback that exceeds what the pulls so far can
+        have earned is refused, and the learner stays as it was.
 
         Parameters
         ----------
@@ -216,8 +216,8 @@ class Learner(CoreLearner):
             have the names.
         rounds : int, default 1
             The number of rounds in which the arm was pulled since `ask`. All that arrived must have
-            arrived in the last of them. The number is refused if the policy would ask for another
-            arm before the last of these rounds.
+            arrived in the last of these rounds. The number is refused if the policy would ask for
+            another arm before the last of them.
 
         Warns
         -----
@@ -233,13 +233,13 @@ class Learner(CoreLearner):
             self._pass_rounds_without_feedback(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            # The step of this learner is kept. Once machine code exists, the step is replaced in
-            # the learner for which it was made, which is this one and not the copy.
+            # The step is not restored: once machine code exists, it replaces the step of the object
+            # for which it was made, and that is this one, not the copy.
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
     def _pass_rounds_without_feedback(self, rounds: int) -> None:
-        """Tell nothing and ask again, for all rounds but the last; the arm must stay the same."""
+        """Pass all rounds but the last without feedback; the policy must ask for the same arm."""
         arm = self.ask()
         most_rounds = self.facts.get("horizon", math.inf) - self.rounds + 1
         if rounds > most_rounds:
@@ -336,17 +336,17 @@ class Learner(CoreLearner):
             return
         while memory < needed:
             memory *= 2
-        # Compiled code reads arrays of fixed lengths. So this makes a learner with longer arrays,
-        # copies the header and all arrays into it, and takes over its attributes.
-        larger = type(self).__new__(type(self))
-        vars(larger).update(vars(self))
-        larger._allocate(policy, self.facts | {"memory": memory}, self._step)
-        larger._memory[:PLAN] = self._memory[:PLAN]
-        larger_views = larger._views_to_save()
+        # Compiled code reads arrays of fixed lengths. So a learner with longer arrays is made, the
+        # header and all arrays are copied into it, and its attributes become those of this learner.
+        larger_learner = type(self).__new__(type(self))
+        vars(larger_learner).update(vars(self))
+        larger_learner._allocate(policy, self.facts | {"memory": memory}, self._step)
+        larger_learner._memory[:PLAN] = self._memory[:PLAN]
+        larger_views = larger_learner._views_to_save()
         for group, views in self._views_to_save().items():
             for name, view in views.items():
                 larger_views[group][name][tuple(map(slice, view.shape))] = view
-        vars(self).update(vars(larger))
+        vars(self).update(vars(larger_learner))
 
     def _parse_pair(self, name: str, pair: Any) -> tuple[int, float]:
         try:

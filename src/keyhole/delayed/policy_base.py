@@ -81,10 +81,10 @@ class Policy(Facts, CorePolicy, abstract=True):
     def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards that the state buffers, or an upper bound on this number.
 
-        `rewards` is the number of rewards of named feedback so far. By default this number is
-        returned if the state has an array of the length "memory"; otherwise 0. If a policy reuses
-        positions in its arrays, it returns fewer, so that the memory of its learner does not grow
-        with the rounds.
+        `rewards` is the number of rewards of named feedback so far. By default it is returned if
+        the state has an array of the length "memory"; otherwise 0. A policy that reuses positions
+        in its arrays returns a smaller number, so that the memory of its learner does not grow with
+        the rounds.
         """
         shapes = [field.shape for field in declared_fields(type(self).State).values()]
         return rewards if any("memory" in shape for shape in shapes) else 0
@@ -96,9 +96,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     def describe(self, learner: Learner) -> list[str]:
         """Return the arrays of the state.
 
-        A policy that counts rewards overrides this method and calls `format_used_rewards`. That
-        function shows numbers of rewards, and not numbers of pulls as in other settings, since some
-        pulls have no reward yet.
+        A policy that counts rewards overrides this method and calls `format_used_rewards`.
         """
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
@@ -106,8 +104,8 @@ class Policy(Facts, CorePolicy, abstract=True):
 def format_used_rewards(counts: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
     """Return a line for each arm: the number of used rewards, and their mean with its interval.
 
-    `counts` and `totals` are numbers and sums of rewards. The interval holds if the delay of a
-    reward does not depend on the reward.
+    `counts` and `totals` are numbers and sums of rewards; pulls without a reward so far do not
+    count. The interval holds if the delay of a reward does not depend on the reward.
     """
     return format_arm_means(counts, totals, scale, "used reward", has_interval=True)
 
@@ -169,7 +167,7 @@ class PhasePolicy(Policy, abstract=True):
         """Begin the first phase with all arms."""
         s.active[:] = 1
         begin_phase(p, s, length)
-        # Without other arms there is nothing to compare: the pulls of a single arm never run out.
+        # A single arm is pulled to the end, since there is nothing to compare it with.
         if p.arms == 1:
             s.left[0] = math.inf
 
@@ -181,7 +179,7 @@ class PhasePolicy(Policy, abstract=True):
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
         """Credit the rewards that arrived to the arm, except in a bridge; end its turn if due."""
-        # In a bridge, late rewards of the phase before arrive. Other arms may have earned them, so
+        # In a bridge, late rewards of the last phase arrive, which other arms may have earned. So
         # nothing is credited in a bridge.
         if s.bridging[0] == 0:
             s.totals[arm] += total
@@ -189,7 +187,6 @@ class PhasePolicy(Policy, abstract=True):
         if s.left[0] > 0.0:
             return
         next_arm = next_active_arm(s.active, arm + 1)
-        # A bridge pulls only one arm, so it ends with the pulls of this arm.
         if s.bridging[0] == 1:
             begin_phase(p, s, length)
         elif next_arm < p.arms:
@@ -209,7 +206,7 @@ class PhasePolicy(Policy, abstract=True):
             judged[arm] = s.judged[arm]
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if the first phase is longer than the horizon, else nothing."""
+        """Return a warning if the first phase is longer than the horizon, else no text."""
         arms = facts["arms"]
         horizon = facts["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]
@@ -269,8 +266,8 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with the remaining arms."""
     best = find_best_active_arm(s.totals, s.active)
-    # Sums are compared, since averages are rounded. An arm is kept if its average is lower than the
-    # best average by exactly the tolerance.
+    # Sums are compared, since averages are rounded: an arm whose average is lower than the best one
+    # by exactly the tolerance is kept.
     sum_tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
@@ -304,9 +301,9 @@ def find_best_active_arm(totals: FloatArray, active: IntArray) -> int:
 
 
 def phase_log_term(horizon: int, tolerance: float) -> float:
-    """Return L = ln(T tolerance^2) with T the horizon, but at least 1.
+    """Return L = max(1, ln(T tolerance^2)), with T the horizon.
 
-    The formulas of the phase lengths have no meaning if L is 0 or less.
+    The formulas of the phase lengths have no meaning for an L of 0 or less.
     """
     return max(1.0, math.log(horizon * tolerance * tolerance))
 
@@ -316,7 +313,7 @@ def phase_length(tolerance: float, log: float, bias: float) -> float:
 
     `log` is the number L that `phase_log_term` returns, and `bias` is B.
     """
-    # sqrt(n) is the larger root of a quadratic equation. Both terms of this root are positive, so
-    # that no digits cancel, even for a small bias.
+    # sqrt(n) is the larger root of a quadratic equation. Both terms of the root are positive, so no
+    # digits cancel.
     root_times_tolerance = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
     return (root_times_tolerance / tolerance) ** 2

@@ -36,13 +36,14 @@ class Problem(RewardProblem):
     - ``regret``, the cumulative pseudo-regret :math:`\sum_t \mu^* - \mu_{I_t}`. Here
       :math:`\mu^*` is the largest mean reward and :math:`\mu_{I_t}` that of the arm pulled in round
       t, whether or not its reward arrives by the horizon;
-    - for policies that play in phases ``phase``, the number of the phase, and ``eliminated_at``,
-      the round in which an arm was first given up, or the horizon plus 1 if none was.
+    - for policies that play in phases, ``phase``, the number of the current phase, and
+      ``eliminated_at``, the round in which an arm was first given up, or the horizon plus 1 if none
+      was.
 
     With ``details=True`` there are also:
 
     - ``cumulative_reward``, the sum of all rewards, whether or not they arrive by the horizon;
-    - ``observations``, the number of sums that arrived, one for each round, or with named feedback
+    - ``observations``, the number of sums that arrived (one in each round) or, with named feedback,
       the number of rewards that arrived;
     - for each arm ``pulls`` and ``estimate_errors``. The latter is the error of the arm's estimate
       at the end of the last phase that it completed, divided by the error that the lemmas of
@@ -187,7 +188,7 @@ class Problem(RewardProblem):
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms that repeats the means."""
-        # Recorded pairs belong to their arms. So a short constant delay is used in their place.
+        # Recorded delays belong to their arms, so a short constant delay replaces them.
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
 

@@ -50,7 +50,7 @@ class Constant(NumberDistribution):
     Parameters
     ----------
     length : float, default 1
-        Above 0, at most 10**12.
+        The duration, above 0, at most 10**12.
     """
 
     draw = staticmethod(dispatch_kernel(_KERNELS))
@@ -72,7 +72,7 @@ class Exponential(NumberDistribution):
     Parameters
     ----------
     mean : float, default 1
-        Above 0, at most 10**12.
+        The mean, above 0, at most 10**12.
     """
 
     draw = staticmethod(dispatch_kernel(_KERNELS))
@@ -91,9 +91,9 @@ class Pareto(NumberDistribution):
     Parameters
     ----------
     shape : float, default 1.5
-        a, above 1, at most 100. If it is at most 2, the variance is infinite.
+        The exponent a, above 1, at most 100. If it is at most 2, the variance is infinite.
     mean : float, default 1
-        Above 0, at most 10**12. The smallest value l is :math:`(a - 1) / a` times the mean.
+        The mean, above 0, at most 10**12. The smallest value l is :math:`(a - 1) / a` times it.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Scaled(Distribution):
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
-        """Refuse a problem with another number of arms."""
+        """If factors depend on the arm, refuse a problem that has not one arm for each factor."""
         if self._factor_source == "arms" and len(self.factors) != problem.arms:
             raise ValueError(
                 f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"
@@ -201,7 +201,7 @@ def _scaling_kernel(draw: Kernel, factor_source: str) -> Kernel:
 
 
 def parse_duration(value: object, name: str = "duration") -> Distribution:
-    """Return a distribution of durations, given a distribution, one of SciPy, or a spec's table.
+    """Return the distribution of durations that a value or a spec's table describes.
 
     Parameters
     ----------

@@ -124,10 +124,10 @@ class CustomSampler(Distribution):
         return f"{type(self).__name__}({name}, numbers={self.numbers.tolist()})"
 
 
-def check_moments(name: str, stated: float, values: FloatArray) -> None:
+def check_moments(name: str, stated_mean: float, values: FloatArray) -> None:
     """Refuse a stated mean that differs from the mean of drawn values by over 6 standard errors.
 
-    With squared deviations as the values, this checks a variance.
+    If the values are squared deviations, their mean is a variance.
 
     Raises
     ------
@@ -138,17 +138,17 @@ def check_moments(name: str, stated: float, values: FloatArray) -> None:
     --------
     >>> check_moments("mean", 0.3, np.array([0.0, 1.0] * 500))
     Traceback (most recent call last):
-    ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
+    ValueError: mean must agree with the draws, got 0.3; of 1,000 draws it was 0.5
     """
     mean = float(values.mean())
     # A value with a probability of 1 / draws may be missing among the draws, and the standard error
     # does not show this. The second term is what such a value adds to the mean, if its size is
-    # about 1 + |stated|.
-    error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated)) / len(values)
+    # about 1 + |stated_mean|.
+    error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated_mean)) / len(values)
     # The comparison is `not <=` and not `>`: it refuses a mean that is NaN, too.
-    if not abs(mean - stated) <= _MOST_STANDARD_ERRORS * error:
+    if not abs(mean - stated_mean) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
-            f"{name} must be that of what draw draws, got {stated:g}; of {len(values):,} draws it "
+            f"{name} must agree with the draws, got {stated_mean:g}; of {len(values):,} draws it "
             f"was {mean:.4g}"
         )
 

@@ -126,7 +126,7 @@ def parse_distribution(
     base_class: type[AnyDistribution],
     classes: Mapping[str, type[AnyDistribution]],
 ) -> AnyDistribution:
-    """Return a distribution, given a distribution, one of SciPy, or a spec's table.
+    """Return the distribution that a value or a spec's table describes.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Replay(NumberDistribution):
     Parameters
     ----------
     samples : sequence of float
-        At least one.
+        The recorded values, at least one.
 
     Examples
     --------
@@ -117,9 +117,9 @@ def _check_values(field: str, values: Any, allowed: validate.Range) -> FloatArra
 def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
     """Return the values of each arm, by its number or name.
 
-    `samples` are a list for each arm, a mapping from arms to lists, or a data frame with the
-    columns ``arm`` and ``reward`` (or the name `value` in its place). Other data frames are refused
-    as ambiguous, since their columns might be arms, or attributes of a reward.
+    `samples` are a list for each arm, a mapping from arms to lists, or a data frame with a column
+    ``arm`` and a column called `value`. Other data frames are refused as ambiguous, since their
+    columns might be arms, or attributes of a reward.
 
     Examples
     --------

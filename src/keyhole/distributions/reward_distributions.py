@@ -60,7 +60,7 @@ class Bernoulli(NumberDistribution):
     Parameters
     ----------
     mean : float
-        In [0, 1].
+        The mean, in [0, 1].
 
     Examples
     --------
@@ -171,13 +171,14 @@ def truncated_mean(centre: float, scale: float) -> float:
     require_extra("scipy", "truncated_mean()")
     from scipy.special import ndtr  # imported only here, since this takes a fifth of a second
 
-    # `ndtr` loses digits near 1 and not near 0. So the mean of the mirrored distribution is used.
+    # `ndtr` loses digits near 1, but not near 0. A distribution that would need it near 1 is
+    # mirrored.
     if centre > 0.5:
         return 1.0 - truncated_mean(1.0 - centre, scale)
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
-    # The drop is the density at `low` less that at `high`. It is computed by `expm1`, since the two
-    # are nearly equal if the scale is large, and a difference of exponentials would lose digits.
+    # The drop is the density at `low` less the density at `high`. If the scale is large, these are
+    # nearly equal, so the drop is computed by `expm1`: their difference would lose digits.
     drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 

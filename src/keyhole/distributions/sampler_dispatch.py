@@ -91,8 +91,8 @@ def combine_distributions(
     CombinedSampler
         The kernel, and the numbers that it needs for each distribution.
     """
-    # A dict keeps the order of the kernels. In a set their order would differ from process to
-    # process, and with it numbers and fingerprint.
+    # A dict keeps the order of the kernels. A set would order them differently in each process, and
+    # so change numbers and fingerprint.
     kernels = tuple(
         dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )
@@ -111,13 +111,12 @@ def combine_distributions(
 
 @lru_cache(maxsize=64)
 def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
-    """Return a kernel whose first number selects one of several kernels by its position.
+    """Return a kernel whose first number is the position of the one of `kernels` that it calls.
 
-    The kernel that is selected gets the other numbers. The result selects among the kernels from
-    `position` on.
+    The kernel that is called gets the other numbers. Only kernels from `position` on can be called.
     """
-    # Compiled code has no table of functions. So the result is a chain of comparisons, in which
-    # each function compares with one position and else calls the next function.
+    # Compiled code has no table of functions. So each function compares the number with one
+    # position, and calls the next function if they differ.
     kernel = kernels[position]
 
     def draw_last(rng: Stream, numbers: FloatArray) -> object:

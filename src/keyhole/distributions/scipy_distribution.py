@@ -56,8 +56,8 @@ class TabulatedDistribution(NumberDistribution):
     Raises
     ------
     TypeError, ValueError
-        If it is not a frozen distribution of SciPy, or is spread over more than 2**20 whole
-        numbers.
+        If it is not a frozen distribution of SciPy, has infinite quantiles, or is spread over more
+        than 2**20 whole numbers.
 
     Examples
     --------
@@ -155,6 +155,6 @@ class TabulatedDistribution(NumberDistribution):
 
 def is_scipy_distribution(value: object) -> bool:
     """Return whether a value is a frozen distribution of SciPy."""
-    # The class is told by its module's name, since an import of SciPy would slow down every start.
+    # The class is recognised by its module's name: importing SciPy would slow down every start.
     is_in_scipy = type(value).__module__.startswith("scipy.stats")
     return is_in_scipy and (hasattr(value, "dist") or hasattr(value, "xk"))

@@ -1,12 +1,11 @@
 """Kernels that find an arm: the arm with the smallest key, or the first that was never pulled.
 
-A tree finds the smallest key. From one round to the next one key changes, and few nodes are read.
-
-The keys are the leaves of a tree in which every node has sixteen children: up to 16 keys are one
-node, and up to 256 keys two levels. But 17 to 32 keys are just two nodes, and both are read. A node
-is read at once, in vector registers. The answer is the lowest position among equal smallest keys.
-Keys must not be NaN. Throughout, `keys` is the store of `argmin_size(candidates)` keys, and
-`candidates` at least 1; positions count from 0.
+The keys are the leaves of a tree, so that few nodes are read after one key has changed. Every node
+has sixteen children, and is read at once, in vector registers. Up to 16 keys are one node; up to
+256 keys are two levels; but 17 to 32 keys are two nodes without a root, and both are read. If
+several keys are the smallest, the lowest position is the answer. Keys must not be NaN. In all
+functions, `keys` is an array of `argmin_size(candidates)` cells, `candidates` is at least 1, and
+positions count from 0.
 """
 
 import math
@@ -22,8 +21,8 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic
 # whole nodes. With two children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4
 # times as long.
 _CHILDREN: Final = 16
-# Up to this number of keys, no node is above them, since this node would be read just after a part
-# of it was written. Without the node, a round of LSA at K = 20 takes 0.67 of the time.
+# Up to this number of keys there is no root, since it would be read just after a part of it was
+# written. Without it, a round of LSA at K = 20 takes 0.67 of the time.
 _MOST_WITHOUT_TREE: Final = 2 * _CHILDREN
 
 
@@ -49,7 +48,7 @@ def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
 
 
 def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
-    """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
+    """Return the position of the first `key` in the sixteen from cell `start` on; 0 without one."""
     for position in range(_CHILDREN):
         if keys[start + position] == key:
             return position
@@ -81,7 +80,7 @@ def argmin_size(candidates: int) -> int:
 
 @kernel
 def argmin_keys_start(size: int, candidates: int) -> int:
-    """Return the cell in which the keys begin, in a store of length `size`.
+    """Return the cell in which the keys begin, in an array of `size` cells.
 
     Examples
     --------
@@ -150,7 +149,7 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     begin = argmin_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         smallest_of_second: float = _smallest(keys, _CHILDREN)
-        # Of two nodes, the first wins a tie, and with it the lowest position.
+        # If both nodes have the smallest key, the first node has the lowest position.
         winning_node = _CHILDREN if smallest_of_second < smallest else 0
         smaller = min(smallest, smallest_of_second)
         position: int = winning_node + _position(keys, winning_node, smaller)
@@ -165,7 +164,7 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
 
 
 def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
-    """Rebuild a store from its keys alone; for Python, not for kernels.
+    """Rebuild the tree above the keys; for Python, not for kernels.
 
     Examples
     --------
@@ -174,7 +173,7 @@ def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
     >>> argmin(store, 2)
     1
     """
-    # For stores loaded from files, which have the keys only (`Layout.rebuild_trees`).
+    # Files of learners have the keys alone (`Layout.rebuild_trees`).
     padding = -candidates % _CHILDREN
     level = np.append(keys[len(keys) - candidates - padding :][:candidates], [math.inf] * padding)
     keys[:] = math.inf

@@ -50,9 +50,8 @@ def _deviance(x: float, mean: float) -> float:
 def log_beta_weight(x: float, a: float, b: float) -> float:
     r"""Return the logarithm of :math:`x^a (1 - x)^b / B(a, b)`.
 
-    This is the density of the beta distribution times :math:`x (1 - x)`; also, times 1 / a, the
-    step from :math:`I_x(a + 1, b)` to :math:`I_x(a, b)`. `x` lies in (0, 1); the shapes are above
-    0.
+    The term is the density of the beta distribution times :math:`x (1 - x)`. Divided by a, it is
+    :math:`I_x(a, b) - I_x(a + 1, b)`. `x` lies in (0, 1); the shapes are above 0.
 
     References
     ----------
@@ -67,7 +66,7 @@ def log_beta_weight(x: float, a: float, b: float) -> float:
 
 @kernel
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of I_x(a, b) for x below its mean, by Lentz's method."""
+    """Return the continued fraction of I_x(a, b), for x < (a + 1) / (a + b + 2), by Lentz."""
     n = a + b
     c = 1.0
     d = 1.0 / _replace_near_zero(1.0 - n * x / (a + 1.0))
@@ -88,7 +87,7 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
 
 @kernel
 def _replace_near_zero(value: float) -> float:
-    """Return a divisor as it is, or a tiny positive one in place of 0 and numbers nearer to 0."""
+    """Return a divisor, or a tiny positive number in place of a divisor that is almost 0."""
     return value if abs(value) > _TINY else _TINY
 
 

@@ -8,17 +8,17 @@ import numpy as np
 from keyhole.draws.mean_bounds import log_mixture_evidence_above
 
 GRID: Final = 20
-"""The grid is 0, 1/20, ..., 1. With 1, 2, 4, 10, 20, 40, 100 steps an arm of mean .6 takes 99.8,
-27.1, 19.9, 18.8, 18.6, 18.6, 18.6 pulls to be settled at .5 - .05 (beta rewards, concentration 8,
-2,000 runs), and one of mean .5 takes 1105, 231, 112, 86, 83, 82, 82."""
+"""The grid is 0, 1/20, ..., 1. With 1, 2, 4, 10, 20, 40 or 100 steps, an arm of mean .6 is settled
+as above .45 after 99.8, 27.1, 19.9, 18.8, 18.6, 18.6 or 18.6 pulls (beta rewards, concentration 8,
+2,000 runs), an arm of mean .5 after 1105, 231, 112, 86, 83, 82 or 82 pulls."""
 
-# At the ends of the interval the wealth may vanish as a power of the distance, with a weight from 0
-# to 1 as the exponent. So a substitution clusters the nodes of Gauss and Legendre there. With it,
-# the logarithm of the mean is right to 1e-6 (measured).
+# Near an end of the interval, the wealth may vanish as a power of the distance to this end, with a
+# weight from 0 to 1 as the exponent. So a substitution clusters the nodes of Gauss and Legendre at
+# both ends. With it, the logarithm of the mean is right to 1e-6 (measured).
 _POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
 _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
 _WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
-# Bets whose wealth is below the largest by this factor (as a logarithm) are left out.
+# Bets are left out if the logarithm of their wealth is below the largest by more than this.
 _NEGLIGIBLE: Final = 25.0
 # The log of the wealth at the bet of `find_wealth_peak` is at most this much below the largest.
 _PEAK_ERROR: Final = 0.1
@@ -59,10 +59,10 @@ def log_wealth(
 ) -> float:
     """Return the logarithm of the wealth of one bet, strictly between its limits.
 
-    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. The
-    logarithm of that factor is concave in x. A reward enters by weights at the two grid points next
-    to it, whose weighted mean is the reward. So it multiplies the wealth by no more than the reward
-    itself would. This holds for all b and c.
+    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. A reward
+    enters as weights at the two grid points next to it, such that their weighted mean is the
+    reward. The logarithm of the factor is concave in x. So the weights multiply the wealth by no
+    more than the reward itself would, for all b and c.
     """
     wealth = 0.0
     if zeros > 0.0:
@@ -125,7 +125,7 @@ def log_mean_wealth(
 ) -> float:  # fmt: skip
     """Return the logarithm of the mean wealth over all bets from `low` to `high`.
 
-    Minus infinity stands for a value that is certainly below `floor`.
+    Return minus infinity if the logarithm is certainly below `floor`.
     """
     zeros, ones = weights_at_ends(histogram, arm, pulls, total)
     bet, slope, curvature = find_wealth_peak(histogram, arm, zeros, ones, null, low, high)
@@ -144,8 +144,8 @@ def log_mean_wealth(
     end = min(end, high)
     area = 0.0
     for node in range(len(_NODES)):
-        at_node = begin + (end - begin) * float(_NODES[node])
-        wealth = log_wealth(histogram, arm, zeros, ones, null, at_node)
+        node_bet = begin + (end - begin) * float(_NODES[node])
+        wealth = log_wealth(histogram, arm, zeros, ones, null, node_bet)
         area += float(_WEIGHTS[node]) * math.exp(wealth - peak)
     return peak + math.log(area * (end - begin) / (high - low))
 
@@ -158,8 +158,8 @@ def log_evidence_above(
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
     with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
-    is that of `log_mixture_evidence_above`. For other rewards this is a lower bound of the value,
-    and is returned if rounding makes the value smaller.
+    is that of `log_mixture_evidence_above`. For other rewards, that function gives a lower bound of
+    the value, which is returned if rounding makes the value smaller.
     """
     distance = total - null * pulls
     if distance <= 0.0:
@@ -197,7 +197,7 @@ def log_evidence_against(
     .. math:: E_n = \int_0^1 \prod_{t=1}^{n} \Big(\frac{q}{\mu} \, x_t
        + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    with :math:`\mu` the mean. The mean wealth is that of all bets of either sign.
+    with :math:`\mu` the mean. It is the mean wealth of all bets, of either sign.
     """
     low = -1.0 / (1.0 - mean)
     return log_mean_wealth(histogram, arm, pulls, total, mean, low, 1.0 / mean, -math.inf)

@@ -1,8 +1,8 @@
 """Kernels with bounds on a mean reward: Kullback-Leibler, and e-processes.
 
 An e-process is a sequence of numbers, one after each reward, that shows how unlikely the rewards
-are if the mean lies on one side of a number, the *null*. It may be looked at after every reward,
-since the chance that it ever reaches 1 / delta, if the mean does lie there, is at most delta.
+are if the mean lies on one side of a number, the *null*. If the mean does lie there, the chance
+that the e-process ever reaches 1 / delta is at most delta, however often one looks.
 """
 
 import math
@@ -50,8 +50,8 @@ def log_1_minus_ucb(pulls: float, mean: float, entropy: float, level: float) -> 
 def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: float) -> float:
     r"""Return the logarithm of the e-process of 0/1 rewards against "mean <= null" (a kernel).
 
-    Below `floor`, which is above 0, it returns minus infinity, mostly after a few operations. The
-    e-process is the uniform mixture over the alternatives q in (null, 1),
+    If the logarithm is below `floor`, which is above 0, the result is minus infinity, mostly after
+    a few operations. The e-process is the uniform mixture over the alternatives q in (null, 1),
 
     .. math:: E_n = \frac{1}{1 - c} \int_c^1 \prod_{t=1}^{n} \Big(\frac{q}{c}\Big)^{x_t}
        \Big(\frac{1 - q}{1 - c}\Big)^{1 - x_t} \mathrm{d}q
@@ -62,8 +62,8 @@ def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: f
     the rewards and one minus the null. The e-process holds for all rewards in [0, 1]; if rewards
     lie between 0 and 1, `keyhole.draws.betting_evidence` has more evidence.
 
-    The logarithm of E is at most :math:`(s - nc)^2 / (n c (1 - c))`, and the beta distribution is
-    evaluated only if E without P(Z > c) reaches the floor.
+    The logarithm of :math:`E_n` is at most :math:`(s - nc)^2 / (n c (1 - c))`. The beta
+    distribution is evaluated only if the logarithm without ln P(Z > c) reaches the floor.
 
     Examples
     --------

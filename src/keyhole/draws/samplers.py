@@ -47,8 +47,9 @@ def _equal_area_strips(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the right ends of 256 strips of equal area under a density, and the density there.
 
-    The lowest strip ends at `edge`, and includes the tail behind it, of area `tail`. Its own entry,
-    the first, is the width of a rectangle of that area. A last entry of 0 follows the 256.
+    The lowest strip ends at `edge`, and includes the tail beyond, of area `tail`. In place of
+    `edge`, its entry is the width of a rectangle of the strip's area. After the 256 entries comes
+    an entry of 0.
     """
     area = edge * density(edge) + tail
     ends = [area / density(edge), edge]
@@ -139,7 +140,7 @@ def exponential(rng: Stream) -> float:
         if x < _EXPONENTIAL_ENDS[strip + np.uint64(1)]:
             return offset + x
         low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + np.uint64(1)]
-        if strip == np.uint64(0):  # beyond the edge, the distribution is the same again
+        if strip == np.uint64(0):  # the tail is the distribution itself, moved by the edge
             offset += _EXPONENTIAL_EDGE
         elif low + uniform(rng) * (high - low) < math.exp(-x):
             return offset + x
@@ -170,8 +171,8 @@ def _gamma_by_first_proposal(rng: Stream, shape: float) -> float:
 
     `_gamma_from_shape_one` accepts x if ln(u) is below 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3),
     where y = x / sqrt(9 d). From y = -0.5 on, this bound is at least -1.35 d y^4 = -0.15 x^2 y^2,
-    and ln(u) is below that if u < 1 - 0.15 x^2 y^2. The code subtracts a hundred rounding errors
-    more.
+    and ln(u) is below that if u < 1 - 0.15 x^2 y^2. A margin in the code allows for a hundred
+    rounding errors.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -384,15 +385,13 @@ def geometric(rng: Stream, p: float) -> int:
 
 # `betas` draws a batch of beta variates, for policies that sample many posteriors in a round. The
 # variates are, to the bit, those of calls of `beta` one after the other. Each is made of two gamma
-# variates by rejection sampling, and takes four words of the stream if both gammas are accepted by
-# their first tests. So four variates are computed at once, in vector registers, each from the words
-# that it reads if all variates before it take four. A variate that is not accepted by the first
-# tests is drawn step by step. If it takes another number of words, the variates after it are
-# computed anew.
+# variates by rejection sampling. In the usual case, both shapes are at least 1, and the first tests
+# accept both gammas: the variate then takes four words of the stream. So four variates are computed
+# at once, in vector registers, as if all were usual. An unusual variate is then drawn step by step.
+# If it takes another number of words, the variates after it are computed anew.
 _LANES: Final = 4
 _FEWEST: Final = 3  # fewer variates are drawn faster one by one
-# The words of a variate in the usual case: the proposal and the test of both gammas.
-_WORDS: Final = 4
+_WORDS: Final = 4  # of a usual variate
 
 
 def _draw_none_of_four(
@@ -401,8 +400,7 @@ def _draw_none_of_four(
 ) -> np.uint64:  # fmt: skip
     """Draw nothing; return a number with one bit set for each of the four variates not drawn.
 
-    Compiled code has vector code in place of this function. The vector code draws the variates that
-    are accepted by the first tests.
+    Compiled code has vector code in place of this function, which draws the usual variates.
     """
     return np.uint64(2**_LANES - 1)
 
@@ -425,8 +423,8 @@ def betas(
 ) -> None:
     """Draw `count` beta variates, at least 1, with the shapes in two vectors: see `beta`.
 
-    The shapes are from 1e-300 to 1e300. The vectors are of float64 and contiguous: whole
-    arrays, or rows of such.
+    The shapes are from 1e-300 to 1e300. The vectors are of float64 and contiguous, such as the rows
+    of an array.
 
     Examples
     --------
@@ -443,8 +441,8 @@ def betas(
             out[first] = beta(rng, a[first], b[first])
             first += 1
             continue
-        # All four are computed as if each took four words, and the stream is set behind these. If a
-        # variate took another number of words, `_redraw_unusual_betas` leaves the stream behind it.
+        # All four are computed as if they were usual, and the stream is set behind their words. If
+        # a variate took another number of words, `_redraw_unusual_betas` sets the stream behind it.
         start = rng[0]
         unusual = _draw_four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)

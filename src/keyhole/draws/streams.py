@@ -40,9 +40,9 @@ _TO_UNIT: Final = 2.0**-53
 
 @kernel
 def mix64(word: np.uint64) -> np.uint64:
-    """Hash 64 bits to 64, one to one, so that every input bit moves every output bit.
+    """Hash 64 bits to 64, one to one, so that every input bit affects every output bit.
 
-    The finaliser of SplitMix64: variant 13 of Stafford's (2011) improved mixers.
+    This is the finaliser of SplitMix64, variant 13 of Stafford's (2011) improved mixers.
     """
     word = (word ^ (word >> np.uint64(30))) * np.uint64(MIX_FACTOR_1)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(MIX_FACTOR_2)
@@ -62,7 +62,7 @@ def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
 
 
 def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
-    """Make the stream of (seed, replication, purpose), standing at its beginning: shape (2,).
+    """Make the stream of (seed, replication, purpose), of shape (2,), at its beginning.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def uniform(rng: Stream) -> float:
 def seek_pull(rng: Stream, arm: int, pull: int) -> None:
     """Move a stream to the draws that belong to one pull of one arm.
 
-    With this, the n-th pull of an arm yields the same sample whatever was pulled before. So all
-    policies meet the same random numbers (common random numbers).
+    So the n-th pull of an arm yields the same sample whatever was pulled before, and all policies
+    meet the same random numbers (common random numbers).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The compiled loop that simulates several workers, who use one policy at the same time.
 
 When a decision is taken, its feedback and duration are drawn, and written into a row of the memory.
-When its worker is done, the policy is told the feedback: late, and in another order than that of
-the decisions (see `keyhole.drivers.pending_decision_step`). At a checkpoint, a copy of the state
+When its worker is done, the policy is told the feedback: late, and in another order than the
+decisions (see `keyhole.drivers.pending_decision_step`). At a checkpoint, a copy of the state
 learns all pending feedback, in the order of arrival, and the policy recommends from that copy.
 """
 
@@ -45,7 +45,7 @@ _SEGMENT: Final = 1024
 # The cells of a row, which belongs to one decision: its round, when it was asked for, and when its
 # feedback arrives; then context, decision and feedback. The feedback is in the row from the start,
 # since the environment answers when a decision is taken, and only telling is delayed.
-ROUND, ASKED, RETURNS, HEADER = range(4)
+ROUND, ASKED, ARRIVAL, HEADER = range(4)
 # Entries of the memory plan: where the policy's state, its copy, the environment's state, report,
 # metrics and rows begin; where context, decision and feedback begin within a row; the length of a
 # row; the number of workers; whether pending feedback is imputed; and whether `impute` receives the
@@ -61,6 +61,7 @@ ROUND, ASKED, RETURNS, HEADER = range(4)
 # random numbers).
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
 STREAMS: Final = len(PURPOSES)
+_POLICY_RNG, _ENVIRONMENT_RNG, _IMPUTED_RNG, _DURATION_RNG = range(0, 2 * STREAMS, 2)
 
 # The arguments of the engine, and two more. `memory_plan` below makes the memory plan, and the last
 # metric in `out` is the time.
@@ -78,11 +79,11 @@ def memory_plan(
 ) -> IntArray:  # fmt: skip
     """Return the offsets of everything that a block works on, then the options of the loop."""
     records = policy.records
-    state = policy.state.size(sizes)
+    state_size = policy.state.size(sizes)
     # The settled state is first; it has learnt the feedback that arrived, and nothing else. Right
     # behind it is its copy, with the same layout. `copy_settled_state` and the choice between the
     # two (`plan[COPY] * plan[IMPUTES]`) rely on this order.
-    starts = [0, state, 2 * state]
+    starts = [0, state_size, 2 * state_size]
     starts.append(starts[-1] + environment.state.size(e_sizes))
     starts.append(starts[-1] + records.report.layout.size(sizes))
     starts.append(starts[-1] + environment.metrics.size(e_sizes))
@@ -110,15 +111,15 @@ def copy_settled_state(cells: FloatArray, plan: Any) -> None:
 def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: Any) -> int:
     """Free the row whose feedback arrives first, and return its number.
 
-    If several arrive at the same time, the one whose decision was taken first counts as the first.
+    If several arrive at the same time, the feedback to the earliest decision counts as the first.
     """
     # Rows stay where they are. `order` has the numbers of the pending rows, in the order in which
     # their decisions were taken, then those of the free rows. The search is linear, since there are
     # few workers.
     first = 0
     for i in range(1, pending):
-        arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + RETURNS]
-        if arrival < cells[plan[ROWS] + order[first] * plan[WIDTH] + RETURNS]:
+        arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + ARRIVAL]
+        if arrival < cells[plan[ROWS] + order[first] * plan[WIDTH] + ARRIVAL]:
             first = i
     row = order[first]
     for i in range(first, pending - 1):
@@ -155,15 +156,15 @@ def _build_loop(
     read_e_dims = tuple_reader(len(environment.dims))
     read_plan = tuple_reader(LENGTH)
 
-    def block(  # type: ignore[no-untyped-def]
+    def play_block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs, order, numbers,
     ):  # fmt: skip
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])
-        # The entries of a tuple are kept in registers. Those of a vector would be loaded again
-        # after a store, which might have changed them.
+        # The entries of a tuple are kept in registers. The entries of a vector would be loaded
+        # again after a store, which might have changed them.
         plan = read_plan(plan_vector)
         s = read_s(cells, plan[STATE], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
@@ -175,22 +176,22 @@ def _build_loop(
             for stream in range(STREAMS):
                 key = streams.stream_key(seed, replication, PURPOSES[stream])
                 rngs[2 * stream] = rngs[2 * stream + 1] = key
-            init_environment(e, es, 0, borrow_word(rngs, 2, (2,)))
-            init(p, s, 0, borrow_word(rngs, 0, (2,)))
+            init_environment(e, es, 0, borrow_word(rngs, _ENVIRONMENT_RNG, (2,)))
+            init(p, s, 0, borrow_word(rngs, _POLICY_RNG, (2,)))
             column = replication - first
-            refused = play(
+            refused_round = play(
                 p, e, cells, rngs, order, numbers, plan, shapes, wrong, checkpoints, out, control,
                 column,
             )  # fmt: skip
             if control[STOP] != 0:
                 return
-            if refused > 0:
+            if refused_round > 0:
                 control[STOP] = 1
-                control[REFUSED_ROUND] = refused
+                control[REFUSED_ROUND] = refused_round
                 control[REFUSED_REPLICATION] = replication
                 return
 
-    return block
+    return play_block
 
 
 def _compile_replication(
@@ -210,7 +211,7 @@ def _compile_replication(
     ):
         """Play one replication; return 0, or the round in which a decision was refused."""
         s = read_s(cells, plan[STATE], shapes[0])
-        rng = borrow_word(rngs, 0, (2,))
+        rng = borrow_word(rngs, _POLICY_RNG, (2,))
         pending = 0
         imputed = -1
         now = 0.0
@@ -220,11 +221,11 @@ def _compile_replication(
                 control[ROUNDS_DONE] += _SEGMENT
                 if control[STOP] != 0:
                     return 0
-            # Time moves only here. A worker is free at the moment at which its feedback arrives.
-            # The feedback changes the settled state, so the copy is stale (`imputed` is -1).
+            # Time moves only here: a worker is free as soon as its feedback arrives. The feedback
+            # changes the settled state, so the copy is stale (`imputed` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
-                now = cells[row + RETURNS]
+                now = cells[row + ARRIVAL]
                 tell(p, s, rng, cells, row, plan, shapes[0])
                 pending -= 1
                 imputed = -1
@@ -233,28 +234,28 @@ def _compile_replication(
                 # tells the feedback that is still pending, as if the run went on.
                 last = t - 1
                 for k in range(c, len(checkpoints)):
-                    end = measure(
+                    last_arrival = measure(
                         p, e, cells, rngs, order, plan, shapes, wrong, last, pending, out, k, column
                     )
-                    out[k, out.shape[1] - 1, column] = max(now, end)
+                    out[k, out.shape[1] - 1, column] = max(now, last_arrival)
                 return 0
             row = plan[ROWS] + order[pending] * plan[WIDTH]
             cells[row + ROUND] = t
             cells[row + ASKED] = now
             if not decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):
                 return t
-            cells[row + RETURNS] = now + draw_feedback(
+            cells[row + ARRIVAL] = now + draw_feedback(
                 e, cells, rngs, numbers, row, plan, shapes, t
             )
-            # The new decision is not on the copy yet; the next `decide` imputes it alone.
+            # The copy has all pending decisions but the new one, which the next `decide` imputes.
             imputed = pending
             pending += 1
             if t == checkpoints[c]:
                 # `measure` overwrites the copy, which is stale afterwards.
-                end = measure(
+                last_arrival = measure(
                     p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column
                 )
-                out[c, out.shape[1] - 1, column] = max(now, end)
+                out[c, out.shape[1] - 1, column] = max(now, last_arrival)
                 imputed = -1
                 c += 1
         control[ROUNDS_DONE] += checkpoints[len(checkpoints) - 1] % _SEGMENT
@@ -279,33 +280,33 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
     def decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):  # type: ignore[no-untyped-def]
         """Take a decision in the row after the pending rows; return whether it is allowed.
 
-        The first `imputed` pending decisions are on the copy already; -1 means that the copy is
-        stale.
+        The copy has the imputed feedback of the first `imputed` pending decisions. If `imputed` is
+        -1, the copy is stale.
         """
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         row = plan[ROWS] + order[pending] * plan[WIDTH]
-        e_rng = borrow_word(rngs, 2, (2,))
+        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
         observed_context = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
         write_context(cells, row + plan[CONTEXT], dims, observed_context)
         context = read_context(cells, row + plan[CONTEXT], dims)
         # Without imputation the product is 0, where the settled state begins.
         s = read_s(cells, plan[COPY] * plan[IMPUTES], dims)
-        rng = borrow_word(rngs, 0, (2,))
+        rng = borrow_word(rngs, _POLICY_RNG, (2,))
         if plan[IMPUTES] == 1:
+            copy_rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
             if imputed < 0:
                 copy_settled_state(cells, plan)
                 # Imputation has a stream of its own, derived from the policy's. It must not move
                 # the policy's stream, whose draws would then depend on how many decisions are
                 # pending.
-                rngs[4] = rngs[5] = streams.stream_key(rng[0], rng[1], streams.POLICY)
+                copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             for i in range(max(imputed, 0), pending):
                 pending_row = plan[ROWS] + order[i] * plan[WIDTH]
                 age = (cells[row + ASKED] - cells[pending_row + ASKED]) * plan[AGED]
                 pending_context = read_context(cells, pending_row + plan[CONTEXT], dims)
                 pending_decision = read_decision(cells, pending_row + plan[DECISION], dims)
                 pending_round = int(cells[pending_row + ROUND])
-                copy_rng = borrow_word(rngs, 4, (2,))
                 impute(p, s, pending_round, copy_rng, age, pending_context, pending_decision)
         decision = select(p, s, t, rng, context, cells, row + plan[DECISION], dims)
         write_decision(cells, row + plan[DECISION], dims, decision)
@@ -334,14 +335,14 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
         """Write the feedback into the row; return for how long the decision is pending."""
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
-        e_rng = borrow_word(rngs, 2, (2,))
+        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
         context = read_context(cells, row + plan[CONTEXT], dims)
         decision = read_decision(cells, row + plan[DECISION], dims)
         feedback_at = row + plan[FEEDBACK]
         response = respond(e, es, t, e_rng, context, decision, cells, feedback_at, dims)
         write_feedback(cells, feedback_at, dims, response)
         feedback = read_feedback(cells, feedback_at, dims)
-        rng = borrow_word(rngs, 6, (2,))
+        rng = borrow_word(rngs, _DURATION_RNG, (2,))
         return float(draw_duration(rng, numbers, context, decision, feedback))
 
     return draw_feedback
@@ -382,27 +383,27 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         copy_settled_state(cells, plan)
         s = read_s(cells, plan[COPY], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
-        rng = borrow_word(rngs, 4, (2,))
-        rng[0] = rngs[0]
-        rng[1] = rngs[1]
+        rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
+        rng[0] = rngs[_POLICY_RNG]
+        rng[1] = rngs[_POLICY_RNG + 1]
         order_copy = order[plan[WORKERS] :]
         for i in range(pending):
             order_copy[i] = order[i]
-        end = 0.0
+        last_arrival = 0.0
         for remaining in range(pending, 0, -1):
             row = plan[ROWS] + take_first_arrival(cells, order_copy, remaining, plan) * plan[WIDTH]
-            end = cells[row + RETURNS]
+            last_arrival = cells[row + ARRIVAL]
             tell(p, s, rng, cells, row, plan, shapes[0])
         report = recommend(p, s, t, rng, cells, plan[REPORT], shapes[0])
         for cell in range(plan[METRICS], plan[ROWS]):  # a metric that `score` leaves out is NaN
             cells[cell] = np.nan
         metrics = read_metrics(cells, plan[METRICS], shapes[1])
-        e_rng = borrow_word(rngs, 2, (2,))
+        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
         score(e, es, t, e_rng, report, metrics)
         first_stop_metric = out.shape[1] - 1 - stop_metric_count
         for m in range(first_stop_metric):
             out[c, m, column] = cells[plan[METRICS] + m]
         write_stop_metrics(s, wrong, t, out, c, first_stop_metric, column)
-        return end
+        return last_arrival
 
     return measure

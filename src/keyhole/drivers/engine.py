@@ -1,11 +1,11 @@
 """The engine: the compiled loop that simulates many replications of one policy in one environment.
 
-Eight replications, the *lanes*, are played in turn, round by round. A single one would be bound by
+Eight replications, the *lanes*, are played in turn, round by round. A single lane would be bound by
 latency, since every decision waits for the update before it. Each round has two passes: the
 decisions of all lanes, then their feedback and updates. A whole round has more instructions than a
-processor looks ahead, but a decision is short enough to overlap with those of other lanes (measured
-in docs/performance.md). Lanes and passes cannot change a result, since each replication has its own
-random streams and memory. One call plays a *block*, a range of replications.
+processor looks ahead, but a decision is short enough to overlap with other lanes' decisions
+(measured in docs/performance.md). Lanes and passes cannot change a result, since each replication
+has its own random streams and memory. One call plays a *block*, a range of replications.
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ from keyhole.metric import STOP_METRICS
 Sizes = Mapping[str, int]
 
 LANES: Final = 8
-# Rounds between two checks of the stop flag. They take well under a second for any policy, and are
-# far too many for the check to cost anything.
+# Rounds between two checks of the stop flag. For any policy, they take well under a second, but
+# long enough that the check does not count.
 _SEGMENT: Final = 1024
 # Cells of a cache line (8 bytes each). States of different lanes lie on different lines; blocks of
 # other threads have buffers of their own.
@@ -48,9 +48,9 @@ _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(3, 8)
 
 ARGUMENTS: Final = (
     "float64[::1]",  # the policy's inputs
-    "int64[::1]",  # the integers that its shapes refer to, then a zero, so that it is never empty
+    "int64[::1]",  # the integers in the policy's shapes, then a zero: a vector must not be empty
     "float64[::1]",  # the environment's inputs
-    "int64[::1]",  # the integers that its shapes refer to, then a zero
+    "int64[::1]",  # the integers in the environment's shapes, then a zero
     "int64[::1]",  # the memory plan: see `memory_plan`
     "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
     "uint64",  # seed
@@ -90,7 +90,7 @@ def memory_plan(
 
 
 def make_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
-    """Return the memory of one block: cells and random streams; compiled code allocates none.
+    """Return the memory of one block, since compiled code allocates none: cells, random streams.
 
     `metrics` is how many numbers the environment writes at a checkpoint, kept or not.
     """
@@ -117,7 +117,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
     read_e_dims = tuple_reader(len(environment.dims))
     read_plan = tuple_reader(_METRICS + 1)
 
-    def block(  # type: ignore[no-untyped-def]
+    def play_block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs,
     ):  # fmt: skip
@@ -132,16 +132,15 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
             for c in range(len(checkpoints)):
                 while t < checkpoints[c]:
                     segment_end = min(t + _SEGMENT, checkpoints[c])
-                    # Another thread may set the flag at any time. It is read without a lock, since
-                    # to miss it costs no more than one segment. The results of a stopped block are
-                    # dropped.
+                    # Another thread may set the flag at any time. It is read without a lock: if it
+                    # is missed, one more segment is played. Results of a stopped block are dropped.
                     if control[STOP] != 0:
                         return
-                    refused = play_rounds(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
-                    if refused >= 0:
+                    refusal = play_rounds(p, e, cells, rngs, plan, shapes, t, segment_end, lanes)
+                    if refusal >= 0:
                         control[STOP] = 1
-                        control[REFUSED_ROUND] = t + 1 + refused // LANES
-                        control[REFUSED_REPLICATION] = group_start + refused % LANES
+                        control[REFUSED_ROUND] = t + 1 + refusal // LANES
+                        control[REFUSED_REPLICATION] = group_start + refusal % LANES
                         return
                     if are_all_stopped(cells, rngs, plan, shapes, lanes):
                         segment_end = checkpoints[c]
@@ -150,7 +149,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
                 position = (c, group_start - first)
                 measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out)
 
-    return block
+    return play_block
 
 
 def input_readers(policy: CompiledClass, environment: CompiledClass) -> tuple[Kernel, Kernel]:

@@ -33,7 +33,8 @@ Words = NDArray[np.uint64]
 # the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
 # writes these words from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
-_LAYOUTS: Final = 6
+# Entries of the plan: the starts of the six layouts.
+_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _LAYOUTS = range(7)
 
 # The operations of a call. The last two receive the context, or the feedback, as a number: if
 # Python wrote it into the vector first, that would take longer than the call.
@@ -65,12 +66,12 @@ _current_thread: Final[Kernel] = load_intrinsic(
 
 
 def make_memory(
-    compiled: CompiledClass, sizes: Mapping[str, int]
+    policy: CompiledClass, sizes: Mapping[str, int]
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
-    layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
-    cells_start = PLAN + _LAYOUTS + len(compiled.dims) + 1
-    buffer, plan, views = allocate(layouts, compiled.dims, sizes, reserved=cells_start)
+    layouts = (policy.inputs, policy.state, *policy.records.layouts)
+    cells_start = PLAN + _LAYOUTS + len(policy.dims) + 1
+    buffer, plan, views = allocate(layouts, policy.dims, sizes, reserved=cells_start)
     word_view = buffer.view(np.uint64)
     word_view[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
     return word_view, views
@@ -78,24 +79,24 @@ def make_memory(
 
 def state_view(words: Words) -> NDArray[np.float64]:
     """Return the cells of a learner's vector from the state on."""
-    return words.view(np.float64)[int(words[PLAN + 1]) :]
+    return words.view(np.float64)[int(words[PLAN + _STATE]) :]
 
 
-def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of one call of a learner; `SIGNATURE` has its arguments."""
-    digest = driver_digest("step", compiled, setting.allowed)
-    owner = compiled.owner.__name__
+    digest = driver_digest("step", policy, setting.allowed)
+    owner = policy.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build_step(compiled, setting), SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build_step(policy, setting), SIGNATURE, hold_gil=True
     )
 
 
-def _compile_unpacker(compiled: CompiledClass) -> Kernel:
+def _compile_unpacker(policy: CompiledClass) -> Kernel:
     """Return the compiled function that returns the parts of a learner's vector."""
-    plan_length = _LAYOUTS + len(compiled.dims)
-    read_dims = tuple_reader(len(compiled.dims), start=_LAYOUTS)
-    read_p = compiled.inputs.reader("P")
-    read_s = compiled.state.reader("S")
+    plan_length = _LAYOUTS + len(policy.dims)
+    read_dims = tuple_reader(len(policy.dims), start=_LAYOUTS)
+    read_p = policy.inputs.reader("P")
+    read_s = policy.state.reader("S")
 
     @kernel
     def unpack(words):  # type: ignore[no-untyped-def]
@@ -105,22 +106,22 @@ def _compile_unpacker(compiled: CompiledClass) -> Kernel:
         plan = borrow_int(words, PLAN, (plan_length,))
         cells = borrow_float(words, 0, (len(words),))
         dims = read_dims(plan)
-        p = read_p(cells, plan[0], dims)
-        s = read_s(cells, plan[1], dims)
+        p = read_p(cells, plan[_INPUTS], dims)
+        s = read_s(cells, plan[_STATE], dims)
         return p, s, borrow_word(words, STREAM, (2,)), plan, cells, dims
 
     return unpack
 
 
-def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
-    records = compiled.records
-    kernels = compiled.kernels(nan_checked=True)
+def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
+    records = policy.records
+    kernels = policy.kernels(nan_checked=True)
     init = kernels["init"]
     update = kernels["update"]
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    allowed = compiled_guard(compiled, setting)
-    unpack = _compile_unpacker(compiled)
-    ask = _compile_ask(compiled, allowed, unpack)
+    allowed = compiled_guard(policy, setting)
+    unpack = _compile_unpacker(policy)
+    ask = _compile_ask(policy, allowed, unpack)
     read_context, read_decision, read_feedback = records.readers()
     write_feedback = records.feedback.number_writer()
 
@@ -132,12 +133,12 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
             init(p, s, header[ROUNDS], rng)
             return 0
         if operation == RECOMMEND:
-            recommend(p, s, header[ROUNDS], rng, cells, plan[5], dims)
+            recommend(p, s, header[ROUNDS], rng, cells, plan[_REPORT], dims)
             return 0
-        context = read_context(cells, plan[2], dims)
+        context = read_context(cells, plan[_CONTEXT], dims)
         if operation == CHECK:
             # The pending decision from a learner's file is checked before anything relies on it.
-            return int(allowed(p, context, read_decision(cells, plan[3], dims)))
+            return int(allowed(p, context, read_decision(cells, plan[_DECISION], dims)))
         thread = np.int64(_current_thread())
         # A thread owns the learner from its `ask` to its `tell`, since feedback that another thread
         # tells in between would be learnt for the wrong decision.
@@ -147,9 +148,9 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
             if header[PENDING] == 0:
                 return NOT_ASKED
             if operation == TELL_WITH_NUMBER:
-                write_feedback(cells, plan[4], dims, number)
-            feedback = read_feedback(cells, plan[4], dims)
-            decision = read_decision(cells, plan[3], dims)
+                write_feedback(cells, plan[_FEEDBACK], dims, number)
+            feedback = read_feedback(cells, plan[_FEEDBACK], dims)
+            decision = read_decision(cells, plan[_DECISION], dims)
             update(p, s, header[ROUNDS], rng, context, decision, feedback)
             header[PENDING] = header[OWNER_THREAD] = 0
             return 0
@@ -163,12 +164,12 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     return step
 
 
-def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kernel:
+def _compile_ask(policy: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kernel:
     """Return the compiled function that takes a decision, or repeats the pending one."""
-    records = compiled.records
-    select_kernel = compiled.kernels(nan_checked=True)["select"]
+    records = policy.records
+    select_kernel = policy.kernels(nan_checked=True)["select"]
     select = records.decision.make_caller(select_kernel, "p, s, t, rng, context")
-    is_stopped = stop_test_kernel(compiled)
+    is_stopped = stop_test_kernel(policy)
     read_context, read_decision, _ = records.readers()
     write_context = records.context.number_writer()
     write_decision = records.decision.writer()
@@ -182,17 +183,17 @@ def _compile_ask(compiled: CompiledClass, allowed: Kernel, unpack: Kernel) -> Ke
             if is_stopped(s):
                 return DONE
             if operation == ASK_WITH_NUMBER:
-                write_context(cells, plan[2], dims, number)
+                write_context(cells, plan[_CONTEXT], dims, number)
             t = header[ROUNDS] + 1
-            context = read_context(cells, plan[2], dims)
-            decision = select(p, s, t, rng, context, cells, plan[3], dims)
-            write_decision(cells, plan[3], dims, decision)
+            context = read_context(cells, plan[_CONTEXT], dims)
+            decision = select(p, s, t, rng, context, cells, plan[_DECISION], dims)
+            write_decision(cells, plan[_DECISION], dims, decision)
             # The round is counted after the guard, since a refused decision is no round.
             if not allowed(p, context, decision):
                 return REFUSED
             header[ROUNDS] = t
             header[PENDING] = 1
-        return encode(read_decision(cells, plan[3], dims))
+        return encode(read_decision(cells, plan[_DECISION], dims))
 
     return ask
 
@@ -207,15 +208,15 @@ REPLAY_SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_replay(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log; `REPLAY_SIGNATURE` has its arguments.
 
     It stops at the first row that cannot be replayed; the learner's round number says which row.
     """
-    digest = driver_digest("replay", compiled, setting.allowed)
-    owner = compiled.owner.__name__
+    digest = driver_digest("replay", policy, setting.allowed)
+    owner = policy.owner.__name__
     return compile_cached(
-        owner, digest, lambda: _build_replay(compiled, setting), REPLAY_SIGNATURE, hold_gil=True
+        owner, digest, lambda: _build_replay(policy, setting), REPLAY_SIGNATURE, hold_gil=True
     )
 
 
@@ -242,13 +243,13 @@ def are_cells_equal(
     return equal
 
 
-def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
-    records = compiled.records
-    kernels = compiled.kernels(nan_checked=True)
+def _build_replay(policy: CompiledClass, setting: Setting) -> Kernel:
+    records = policy.records
+    kernels = policy.kernels(nan_checked=True)
     update = kernels["update"]
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
-    allowed = compiled_guard(compiled, setting)
-    unpack = _compile_unpacker(compiled)
+    allowed = compiled_guard(policy, setting)
+    unpack = _compile_unpacker(policy)
     read_context, read_decision, read_feedback = records.readers()
     write_decision = records.decision.writer()
 
@@ -256,7 +257,7 @@ def _build_replay(compiled: CompiledClass, setting: Setting) -> Kernel:
         p, s, rng, plan, cells, dims = unpack(words)
         header = borrow_int(words, 0, (PLAN,))
         matches = 0
-        context_at, decision_at, feedback_at = plan[2], plan[3], plan[4]
+        context_at, decision_at, feedback_at = plan[_CONTEXT], plan[_DECISION], plan[_FEEDBACK]
         for row in range(log.shape[0]):
             t = header[ROUNDS] + 1
             copy_cells(words, log, row, context_at, context_at, decision_at)

@@ -1,11 +1,12 @@
 """One compiled step of a policy, while earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
-decision, the policy's kernel `impute` imputes the feedback of pending decisions on a copy of that
-memory: after a ``TELL`` for all pending decisions, else only for those that the copy has not learnt
-yet. A policy that ignores pending decisions decides on the settled memory itself.
+decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory:
+after a ``TELL`` for all of them, else only for those that are new to the copy. A policy that
+ignores pending decisions decides on the settled memory itself.
 
-Both memories have the layout of a learner's: input, state, context, decision, feedback, report.
+Both memories have the layouts of a learner, in its order: input, state, context, decision,
+feedback, report.
 """
 
 from typing import Final
@@ -21,6 +22,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_decorators import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
+# Entries of the plan: the starts of the six layouts.
+_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _LAYOUTS = range(7)
 
 ROW_HEADER: Final = 2
 """Cells of a row before its context: the round, and the age."""
@@ -38,44 +41,44 @@ SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_step(compiled: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
-    rows on the copy, and decides; ``DECIDE_ON_COPY`` does so on the copy as it is. ``TELL`` learns
-    from the rows, in order. ``RECOMMEND`` fills the report. ``CHECK`` checks the decision in the
-    settled memory. The result is 0 for a decision that is not allowed, else 1.
+    rows on the copy, and decides. ``DECIDE_ON_COPY`` imputes and decides without a new copy.
+    ``TELL`` learns from the rows, in order. ``RECOMMEND`` writes the report. ``CHECK`` checks the
+    decision in the settled memory. The result is 0 for a decision that is not allowed, else 1.
     """
-    kernels = (setting.allowed, *imputation_kernels(compiled))
-    digest = compiled_class.driver_digest("pending step", compiled, *kernels)
+    kernels = (setting.allowed, *imputation_kernels(policy))
+    digest = compiled_class.driver_digest("pending step", policy, *kernels)
     return compile_cached(
-        compiled.owner.__name__, digest, lambda: _build_step(compiled, setting), SIGNATURE
+        policy.owner.__name__, digest, lambda: _build_step(policy, setting), SIGNATURE
     )
 
 
-def has_imputation(compiled: CompiledClass) -> bool:
+def has_imputation(policy: CompiledClass) -> bool:
     """Return whether the policy imputes the feedback of pending decisions."""
-    return "impute" in compiled.owner.pending
+    return "impute" in policy.owner.pending
 
 
-def imputation_kernels(compiled: CompiledClass) -> tuple[Kernel, ...]:
-    """Return the kernel `impute`, if the policy imputes; else nothing."""
-    return (compiled.owner.impute,) if has_imputation(compiled) else ()
+def imputation_kernels(policy: CompiledClass) -> tuple[Kernel, ...]:
+    """Return a tuple of the kernel `impute`; an empty tuple if the policy does not impute."""
+    return (policy.owner.impute,) if has_imputation(policy) else ()
 
 
-def compile_imputation(compiled: CompiledClass) -> Kernel:
+def compile_imputation(policy: CompiledClass) -> Kernel:
     """Return the compiled function ``(p, s, t, rng, age, context, decision)`` that runs `impute`.
 
     It does nothing if the policy does not impute.
     """
-    source = compiled.owner.impute if has_imputation(compiled) else _do_nothing
-    owner = compiled.owner.__qualname__
-    expressions = IMPUTE.argument_expressions(compiled.records)
-    helpers = compiled.helpers()
-    # `impute` may call `update`, with single values in place of the groups of the fixed form.
-    call = compiled_class.base_kernel_args(compiled.owner)["update"]
+    source = policy.owner.impute if has_imputation(policy) else _do_nothing
+    owner = policy.owner.__qualname__
+    expressions = IMPUTE.argument_expressions(policy.records)
+    helpers = policy.helpers()
+    # `impute` may call `update` with flat arguments: single values in place of groups.
+    call = compiled_class.base_kernel_args(policy.owner)["update"]
     helpers["update"] = compiled_class.bind_kernel(
-        owner, compiled.sources["update"], call, compiled_class.identity_mapping(call), helpers
+        owner, policy.sources["update"], call, compiled_class.identity_mapping(call), helpers
     )
     return compiled_class.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 
@@ -84,18 +87,18 @@ def _do_nothing() -> int:
     return 0
 
 
-def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
-    kernels = compiled.kernels(nan_checked=True)
-    records = compiled.records
+def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
+    kernels = policy.kernels(nan_checked=True)
+    records = policy.records
     init = kernels["init"]
     update = kernels["update"]
-    allowed = compiled_class.compiled_guard(compiled, setting)
-    impute = compile_imputation(compiled)
+    allowed = compiled_class.compiled_guard(policy, setting)
+    impute = compile_imputation(policy)
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    read_dims = compiled_class.tuple_reader(len(compiled.dims), start=6)
-    read_p = compiled.inputs.reader("P")
-    read_s = compiled.state.reader("S")
+    read_dims = compiled_class.tuple_reader(len(policy.dims), start=_LAYOUTS)
+    read_p = policy.inputs.reader("P")
+    read_s = policy.state.reader("S")
     read_context, read_decision, read_feedback = records.readers()
     write_decision = records.decision.writer()
 
@@ -103,8 +106,8 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
     # loaded by itself, and the operations share most of what they call.
     def step(settled, copy, plan, rows, rngs, t, row_count, operation):  # type: ignore[no-untyped-def]
         dims = read_dims(plan)
-        p = read_p(settled, plan[0], dims)
-        s = read_s(settled, plan[1], dims)
+        p = read_p(settled, plan[_INPUTS], dims)
+        s = read_s(settled, plan[_STATE], dims)
         rng = borrow_word(rngs, 0, (2,))
         copy_rng = borrow_word(rngs, 2, (2,))
         if operation == INIT:
@@ -113,41 +116,40 @@ def _build_step(compiled: CompiledClass, setting: Setting) -> Kernel:
         elif operation in (DECIDE, DECIDE_ON_COPY):
             if operation == DECIDE:
                 # Only the state is copied, since the inputs of the copy never change.
-                for cell in range(plan[1], plan[2]):
+                for cell in range(plan[_STATE], plan[_CONTEXT]):
                     copy[cell] = settled[cell]
-                # The copy's stream is derived from the policy's without moving that, since the
-                # numbers that the policy draws itself must not depend on how many decisions are
-                # pending.
+                # The copy's stream is derived from the policy's stream, which does not move: what
+                # the policy draws must not depend on how many decisions are pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
-            copy_state = read_s(copy, plan[1], dims)
+            copy_state = read_s(copy, plan[_STATE], dims)
             # A row has context and decision side by side, as they lie in the memory.
-            width = ROW_HEADER + plan[4] - plan[2]
+            width = ROW_HEADER + plan[_FEEDBACK] - plan[_CONTEXT]
             for row in range(row_count):
                 start = row * width
                 context_at = start + ROW_HEADER
                 context = read_context(rows, context_at, dims)
-                decision = read_decision(rows, context_at + plan[3] - plan[2], dims)
+                decision = read_decision(rows, context_at + plan[_DECISION] - plan[_CONTEXT], dims)
                 age = rows[start + 1]
                 impute(p, copy_state, int(rows[start]), copy_rng, age, context, decision)
-            context = read_context(copy, plan[2], dims)
-            decision = select(p, copy_state, t, rng, context, copy, plan[3], dims)
-            write_decision(copy, plan[3], dims, decision)
+            context = read_context(copy, plan[_CONTEXT], dims)
+            decision = select(p, copy_state, t, rng, context, copy, plan[_DECISION], dims)
+            write_decision(copy, plan[_DECISION], dims, decision)
             return int(allowed(p, context, decision))
         elif operation == TELL:
             # Here a row has the feedback as well.
-            width = ROW_HEADER + plan[5] - plan[2]
+            width = ROW_HEADER + plan[_REPORT] - plan[_CONTEXT]
             for row in range(row_count):
                 start = row * width
                 context_at = start + ROW_HEADER
                 context = read_context(rows, context_at, dims)
-                decision = read_decision(rows, context_at + plan[3] - plan[2], dims)
-                feedback = read_feedback(rows, context_at + plan[4] - plan[2], dims)
+                decision = read_decision(rows, context_at + plan[_DECISION] - plan[_CONTEXT], dims)
+                feedback = read_feedback(rows, context_at + plan[_FEEDBACK] - plan[_CONTEXT], dims)
                 update(p, s, int(rows[start]), rng, context, decision, feedback)
         elif operation == CHECK:
-            context = read_context(settled, plan[2], dims)
-            return int(allowed(p, context, read_decision(settled, plan[3], dims)))
+            context = read_context(settled, plan[_CONTEXT], dims)
+            return int(allowed(p, context, read_decision(settled, plan[_DECISION], dims)))
         else:
-            recommend(p, s, t, rng, settled, plan[5], dims)
+            recommend(p, s, t, rng, settled, plan[_REPORT], dims)
         return 1
 
     return step

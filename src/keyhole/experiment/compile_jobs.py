@@ -61,18 +61,18 @@ def find_cache_file(job: CompileJob) -> Path | None:
 
 
 def list_plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
-    """Return the jobs that simulate one policy of a plan; with `learners`, also those of learners.
+    """Return the jobs for simulating one policy of a plan; with `learners`, also for its learners.
 
-    A plan with simulated workers has no jobs of learners.
+    A plan with simulated workers has no jobs for learners.
     """
     policy_class = type(plan.policies[label])
     environment = plan.problem.environment
     if not plan.workers:
         return _make_jobs(policy_class, [environment], learners=learners)
     # Simulated workers have their own loop, into which the distribution of durations is compiled.
-    compiled = compiled_policy(policy_class), compiled_environment(environment)
+    classes = compiled_policy(policy_class), compiled_environment(environment)
     draw = plan.workers[label].duration.draw
-    loop = partial(compiled_asynchronous_loop, policy_class.setting, *compiled, draw)
+    loop = partial(compiled_asynchronous_loop, policy_class.setting, *classes, draw)
     return [(f"{policy_class.__name__} with workers in {environment.__name__}", loop)]
 
 

@@ -75,7 +75,7 @@ def measure_forecast(
     """
     threads = threads or os.cpu_count() or 1
     specs = [point.spec for point in spec.points]
-    # The cache only finds the jobs that points share: it reads and writes nothing in this folder.
+    # The cache only tells which jobs points share: it reads and writes no files here.
     jobs = ResultCache(Path(), specs).all_jobs()
     start = clock()
     files_before = {path for path, _ in cached_files()}
@@ -83,7 +83,6 @@ def measure_forecast(
     for runs in groups:
         # One run compiles the code that all runs of its kind share.
         make_simulators(runs[0].plan, runs[0].label)
-    # Only new files are counted: the code of the others was in the cache before.
     compiled_count = len({path for path, _ in cached_files()} - files_before)
     compile_seconds = clock() - start
     samples = [_choose_samples(runs, _MOST_SAMPLES // len(groups)) for runs in groups]
@@ -108,7 +107,7 @@ def measure_forecast(
     )
     return Forecast(
         points=len(specs),
-        runs=sum(len(spec.policy) for spec in specs),
+        runs=sum(len(point_spec.policy) for point_spec in specs),
         distinct=len(jobs),
         replications=sum(job.replications for job in jobs),
         rounds=sum(job.total_rounds for job in jobs),

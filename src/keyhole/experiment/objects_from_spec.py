@@ -101,7 +101,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
 def find_policy_class(
     name: str, setting: str, folder: Path, *, field: str = "name"
 ) -> type[Policy]:
-    """Return the class of a policy by its name: a policy of the setting, or one of a user's file.
+    """Return the class of a policy of the setting, or of a user's file, by its name.
 
     Errors begin with `field`.
     """

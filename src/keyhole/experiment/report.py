@@ -32,7 +32,7 @@ _LONGEST_VALUE: Final = 600  # characters
 def means_table(curves: Curves, metric: str) -> Table:
     """Return a table of means with 95 % intervals at up to five checkpoints, including the last."""
     count = len(curves.checkpoints)
-    # The last of these evenly spread positions is that of the last checkpoint.
+    # The positions are evenly spread, up to the position of the last checkpoint.
     spread = np.linspace(0, count, min(count, _MOST_CHECKPOINTS) + 1)[1:] - 1
     positions = sorted({round(position) for position in spread})
     rows = []
@@ -47,10 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return a list of the table of bad runs; empty for shares, and for one run.
-
-    The runs are ordered by the metric at the last checkpoint.
-    """
+    """Return the table of bad runs at the last checkpoint in a list; empty for shares or 1 run."""
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]
@@ -59,7 +56,7 @@ def tail_tables(curves: Curves, metric: str) -> list[Table]:
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return a list of the table of paired differences to the first policy; empty for one policy.
+    """Return the table of paired differences to the first policy, as a list; empty for one policy.
 
     The differences are those at the last checkpoint.
     """
@@ -83,7 +80,7 @@ def _write_metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
-    """Return the tables of a metric: means by round; bad runs and paired differences at the end."""
+    """Return the tables of a metric: its means, its bad runs, and its paired differences."""
     return [
         means_table(run.curves, metric),
         *tail_tables(run.curves, metric),
@@ -218,7 +215,7 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
         *steps, last = parse_path(name)
         try:
             parent = reduce(getitem, steps, cast(Any, spec))
-            # ``policy.alpha`` without the number of a policy is a parameter of all that have it.
+            # ``policy.alpha`` means the parameter `alpha` of every policy that has it.
             tables = [parent]
             if steps == ["policy"] and isinstance(last, str):
                 tables = [policy for policy in parent if last in policy]

@@ -39,8 +39,8 @@ class ResultCache:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
         self._replications: dict[str, int] = {}
-        # The key by spec name and label, only for the first spec with this key: the rounds of a
-        # policy that several specs share are counted once.
+        # The key of each policy, by spec name and label, but only of the first spec that has the
+        # key: rounds that several specs share are counted once.
         self._keys_of_first_users: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
         # The keys of each spec are computed once, since digests take a while.
@@ -87,24 +87,24 @@ class ResultCache:
         total = sum(job.total_rounds for job in keys)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
-        def store(job: SimulationJob, replications: range, values: FloatArray) -> None:
+        def store_block(job: SimulationJob, replications: range, values: FloatArray) -> None:
             data = job.encode_block(replications, values)
             write_block(self.folder, keys[job], replications, data)
 
         # For one experiment, the progress of each policy is reported; for several, only the total.
-        def show(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
+        def report_rounds(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
-                left_of_others = sum(item.rounds_left for item in keys if item is not job)
-                played_in_all = total - left_of_others - rounds + played
-                report(count_text(len(keys), "run"), played_in_all, total)
+                others_left = sum(item.rounds_left for item in keys if item is not job)
+                total_played = total - others_left - rounds + played
+                report(count_text(len(keys), "run"), total_played, total)
 
         if cluster is not None:
-            run_on_cluster(cluster, list(keys), store, report)
+            run_on_cluster(cluster, list(keys), store_block, report)
         else:
             for label, job in jobs.values():
-                run_locally(job, store, threads, partial(show, label, job))
+                run_locally(job, store_block, threads, partial(report_rounds, label, job))
         self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
@@ -187,8 +187,8 @@ def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock
             raise ValueError(f"{path} must be a file, got a folder; remove it")
         if match is None or not path.is_file():
             continue
-        # The range is that of the name. `decode_block` compares it, the plan and the checksum with
-        # the file's content, so that the blocks of renamed or exchanged files are simulated again.
+        # The range comes from the file's name. `decode_block` compares it, the plan and a checksum
+        # with the file's content, so the blocks of renamed or exchanged files are simulated again.
         block_range = range(*map(int, match.groups()))
         # Sorted by name, blocks are in the order of their first replications. A block that overlaps
         # the one before it is skipped: merged values must have each replication once.
@@ -230,12 +230,11 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
 def connect_if_unfinished(
     specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
 ) -> AbstractContextManager[Cluster | None]:
-    """Return a context manager of the cluster; of None without one, or if all runs are finished.
+    """Return a context manager that yields the cluster: None on threads, or if all is finished.
 
     Enter it before a folder is created, so that a cluster that does not answer leaves none behind.
     """
     all_finished = all(map(is_finished, specs))
-    # If the simulation is on threads, `cluster_connection` connects to no cluster.
     return cluster_connection(THREADS if all_finished else on, threads)
 
 

@@ -65,7 +65,7 @@ class PointResult:
 
     @property
     def curves(self) -> Curves:
-        """The results; those of a sweep are read each time, since all might not fit into memory."""
+        """The results; for a sweep, read at each access, since all might not fit into memory."""
         return self.read()
 
 
@@ -113,7 +113,7 @@ class RunFolder:
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the best policy, a plot and the means; for a sweep, a table.
 
-        If the files of the run cannot be read, it has only the name of the run and the reason.
+        If the files of the run cannot be read, the HTML only names the run and the reason.
         """
         from keyhole.pages.page import Table
 
@@ -174,14 +174,14 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
         content = json.loads(files.read_saved_file(folder / _PROVENANCE))
-        format_version = content["format"], content["version"]
+        saved_format = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if format_version[0] == FORMAT:
-        files.refuse_newer_format(folder, format_version[1], VERSION)
-    if format_version != (FORMAT, VERSION):
+    if saved_format[0] == FORMAT:
+        files.refuse_newer_format(folder, saved_format[1], VERSION)
+    if saved_format != (FORMAT, VERSION):
         raise ValueError(
-            f"{folder} is not a run folder that this version can read: {short_repr(format_version)}"
+            f"{folder} is not a run folder that this version can read: {short_repr(saved_format)}"
         )
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.

@@ -104,7 +104,7 @@ def summarize_run(curves: Curves) -> str:
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on `others`, whose intervals overlap with that of the best, if any."""
+    """Return a sentence on the policies, if any, whose intervals overlap with the best's."""
     if not others:
         return ""
     if len(others) == 1:

@@ -28,7 +28,7 @@ from keyhole.play.simulation_job import digest_parts, json_digest
 from keyhole.provenance import describe_software
 
 _BLOCKS: Final = "blocks"
-# Only reports show these entries of a spec: they may change when a folder has results already.
+# Only reports use these entries of a spec, so they may change after a run.
 _REPORT_ENTRIES: Final = ("title", "notes", "figure")
 # The packages whose versions run.json has, and the packages on which results depend.
 _RECORDED_PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
@@ -88,7 +88,7 @@ def run(
             _write_spec_and_provenance(folder, spec, digest, command, provenance)
         else:
             try_policies(("before the run", point.spec.plan) for point in spec.points)
-            # If the cluster cannot be reached, nothing is written yet: the folder stays as it was.
+            # The connection comes first: if it fails, the folder stays as it was.
             with cluster_connection(on, threads) as cluster:
                 provenance = _write_spec_and_provenance(folder, spec, digest, command, provenance)
                 specs = [point.spec for point in spec.points]
@@ -104,9 +104,9 @@ def run(
                 print_step_name("writing tables")
             # Results are written before the entry `finished` of run.json, and blocks are removed
             # last: a run that is killed in between has all blocks, and writes its tables again.
-            groups = _write_tables(folder, spec, cache)
+            group_counts = _write_tables(folder, spec, cache)
             if spec.sweep:
-                provenance["groups"] = groups
+                provenance["groups"] = group_counts
             checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             run_folder.write_provenance(folder, provenance | {"finished": _current_time()})
@@ -135,7 +135,7 @@ def run_digest(spec: Spec) -> str:
 
 
 def _read_matching_provenance(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
-    """Return the provenance of the run in a folder, if any; refuse one of another spec or code."""
+    """Return the provenance of a folder's run, if any; refuse a run of another spec or code."""
     if not files.has_content(folder):
         return None
     provenance = run_folder.read_provenance(folder)
@@ -217,7 +217,7 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 
 
 def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
-    """Return the tables of a point for the two files of results: of values, and of curves."""
+    """Return the table of values and the table of curves of a point."""
     plan = spec.plan
     values = cache.values(spec)
     tables = [

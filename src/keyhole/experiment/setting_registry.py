@@ -68,10 +68,10 @@ class RegisteredSetting:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics of the setting's environments by name, details last.
+        """The metrics of the setting's environments, by name.
 
-        Before the details, metrics that all environments have come first. A metric with a value for
-        each arm is listed once.
+        Details come last; before and among them, metrics that all environments have come first. A
+        metric with a value for each arm is listed once.
         """
         lists = [checked_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
         metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}

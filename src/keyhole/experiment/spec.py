@@ -50,7 +50,8 @@ class Spacing(BaseModel):
     count : int
         The number of checkpoints, from 1 to 100,000; fewer remain if rounding makes some equal.
     spacing : {"linear", "log"}
-        Whether they are evenly spaced in rounds or in their logarithm; the last is the horizon.
+        Whether checkpoints are evenly spaced in rounds or in their logarithm. The last checkpoint
+        is the horizon.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -152,7 +153,7 @@ class Spec(BaseModel):
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
     sweep: dict[str, list[Any]] | None = None
-    # It is in no table and no digest, so that a spec that is moved with its files stays the same.
+    # The folder is in no table and no digest: a spec that is moved with its files stays equal.
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
     @classmethod
@@ -300,13 +301,13 @@ class Spec(BaseModel):
 
 
 def _add_hint(error: Exception) -> str:
-    """Return the message of an error; if it names an entry of another table, say of which."""
+    """Return an error's message; if it names an entry of another table, add which table."""
     path, separator, _ = str(error).partition(" is not known;")
     table, _, entry = path.rpartition(".")
     factories = [item for name in BUILT_IN for item in find_setting(name).problem_factories.items()]
     names_by_location: dict[str, Iterable[str]] = {
         "at the top, above all tables": Spec.model_fields,
-        **{f"in [{path}]": model.model_fields for path, model in _MODELS.items()},
+        **{f"in [{table_name}]": model.model_fields for table_name, model in _MODELS.items()},
         "in [problem]": ["setting", *(n for key, item in factories for n in (key, *item.entries))],
     }
     for location, names in names_by_location.items():

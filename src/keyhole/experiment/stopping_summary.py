@@ -1,4 +1,4 @@
-"""Table of the policies of a run that can stop: rounds used, and errors against guarantees."""
+"""Table of the policies that can stop: rounds used, and errors beside their guarantees."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -44,5 +44,5 @@ def stopping_table(curves: Curves, guarantees: Mapping[str, Guarantee]) -> Table
             ]
         )
     rounds = curves.checkpoints[-1]
-    note = f"Rounds until every arm was settled, at most {rounds:,}; the error that is guaranteed."
+    note = f"Rounds until every arm was settled, at most {rounds:,}; errors and their guarantees."
     return Table(note, head, rows)

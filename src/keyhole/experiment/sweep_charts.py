@@ -92,8 +92,8 @@ def _curves_by_parameter(labels: Sequence[str], panel: Panel, metric: str) -> li
     """Return a curve with intervals for each policy that has a value at any point of the panel."""
     curves = []
     for label in labels:
-        # Points with the same x differ only in their policies. If several of them have this policy,
-        # its mean is the same in all.
+        # Points with the same x differ only in their policies. If several of these points have this
+        # policy, its means at them are equal.
         means = {x: mean for x, point in panel if (mean := point.last_mean(label, metric))}
         if means:
             curves.append(estimates_curve(label, sorted(means.items())))

@@ -131,7 +131,7 @@ def parse_path(name: str) -> EntryPath:
     if "".join(step[0] for step in matches) != name or not name:
         raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
     steps = tuple(step[1] or int(step[2]) for step in matches)
-    check_choice("sweep: what is varied", steps[0], SWEEPABLE_ENTRIES)
+    check_choice("sweep: the varied entry", steps[0], SWEEPABLE_ENTRIES)
     if steps == ("policy",):
         raise ValueError("sweep.policy must name a policy, policy[0], or a parameter, policy.alpha")
     # A policy is one line through all points in figures, so its name and label stay the same.

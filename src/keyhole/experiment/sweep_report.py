@@ -61,7 +61,7 @@ def _points_sentence(summary: SweepSummary) -> str:
 
 
 def _short_names_sections(summary: SweepSummary) -> list[Section]:
-    """Return a list of the section that says which value a short name such as `means 1` stands for.
+    """Return the section with the values of short names such as `means 1`, as a list.
 
     The list is empty if every value is short enough to be its own name.
     """

@@ -71,9 +71,8 @@ class PointSummary:
 class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins points that differ only in policies, if the points that have a label in common
-    have the same values for it. The names of a panel are the short names of the values of all other
-    varied entries.
+    A panel joins points that differ only in policies, unless a label has different results at two
+    of them. The names of a panel are the short names of the values of all other varied entries.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -153,7 +152,7 @@ def _can_share_panel(points: Sequence[PointSummary], limit: float) -> bool:
 
 
 def _first_points_of_labels(points: Sequence[PointSummary]) -> list[PointSummary]:
-    """Return each point that is the first with one of its labels."""
+    """Return the points that suffice for all labels: for each label, the first point with it."""
     # In reverse order, the first point of a label overwrites the label's later points.
     first_ids = {label: id(point) for point in reversed(points) for label in point.labels}
     return [point for point in points if id(point) in first_ids.values()]

@@ -16,20 +16,20 @@ from keyhole.validate import Range, check_integer
 
 _FOLDER_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
 _SIZE_VARIABLE: Final = "KEYHOLE_CACHE_MB"
-_DEFAULT_MEGABYTES: Final = 500  # some 4,000 pairs of policy and environment
-# Only files with such a name, and files of digests (`DIGEST_SUFFIX`), are ever removed. Drafts and
-# locks exist while a process compiles.
+_DEFAULT_MEGABYTES: Final = 500  # enough for some 4,000 pairs of policy and environment
+# Only files with such names, and files with `DIGEST_SUFFIX`, are ever removed. Drafts and locks
+# exist while a process compiles.
 _CACHE_NAME: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _CHECKSUM_BYTES: Final = 32
 CODE_SUFFIX: Final = ".code"
 DIGEST_SUFFIX: Final = ".sources"
-"""The suffix of files of some hundred bytes, which do not count towards the size limit."""
+"""The suffix of stored digests of sources, which are too small to count towards the limit."""
 
 
 def cache_folder() -> Path:
     """Return the folder of compiled code: `$KEYHOLE_CACHE_DIR`, else `keyhole` in the user's cache.
 
-    It may be deleted at any time; the next run compiles again.
+    The folder may be deleted at any time; the next run compiles again.
 
     Examples
     --------
@@ -60,16 +60,16 @@ def cache_limit() -> int:
 def cached_files() -> list[tuple[Path, os.stat_result]]:
     """Return the files of compiled code, also drafts and locks, least recently used first.
 
-    There are none if the folder cannot be read.
+    If the folder cannot be read, the list is empty.
     """
     files = []
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
             with contextlib.suppress(OSError):  # another process may remove it
                 if _CACHE_NAME.fullmatch(path.name) and stat.S_ISREG(
-                    (state := path.stat()).st_mode
+                    (status := path.stat()).st_mode
                 ):
-                    files.append((path, state))
+                    files.append((path, status))
     return sorted(files, key=lambda item: (item[1].st_mtime_ns, item[0].name))
 
 
@@ -90,8 +90,8 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 
 @cache
-def is_folder_usable(folder: Path) -> bool:
-    """Return whether a folder may hold code that this process runs; warn if not."""
+def prepare_folder(folder: Path) -> bool:
+    """Create a folder if it is missing; return whether code in it can be trusted; warn if not."""
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_trusted(folder.stat()):
@@ -109,9 +109,9 @@ def is_folder_usable(folder: Path) -> bool:
 
 
 def read_cache_file(path: Path) -> bytes | None:
-    """Return what `write_cache_file` wrote; None if it is missing, foreign or damaged."""
+    """Return what `write_cache_file` wrote; None if the file is missing, damaged or not trusted."""
     with contextlib.suppress(OSError):
-        # Owner and mode are checked on the open file, since the path could be replaced in between.
+        # Owner and mode are read from the open file, since another file may take its path.
         with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) and _is_trusted(status)):

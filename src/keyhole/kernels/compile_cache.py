@@ -36,20 +36,21 @@ from keyhole.status_output import print_status
 # How Numba names the line of an operation that it could type, but not lower to LLVM code.
 _LOWERED_LINE: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
 _TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is installed
-# Files that are not the user's.
+# Matches the paths of files of Numba and of Keyhole's compiled packages.
 _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
-# Machine code in memory. A function that is no longer referenced is freed with its code. Those used
-# last are kept, since a simulation drops its function at its end, and the next one may need it.
+# Machine code in memory. A function that nothing refers to is freed with its code. The functions
+# used last stay referenced here: a simulation drops its function when it ends, and the next
+# simulation may need the same function.
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _functions_used_last: dict[str, Kernel] = {}
 _MOST_USED_LAST: Final = 32
-# How long each piece of code has been interpreted in this process, by its name.
+# The time for which each piece of code has been interpreted in this process, by name.
 _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether `compile_cached` must only find the file of the code, as `find_code_file` asks.
 _finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
 _ANNOUNCE_AFTER_SECONDS: Final = 1.0
-# One entry for each `quiet_compilation` that lasts. Appending and popping need no lock.
+# Has one entry for each `quiet_compilation` in progress. Appending and popping need no lock.
 _quiet_contexts: Final[list[None]] = []
 _LOCK_POLL_SECONDS: Final = 0.05
 _MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy
@@ -57,7 +58,7 @@ _MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if al
 
 @cache
 def _compiler_versions() -> list[str]:
-    """Return the versions of Numba and llvmlite, which are read from files."""
+    """Return the versions of Numba and llvmlite; cached, since they are read from files."""
     return [version(package) for package in ("numba", "llvmlite")]
 
 
@@ -84,26 +85,26 @@ def _code_path(name: str) -> Path:
 
 
 class CodeFile(NamedTuple):
-    """The path of a piece of code, which need not exist yet, and the parts of its key by name."""
+    """The path of a file of code, which need not exist yet; `make_key` returns its key's parts."""
 
     path: Path
-    key: Callable[[], dict[str, str]]
+    make_key: Callable[[], dict[str, str]]
 
 
-def _make_code_file(owner: str, digest: str, name: str) -> CodeFile | None:
+def _make_code_file(owner: str, digest: str, code_name: str) -> CodeFile | None:
     """Return the file of a piece of code; None if the folder cannot be used.
 
-    `digest` is the digest of the sources, and `name` has the digest, options and signature.
+    `digest` covers the sources. `code_name` also has the compiler's options and the signature.
     """
-    if not cache_files.is_folder_usable(cache_files.cache_folder()):
+    if not cache_files.prepare_folder(cache_files.cache_folder()):
         return None
 
-    def key() -> dict[str, str]:
+    def make_key() -> dict[str, str]:
         sources = digest.parts() if isinstance(digest, CodeDigest) else {}
-        environment = {dependency: str(value) for dependency, value in _code_dependencies().items()}
-        return {"owner": owner, **environment, **sources}
+        dependencies = {name: str(value) for name, value in _code_dependencies().items()}
+        return {"owner": owner, **dependencies, **sources}
 
-    return CodeFile(_code_path(name), key)
+    return CodeFile(_code_path(code_name), make_key)
 
 
 def _load_cached_code(path: Path) -> Kernel | None:
@@ -115,9 +116,8 @@ def _load_cached_code(path: Path) -> Kernel | None:
 
 
 def _compiler_error_text(error: Exception) -> str:
-    """Return the compiler's error on one line, with the user's file and line if it names them."""
-    # Numba has no structured errors, so the cause and the line are searched in the text of an
-    # error. An unknown text is passed on as it is.
+    """Return the compiler's error on one line, with the user's file and line if they are known."""
+    # Numba has no structured errors, so the cause and the line are searched in the error's text.
     message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
     text = next(iter(lines), type(error).__name__)
@@ -132,7 +132,7 @@ def _compiler_error_text(error: Exception) -> str:
             "only the arrays of State change"
         )
     if "returning of array" in text:
-        text = "a kernel returns no array: it fills the arrays of the group that it names"
+        text = "a kernel cannot return an array: it names a group, and fills the group's arrays"
         matches = [
             match for match in _LOWERED_LINE.findall(message) if not _INTERNAL_FILE.search(match[0])
         ]
@@ -148,8 +148,8 @@ def _compiler_error_text(error: Exception) -> str:
 def read_cache_keys() -> list[dict[str, str]]:
     """Return the parts of each key in the cache, by name, the least recently used key first."""
     keys = []
-    # Reading a file marks it as used. The files are read in the order of their last use, so that
-    # they keep this order.
+    # Reading a file marks it as used. Since the files are read in the order of their last use, they
+    # keep this order.
     for path, _ in cache_files.cached_files():
         with contextlib.suppress(ValueError, TypeError):
             data = cache_files.read_cache_file(path) or b""
@@ -167,8 +167,8 @@ def _file_lock(path: Path) -> Iterator[None]:
 
         with contextlib.suppress(OSError):
             handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
-            # The operating system releases the lock if its process dies. The wait has an end, since
-            # the other process may have been suspended; both then compile the same entry.
+            # The operating system releases the lock if its process dies. But that process may be
+            # suspended, so the wait is limited; both processes then compile the entry.
             for _ in range(_MOST_LOCK_POLLS):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -200,7 +200,7 @@ def _print_unless_quiet(message: str) -> None:
 
 @contextlib.contextmanager
 def _announce_compilation(owner: str, path: Path | None) -> Iterator[None]:
-    """Print to standard error what is being compiled, if it takes long."""
+    """Print to standard error what is being compiled, if that takes more than a second."""
     frequency = "once, in every process"
     if path is not None and os.access(path.parent, os.W_OK):
         frequency = "once, and kept for later runs"
@@ -221,12 +221,12 @@ def _compile(
     with _announce_compilation(owner, file and file.path):
         numba = import_numba()
         try:
-            machine = import_internals().compile_entry_point(build(), signature, flags)
+            code = import_internals().compile_entry_point(build(), signature, flags)
         except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_compiler_error_text(error)}") from error
-    if file is not None and machine.is_lasting:
-        cache_files.write_cache_file(file.path, replace(machine, key=file.key()).to_bytes())
-    return cast(Kernel, import_machine_code_loader().load_machine_code(machine))
+    if file is not None and code.is_lasting:
+        cache_files.write_cache_file(file.path, replace(code, key=file.make_key()).to_bytes())
+    return cast(Kernel, import_machine_code_loader().load_machine_code(code))
 
 
 def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) -> Kernel:
@@ -234,14 +234,14 @@ def _load_or_compile(file: CodeFile | None, compile_it: Callable[[], Kernel]) ->
         return compile_it()
     if (function := _load_cached_code(file.path)) is not None:
         return function
-    cache_files.cache_limit()  # a wrong limit is refused before the work, not after it
-    # Looked up again under the lock, since another process may have compiled it meanwhile.
+    cache_files.cache_limit()  # refuses a wrong limit before the work
+    # The file is read again under the lock: another process may have written it meanwhile.
     with _file_lock(file.path):
         return _load_cached_code(file.path) or compile_it()
 
 
 class _CodeFileFoundError(Exception):
-    """The file of the code that `compile_cached` would compile, for `find_code_file`."""
+    """Ends `compile_cached` early, and hands `find_code_file` the file of the code."""
 
     def __init__(self, file: CodeFile | None) -> None:
         super().__init__(file)
@@ -249,15 +249,16 @@ class _CodeFileFoundError(Exception):
 
 
 def find_code_file(compile_it: Callable[[], object]) -> CodeFile | None:
-    """Return the file of the code that a function compiles by `compile_cached`; compile nothing.
+    """Return the file of the code that `compile_it` would compile; compile nothing.
 
-    The result is None if the code is not kept in a file, or is interpreted.
+    `compile_it` is a function that calls `compile_cached`. The result is None if the code is not
+    kept in a file, or is interpreted.
     """
     try:
         with set_in_context(_finds_file_only, True):
             compile_it()
-    except _CodeFileFoundError as found:
-        return found.file
+    except _CodeFileFoundError as error:
+        return error.file
     return None
 
 
@@ -266,16 +267,16 @@ def compile_cached(
 ) -> Kernel:
     """Return the machine code for a digest, compiling it if neither memory nor disk has it.
 
-    `digest` stands for everything that goes into the function: functions of equal digests have
-    equal code. The parts of a `CodeDigest` are kept with the code, so that one can see why it was
-    compiled. `build` returns the function in plain Python. It is called only when the code is not
-    on disk, and only then Numba is imported. `signature` is text, such as
+    `digest` covers everything that goes into the function: equal digests mean equal code. If it is
+    a `CodeDigest`, its parts are stored with the code, to show later why the code was compiled.
+    `build` returns the function in plain Python. It is called only if the function is compiled or
+    interpreted, and Numba is imported only to compile. `signature` is text, such as
     ``"int64(float64[::1], int64)"``. The compiled function does not check the types of its
     arguments. It releases the GIL during a call, unless `hold_gil` is set. Its code is freed with
     the last reference to it; this module holds references to the functions that were used last.
 
-    Within `interpret_first`, code that is not on disk is not compiled: a `TieredFunction` is
-    returned.
+    Within `interpret_first`, the result for code that is neither in memory nor on disk is a
+    `TieredFunction`, unless its time budget is spent, or the code cannot be interpreted.
     """
     # Interpreted copies are not cached. They hold their caller's arrays, and are made in
     # milliseconds.
@@ -290,7 +291,7 @@ def compile_cached(
         if function is None:
             budget = _budgets.setdefault(name, TimeBudget())
             if tiered_execution.is_tiered() and not budget.is_spent:
-                # The name of the file takes 0.2 s to compute, which an empty folder does not need.
+                # The file's name takes 0.2 s to compute, which is not worth it without any code.
                 has_code = any(cache_files.cache_folder().glob(f"*{cache_files.CODE_SUFFIX}"))
                 if has_code and (file := _make_code_file(owner, digest, name)):
                     function = _load_cached_code(file.path)

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from keyhole.interrupts import delayed_interrupts
 
-_FORK_SECONDS: Final = 30.0
+_FORK_SECONDS: Final = 30.0  # the longest wait of a fork for each lock
 
 _compiling: Final = threading.RLock()
 _calling: Final = threading.RLock()
@@ -44,8 +44,8 @@ def import_numba() -> ModuleType:
 def _reset_locks() -> None:
     """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    If the forking thread itself held a lock before the fork, the child holds it as often as before.
-    Only the acquisition by the hook before the fork is dropped.
+    A lock that the forking thread itself held stays held, to the same depth, without the
+    acquisition by the hook before the fork.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = 0
@@ -56,16 +56,16 @@ def _reset_locks() -> None:
             lock.acquire()
 
 
-# These are partial objects of C methods, which run no Python code. If a Ctrl-C came inside a Python
-# function here, or during the fork, a lock would stay held for ever. If another thread holds a lock
-# for longer than a fork waits, the hook's release after the fork fails, and Python prints the error
-# to standard error; that is harmless.
+# These are partial objects of C methods, which run no Python code: if Ctrl-C interrupted a Python
+# function here, a lock would stay held for ever. If another thread holds a lock for longer than a
+# fork waits, the release after the fork fails. Python prints that error, which is harmless, to
+# standard error.
 _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
-    # Hooks before a fork run in reverse order, so that the lock of calls is taken first. A call may
-    # take the compiler's lock too, and the same order everywhere excludes a deadlock.
+    # The hook that is registered last runs first before a fork, and takes the lock of calls. A call
+    # takes this lock, too, before the compiler's: one order everywhere excludes a deadlock.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
     os.register_at_fork(after_in_child=_reset_locks)

@@ -1,15 +1,15 @@
 """Fingerprint of a kernel: a digest of its code and of everything it uses.
 
-Numba compiles a function together with the values of its globals, but Numba's disk cache looks at
-one file only. So its machine code may belong to a source that has changed since. Here a kernel is
-followed through everything it uses. The fingerprint of that graph is the cache key, so the graph is
-compiled again whenever the fingerprint is new.
+Numba compiles a function together with the values of its globals, but Numba's own disk cache checks
+only the file of the function. So it may return machine code of helpers that have changed since.
+Here a kernel is followed through everything it uses, and the fingerprint of that graph is part of
+the cache key.
 """
 
 import builtins
 import dis
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
@@ -33,8 +33,8 @@ Copies = dict[FunctionType, Kernel]
 _COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
 _IGNORED_OPERATIONS: Final = ("EXTENDED_ARG", "CACHE")
-# The flags of a code object that are part of its fingerprint; among them are `*args`, `**kwargs`
-# and generators, but not the flags that Python's compiler adds for `from __future__` imports.
+# The flags of a code object that are part of its fingerprint (`*args`, `**kwargs` and generators,
+# among others). The flags of `from __future__` imports are not.
 _FLAGS: Final = 0x2F
 _JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
 _OPCODES_OF_VARIABLES: Final = {*dis.haslocal, *dis.hasfree}
@@ -44,8 +44,8 @@ _PLAIN_TYPES: Final = (bool, int, float, complex, str, bytes)
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
 
-# Copies of Keyhole's own functions with checked indices. They cannot change within a process, so
-# one copy serves all.
+# Copies, with checked indices, of Keyhole's own functions. These cannot change within a process, so
+# one copy of each is enough.
 _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 # Copies in use, by fingerprint and location, so that helpers which several policies share are
@@ -58,7 +58,7 @@ _MOST_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
-    """Return the Python function behind a compiled function; return a Python function itself."""
+    """Return the Python function of a kernel: the kernel itself unless it is compiled."""
     plain: object = function
     if is_kernel(function):
         plain = getattr(function, "py_func", None)
@@ -74,10 +74,10 @@ def is_function(value: object) -> TypeGuard[Kernel]:
 
 @lru_cache(maxsize=4096)
 def instruction_texts(code: CodeType) -> tuple[str, ...]:
-    """Return the arguments and the instructions of some code, in order.
+    """Return the parameters and the instructions of some code as texts, in order.
 
-    Constants are given where they are used, not as the table in which they lie, since a docstring
-    lies in the table although no instruction uses it.
+    A constant stands with the instruction that uses it. The table of constants is left out, since
+    it also has the docstring, which no instruction uses.
 
     Examples
     --------
@@ -99,9 +99,9 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
 def _instruction_parts(code: CodeType) -> Iterator[str]:
     """Yield the name of each instruction, and the text of what it operates on."""
     instructions: list[dis.Instruction] = []
-    # Jump targets are given as numbers of instructions, since offsets depend on how long arguments
-    # are. A jump may lead to the EXTENDED_ARG in front of an instruction, which therefore has the
-    # number of that instruction.
+    # The target of a jump is given as the number of an instruction, since offsets depend on the
+    # lengths of arguments. An EXTENDED_ARG has the number of the instruction that follows it, since
+    # a jump to that instruction leads to its EXTENDED_ARG.
     numbers: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
         numbers[instruction.offset] = len(instructions)
@@ -114,7 +114,7 @@ def _instruction_parts(code: CodeType) -> Iterator[str]:
         elif instruction.opcode in _JUMP_OPCODES:
             yield str(numbers[instruction.argval])
         elif instruction.opcode in dis.hasname:
-            is_called = (instruction.arg or 0) & 1
+            is_called = (instruction.arg or 0) & 1  # set if a global or attribute is called
             yield f"{instruction.argval} {is_called}"
         elif instruction.opcode in _OPCODES_OF_VARIABLES:
             yield str(instruction.argval)
@@ -137,7 +137,7 @@ def _constant_parts(value: object) -> Iterator[str]:
         yield f"{type(value).__name__} {value!r}"
 
 
-Chain = tuple[str, ...]
+Chain = tuple[str, ...]  # names of attributes, each read from the last: ("b", "c") in `a.b.c`
 # Converts the value of a name, given the chains of attributes that are read from it.
 Convert = Callable[[str, object, Iterable[Chain]], object]
 
@@ -172,7 +172,7 @@ def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for name, chains in find_references(constant).items():
-                if name not in code.co_cellvars:  # these are variables of the code itself
+                if name not in code.co_cellvars:  # cell variables are the code's own
                     chains_by_name.setdefault(name, set()).update(chains)
     return {name: tuple(sorted(chains_by_name[name])) for name in sorted(chains_by_name)}
 
@@ -191,8 +191,8 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     """Return a digest of a function's code and of everything it uses.
 
     The digest is the same in every process until the code, or something that it uses, changes. With
-    `error_lines` it covers the files and lines of functions that raise errors, since Numba compiles
-    these into the machine code.
+    `error_lines`, it also covers the file and lines of each function that raises errors, since
+    Numba compiles them into the machine code.
     """
     walk = _FingerprintWalk(error_lines)
     walk.add_function(python_function(function))
@@ -219,7 +219,7 @@ class CodeDigest(str):
 
 
 def code_location(code: CodeType) -> tuple[str, int, bytes]:
-    """Return the file and the lines of some code, which change when it moves."""
+    """Return the file, the first line and the line table of some code."""
     return code.co_filename, code.co_firstlineno, code.co_linetable
 
 
@@ -231,7 +231,7 @@ def is_shipped(function: Kernel) -> bool:
 
 
 def _module_of(function: FunctionType) -> str:
-    """Return the module whose globals a function uses, whatever its `__module__`."""
+    """Return the name of the module whose globals a function uses; `__module__` may differ."""
     return str(function.__globals__.get("__name__", ""))
 
 
@@ -240,7 +240,7 @@ def _is_fixed_by_version(value: object) -> bool:
     module = getattr(value, "__module__", None) or ""
     if module.split(".")[0] not in _FIXED_MODULES:
         return False
-    wrapped_function = getattr(value, "__wrapped__", None)  # as in a callback for C
+    wrapped_function = getattr(value, "__wrapped__", None)  # `numba.cfunc` wraps a user's function
     return wrapped_function is None or _is_fixed_by_version(wrapped_function)
 
 
@@ -252,12 +252,12 @@ def _encode_items(items: Iterable[object]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _code_bytes(code: CodeType) -> bytes:
-    """Return the bytecode of a function as bytes; cached, since most graphs share functions."""
+    """Return the `instruction_texts` of some code as bytes; cached, since graphs share helpers."""
     return _encode_items(instruction_texts(code))
 
 
 class _FingerprintWalk:
-    """A walk through everything that a function uses, which computes its digest and the parts."""
+    """Computes the digest, and its parts, of a function and of everything that it uses."""
 
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
@@ -276,8 +276,8 @@ class _FingerprintWalk:
         if id(function) in self.visited:
             self.add_items("seen", self.visited[id(function)][0])
             return
-        # The function is referenced, so that its id is not reused, and numbered in order of visit,
-        # since two functions may have one name.
+        # The reference to the function keeps its id from being reused. The number tells apart
+        # functions of one name.
         self.visited[id(function)] = (len(self.visited), function)
         code = function.__code__
         self.digest.update(_code_bytes(code))
@@ -295,6 +295,7 @@ class _FingerprintWalk:
             self.add_value(f"{function.__qualname__} uses {name!r}", value, chains)
 
     def add_value(self, use: str, value: object, chains: Iterable[Chain]) -> None:
+        """Add a value; `use`, such as "f uses 'x'", is its name in errors and in `parts`."""
         if is_function(value):
             self.add_function(python_function(value))
         elif kernel_decorators.is_intrinsic(value):
@@ -388,79 +389,76 @@ def _check_globals(function: FunctionType) -> None:
 
 
 def compiled_copy(function: Kernel) -> Kernel:
-    """Return a compiled copy of a function that uses its helpers as they are now.
+    """Return a compiled copy of a function, which uses the function's helpers as they are now.
 
-    Plain Python helpers are compiled on the way, without a decorator. Compiled functions of Keyhole
-    itself are used as they are, since they cannot change within a process.
+    Helpers need no decorator: they are copied and compiled as well. Compiled functions of Keyhole
+    itself cannot change within a process, and are copied only to check indices.
     """
     return _find_or_make_copy(python_function(function), {})
 
 
-def _find_or_make_copy(plain: FunctionType, copies: Copies) -> Kernel:
-    """Return a compiled copy of a function; `copies` are those made so far, by their originals."""
-    if plain in copies:  # in a recursion, this copy is not finished yet
-        return copies[plain]
-    # The fingerprint of a function of these modules is its name alone, and no key of `_copies`.
-    if _module_of(plain).startswith(_COVERED):
-        return _make_linked_copy(plain, copies)
-    key = (fingerprint(plain), is_bounds_checked(), *code_location(plain.__code__))
+def _find_or_make_copy(original: FunctionType, copies: Copies) -> Kernel:
+    """Return a compiled copy of a function; `copies` has the copies made so far, by original."""
+    if original in copies:  # in a recursion, this copy is not finished yet
+        return copies[original]
+    # The fingerprint of a covered function is its name alone, too little for a key of `_copies`.
+    if _module_of(original).startswith(_COVERED):
+        return _make_linked_copy(original, copies)
+    key = (fingerprint(original), is_bounds_checked(), *code_location(original.__code__))
     copy = _copies.get(key)
     if copy is None:
-        copy = _copies[key] = _make_linked_copy(plain, copies)
+        copy = _copies[key] = _make_linked_copy(original, copies)
     return copy
 
 
-def _make_linked_copy(plain: FunctionType, copies: Copies) -> Kernel:
-    copy = bare_copy(plain, plain.__code__, {})
-    vars(copy).update(vars(plain))
+def _make_linked_copy(original: FunctionType, copies: Copies) -> Kernel:
+    copy = bare_copy(original, original.__code__, {})
+    vars(copy).update(vars(original))
     copy_kernel: Kernel = kernel_decorators.kernel(copy)
-    # The copy is entered before its globals are relinked, so that a recursion ends.
-    copies[plain] = copy_kernel
-    link_copy(plain, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))
+    # The copy is entered in `copies` before its globals are linked, so that a recursion ends.
+    copies[original] = copy_kernel
+    link_copy(original, copy, lambda name, value, chains: _convert_for_copy(value, copies, chains))
     return copy_kernel
 
 
-def bare_copy(plain: FunctionType, code: CodeType, helpers: Mapping[str, object]) -> FunctionType:
-    """Return a copy of a function with the given code; `link_copy` adds globals to `helpers`."""
-    scope = {"__builtins__": builtins, "__name__": plain.__module__ or "", **helpers}
+def bare_copy(original: FunctionType, code: CodeType, helpers: dict[str, object]) -> FunctionType:
+    """Return a copy of a function with the given code, and without globals except `helpers`."""
+    scope = {"__builtins__": builtins, "__name__": original.__module__ or "", **helpers}
     cells = tuple(CellType() for _ in code.co_freevars)
-    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, cells)
-    copy.__qualname__ = plain.__qualname__
-    copy.__module__ = plain.__module__
+    copy = FunctionType(code, scope, original.__name__, original.__defaults__, cells)
+    copy.__qualname__ = original.__qualname__
+    copy.__module__ = original.__module__
     return copy
 
 
-def link_copy(plain: FunctionType, copy: FunctionType, convert: Convert) -> None:
-    """Give a copy of a function what the original uses, converted.
-
-    `convert` takes a name, its value, and the chains of attributes that are read from it.
-    """
-    old_cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+def link_copy(original: FunctionType, copy: FunctionType, convert: Convert) -> None:
+    """Convert the globals and closure variables that a function uses, and give them to its copy."""
+    old_cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     new_cells = dict(zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True))
-    references = find_references(plain.__code__)
+    references = find_references(original.__code__)
     for name, chains in references.items():
-        if name in plain.__globals__ and name not in old_cells:
-            copy.__globals__[name] = convert(name, plain.__globals__[name], chains)
+        if name in original.__globals__ and name not in old_cells:
+            copy.__globals__[name] = convert(name, original.__globals__[name], chains)
     for name, cell in new_cells.items():
         cell.cell_contents = convert(name, old_cells[name].cell_contents, references.get(name, ()))
 
 
-def _bounds_checked_copy(plain: FunctionType) -> Kernel:
-    """Return the one copy, with checked indices, of a function of Keyhole's own."""
-    if plain not in _bounds_checked_copies:
-        _bounds_checked_copies[plain] = _find_or_make_copy(plain, {})
-    return _bounds_checked_copies[plain]
+def _bounds_checked_copy(original: FunctionType) -> Kernel:
+    """Return the copy, with checked indices, of one of Keyhole's own functions."""
+    if original not in _bounds_checked_copies:
+        _bounds_checked_copies[original] = _find_or_make_copy(original, {})
+    return _bounds_checked_copies[original]
 
 
 def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
-    """Return what a copy uses in place of a value: compiled functions, and snapshots of arrays."""
+    """Return what a copy uses in place of a value: a compiled function, or an array's snapshot."""
     if is_function(value):
-        plain = python_function(value)
-        if is_kernel(value) and _module_of(plain).startswith("keyhole."):
+        original = python_function(value)
+        if is_kernel(value) and _module_of(original).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
-            return copies.get(plain) or _bounds_checked_copy(plain)
-        return _find_or_make_copy(plain, copies)
+            return copies.get(original) or _bounds_checked_copy(original)
+        return _find_or_make_copy(original, copies)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
         return make_reduced_module(
             value, chains, lambda name, member, rest: _convert_for_copy(member, copies, rest)
@@ -476,9 +474,7 @@ def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) ->
 
 
 def make_reduced_module(
-    module: ModuleType,
-    chains: Iterable[Chain],
-    convert: Convert,
+    module: ModuleType, chains: Iterable[Chain], convert: Convert
 ) -> ModuleType:
     """Return a module with those attributes of `module` that a kernel uses, converted."""
     result = ModuleType(module.__name__)

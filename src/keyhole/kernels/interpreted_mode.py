@@ -39,7 +39,7 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     """Run kernels in Python, for everything made inside: learners, simulations, opened studies.
 
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
-    and every index is checked. It takes some 100 times as long as compiled code, and nothing is
+    and every index is checked. Kernels take some 100 times as long as compiled ones, and nothing is
     compiled. Whatever is made inside stays interpreted for as long as it lives. The environment
     variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for the processes that
     it starts.
@@ -62,9 +62,9 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
 
 
 def is_interpretation_requested(argument: bool | None = None) -> bool | None:
-    """Return whether kernels are to be interpreted here; None if nothing says whether.
+    """Return whether kernels are to be interpreted here; None if that is not specified.
 
-    An argument of the user's comes first, then the context, then the environment variable.
+    `argument` decides if it is given, else the context, else the environment variable.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def interpret(owner: str, function: Kernel) -> Kernel:
 
 
 class AtomicCall:
-    """An interpreted function whose calls are atomic: completed, or rolled back by an interrupt.
+    """An interpreted function whose calls are atomic: an interrupted call is rolled back.
 
     A compiled function that holds the GIL is atomic by itself. A fork waits for the end of a call,
     up to the limit of `keyhole.kernels.compiler_fork_locks`. If the call takes longer, the child
@@ -150,7 +150,7 @@ class AtomicCall:
             if self._process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "
-                    f"was forked: make it anew"
+                    f"was forked: make a new learner"
                 )
             # Copies for the rollback. Arrays are the only arguments that a kernel changes, and they
             # are small.
@@ -169,5 +169,5 @@ class AtomicCall:
 
 def _is_debugger_quit(error: Exception) -> bool:
     """Return whether an error means that Python's debugger was left."""
-    debugger = sys.modules.get("bdb")  # not imported, since nobody left a debugger without it
+    debugger = sys.modules.get("bdb")  # if it is not loaded, there was no debugger
     return debugger is not None and isinstance(error, debugger.BdbQuit)

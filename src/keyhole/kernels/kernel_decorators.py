@@ -1,4 +1,4 @@
-"""Decorators of kernels and intrinsics; Numba is imported when one of them is needed."""
+"""Decorators of kernels and intrinsics; Numba is imported only when one is compiled."""
 
 import functools
 import os
@@ -45,7 +45,7 @@ def changed_compiler_settings() -> dict[str, object]:
 
 
 if changed_compiler_settings().get("DISABLE_JIT"):
-    raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
+    raise ImportError("keyhole needs Numba's compiler: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Kernel)
 T = TypeVar("T")
@@ -106,7 +106,7 @@ def numba_signature(returns: str, *takes: str) -> str:
 
 
 class Deferred:
-    """A placeholder for an object of Numba, which is made when Numba first asks for it.
+    """A placeholder for an object of Numba's; the object is made when Numba first asks for it.
 
     Parameters
     ----------
@@ -211,10 +211,10 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
 def set_python_equivalent(kernel: T, function: Kernel | str) -> T:
     """Register the function that runs in place of a kernel when interpreted; return the kernel.
 
-    The function must do the same as the kernel, to the bit. A kernel has one if it is not written
-    in Python (vector instructions), or if its interpreted form is slower than a function written by
-    hand. `function` may be the location of the function, as ``"package.module:name"``, so that
-    nothing is imported before a kernel is interpreted.
+    The function must do the same as the kernel, to the bit. It is needed if the kernel is not
+    written in Python (vector instructions), and useful if it is faster than the interpreted kernel.
+    `function` may also be a location, as ``"package.module:name"``, so that nothing is imported
+    before a kernel is interpreted.
     """
     setattr(_plain_function(kernel), _EQUIVALENT_ATTRIBUTE, function)
     return kernel

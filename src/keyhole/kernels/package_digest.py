@@ -1,4 +1,4 @@
-"""Digests of code-generating packages and elementary functions, on which results depend, too.
+"""Digests of the packages that generate code, and of the C library's elementary functions.
 
 The digest of the packages is taken over syntax trees, without comments, docstrings and line
 numbers, so it changes only with code. Reading the trees takes more than a tenth of a second, so the
@@ -15,8 +15,8 @@ from typing import Final
 
 from keyhole.kernels import cache_files
 
-# Three of these packages are above this one. They are named here, and not registered when they are
-# imported, since the key of an entry would then depend on what was imported before.
+# Three of these packages are above this one. They do not register themselves when they are
+# imported: the key of an entry would then depend on which packages a process has imported.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
 no kernel refers to. Other functions are followed one by one (`keyhole.kernels.fingerprint`)."""
@@ -25,7 +25,7 @@ _INTERPRETER_FOLDER: Final = "interpreter"
 
 
 def _read_sources() -> dict[str, bytes]:
-    """Return the sources of `COMPILED_PACKAGES`, by their names."""
+    """Return the sources of `COMPILED_PACKAGES` by path, without those of the interpreter."""
     home = Path(__file__).parents[1]
     paths = [path for name in COMPILED_PACKAGES for path in sorted((home / name).rglob("*.py"))]
     paths = [path for path in paths if path.parent.name != _INTERPRETER_FOLDER]
@@ -50,7 +50,7 @@ def compiled_packages_digest() -> str:
     sources_digest = hashlib.sha256(content).hexdigest()
     folder = cache_files.cache_folder()
     path = folder / f"{sources_digest}{cache_files.DIGEST_SUFFIX}"
-    is_stored = cache_files.is_folder_usable(folder)
+    is_stored = cache_files.prepare_folder(folder)
     if is_stored and (stored_digest := cache_files.read_cache_file(path)) is not None:
         return stored_digest.decode()
     digest = hashlib.sha256()

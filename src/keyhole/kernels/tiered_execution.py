@@ -94,8 +94,8 @@ class TieredFunction:
         self._holds_gil = hold_gil
         self.budget = budget
         self._compile_now = compile_now
-        # The settings that hold now are context variables (such as that of `bounds_checked`). They
-        # are kept for compiling later.
+        # Settings such as `bounds_checked` are context variables. Their present values are kept for
+        # compiling later.
         self._context = copy_context()
         # Called with the machine code, which a learner then calls in place of this function.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None

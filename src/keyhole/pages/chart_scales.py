@@ -21,8 +21,8 @@ _PLAIN_BELOW: Final = 1e12
 _LARGEST: Final = 1e150  # the largest number on an axis: with larger ones, ticks would overflow
 _EQUAL: Final = 1e-12  # relative difference of ends that count as equal
 _MARGIN: Final = 0.04  # at either end of an axis, as a share of the range
-# The share of intervals that an axis shows whole. The widest, of the first rounds, would squeeze
-# the curves.
+# The share of intervals that an axis shows whole. The widest intervals, those of the first rounds,
+# would squeeze the curves.
 _SHOWN_INTERVALS: Final = 0.95
 _TICK_STEPS: Final = (1, 2, 2.5, 5, 10)
 _FEWEST_LOG_TICKS: Final = 3
@@ -85,9 +85,9 @@ class Scale:
         return [float(v) for v in values if -slack <= self.to_fractions([v])[0] <= 1 + slack]
 
     def _log_ticks(self) -> Sequence[float] | None:
-        """Return the powers of ten on the axis, and if they are few also 2 and 5 times these.
+        """Return the powers of ten on the axis, and if these are few, also 2 and 5 times them.
 
-        Return None if there are too few of both.
+        Return None if all of these together are too few.
         """
         for factors in ((1.0,), (1.0, 2.0, 5.0)):
             tick_values = LogLocator(subs=factors, numticks=_MOST_LOG_TICKS).tick_values(
@@ -210,7 +210,7 @@ def _ascending_ends(
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
-    """Return a range with the last interval of each curve, and 95 % of all lower and upper ends."""
+    """Return a range with the last interval of each curve, and 95 % of lower and of upper ends."""
     lows = [low[_is_drawable(low, is_log)] for low, _ in intervals]
     highs = [high[_is_drawable(high, is_log)] for _, high in intervals]
     return _lowest_shown(lows), -_lowest_shown([-ends for ends in highs])
@@ -245,7 +245,7 @@ LABEL: Final = 17
 """Height of a label in pixels."""
 
 _UNITS_A_PIXEL: Final = 2
-_FAR: Final = 1.0  # in ranges: a reference line further outside does not extend the axis
+_FAR: Final = 1.0  # ranges of the axis; a reference line farther outside does not extend it
 _WIDEST_SHIFT: Final = 0.08  # as a share of the width
 
 

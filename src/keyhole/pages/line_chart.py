@@ -43,7 +43,7 @@ class Axis:
 class Curve:
     """A curve with its 95 % intervals, in ascending `x`; NaN breaks the line.
 
-    With `steps`, a value holds until the next `x`. The tooltips of its points end with `note`. In
+    With `steps`, a value holds until the next `x`. The tooltip of each point ends with `note`. In
     figures, a curve with `is_bound` is dashed and black.
     """
 

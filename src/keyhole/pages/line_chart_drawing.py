@@ -163,17 +163,17 @@ def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str])
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
     rank = 0
-    for label, (across, _), end, position in zip(named, ends, centres, positions, strict=True):
+    for label, (across, _), centre, position in zip(named, ends, centres, positions, strict=True):
         if position is None:
             continue
         percent = plot.height_percent(position)
-        down = round(end / plot.height * plot.height_units)
+        down = round(centre / plot.height * plot.height_units)
         by_label[label] = replace(
             by_label[label],
             is_coloured=True,
             rank=rank,
             name=PlacedName(shorten_label(label), label, percent),
-            leader=f"M0 {plot.height_percent(end)}L10 {percent}",
+            leader=f"M0 {plot.height_percent(centre)}L10 {percent}",
             extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
         )
         rank += 1
@@ -188,9 +188,9 @@ def _last_point(curve: Curve, plot: PlotArea) -> tuple[float, float]:
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Return the lines; of the coloured lines with one path, mark all but the lowest as overlaid.
+    """Mark as overlaid each coloured line that is drawn over another one with the same path.
 
-    The lowest is drawn first. Overlaid lines are drawn with gaps, through which it shows.
+    An overlaid line has gaps, through which the lowest of these lines shows.
     """
     by_rank = sorted(lines, key=lambda line: line.rank)
     drawn_first = {line.path: line for line in by_rank if line.is_coloured and line.path}
@@ -319,7 +319,7 @@ def _curve_numbers(curve: Curve, points: Indices, scale: Scale) -> dict[str, lis
     if curve.low is None or curve.high is None:
         return {"y": list(map(_round_number, means))}
     low, high = (np.asarray(end, np.float64)[points].tolist() for end in (curve.low, curve.high))
-    # Of an interval that is open below, the upper half gives the precision.
+    # If an interval is open below, its upper half gives the precision.
     half_widths = [
         above - mean if math.isinf(below) else (above - below) / 2
         for mean, below, above in zip(means, low, high, strict=True)

@@ -150,7 +150,7 @@ def _draw_curve(curve: Curve, axes: Axes, plot: PlotArea, number: int, style: An
 def _marker_points(number: int, is_isolated: npt.NDArray[np.bool_]) -> list[int]:
     """Return the points of a curve that get a marker: some ten, and those without neighbours.
 
-    They differ between curves, so that the markers of close curves do not overlap.
+    The points differ between curves, so that the markers of close curves do not overlap.
     """
     point_count = len(is_isolated)
     step = max(1, point_count // _MARKERS_A_CURVE)
@@ -160,19 +160,19 @@ def _marker_points(number: int, is_isolated: npt.NDArray[np.bool_]) -> list[int]
 def _draw_marks(chart: LineChart, axes: Axes, plot: PlotArea) -> None:
     """Draw reference lines and rings, with their names."""
     background = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.0}
-    text: Any = {"fontsize": _SMALL_TEXT, "parse_math": False, "bbox": background}
+    style: Any = {"fontsize": _SMALL_TEXT, "parse_math": False, "bbox": background}
     for line in chart.references:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
     for reference in place_references(chart.references, plot, chart.y.unit):
         position = (0.01, 1 - reference.name.place / 100)
-        axes.annotate(reference.name.text, position, xycoords="axes fraction", va="center", **text)
+        axes.annotate(reference.name.text, position, xycoords="axes fraction", va="center", **style)
     for ring in chart.rings:
         axes.plot([ring.x], [ring.y], **_RING)
         direction = -1 if plot.x.to_fractions([ring.x])[0] > _RIGHT_HALF else 1
         axes.annotate(
             ring.label, (ring.x, ring.y), xytext=(9 * direction, 6), textcoords="offset points",
-            ha="left" if direction > 0 else "right", **text,
+            ha="left" if direction > 0 else "right", **style,
         )  # fmt: skip
 
 
@@ -221,9 +221,9 @@ def _scale_with_margin(plot: PlotArea, chart: LineChart, axis_index: int) -> Sca
     positions = np.concatenate(
         [np.empty(0), *(plot.point_fractions(curve)[axis_index] for curve in chart.curves)]
     )
-    first = -_MARGIN if np.nanmin(positions, initial=0.5) < _NEAR_END else 0.0
-    last = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _NEAR_END else 1.0
-    low, high = scale.to_values([first, last]).tolist()
+    low_fraction = -_MARGIN if np.nanmin(positions, initial=0.5) < _NEAR_END else 0.0
+    high_fraction = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _NEAR_END else 1.0
+    low, high = scale.to_values([low_fraction, high_fraction]).tolist()
     return Scale(low, high, scale.name)
 
 

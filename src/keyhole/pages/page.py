@@ -52,7 +52,7 @@ def keep_intervals_together(text: str) -> str:
 
 
 def _escape_value(value: Any) -> Any:
-    """Return what a template prints for a value: HTML as it is, or a text, which it escapes."""
+    """Return HTML as it is, and any other value as a text, which the template then escapes."""
     return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
 
 

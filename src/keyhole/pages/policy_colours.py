@@ -23,11 +23,11 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#00000
 Readers with any colour vision can distinguish them.
 """
 
-# Two constants of a hash, found by a search. With them, built-in policies of a setting have
-# different colours if there are at most seven; of up to fourteen, at most two share a colour. The
-# labels of a figure in the documentation, which names policies as papers do, have different
-# colours, too. A test fails if a new policy breaks this: choose a colour for it here, so that
-# others keep theirs. In this order of the colours `Uniform`, to which others are compared, is
+# Two constants of a hash, found by a search. With them, the built-in policies of a setting have
+# different colours if the setting has at most seven; if it has up to fourteen, at most two share a
+# colour. The labels of a figure in the documentation, which names policies as papers do, have
+# different colours, too. A test fails if a new policy breaks this: choose a colour for it here, so
+# that others keep theirs. In this order of the colours `Uniform`, to which others are compared, is
 # black.
 _START: Final = 7356
 _MULTIPLIER: Final = 3_871_776_092

@@ -23,7 +23,8 @@ def line_point_indices(x: Floats, y: Floats, point_count: int) -> Indices:
     """
     if len(x) <= point_count:
         return np.arange(len(x))
-    # Half as many columns, since each keeps two points, so that a narrow peak stays visible.
+    # There are half as many columns as points, since each column keeps two points: the lowest and
+    # the highest, so that a narrow peak stays visible.
     columns = _column_numbers(x, point_count // 2)
     # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
     ascending = np.lexsort((y, columns))

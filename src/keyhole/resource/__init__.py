@@ -1,10 +1,10 @@
 """Setting `resource`: choose an arm to run, such as a solver, and a limit at which it is stopped.
 
-An *arm* is a thing that can be run, one of several. A run of it *consumes* something, such as time.
+An *arm* is one of several things that can be run. A run *consumes* something, such as time.
 
-If the run consumes no more than the limit, the feedback is its reward and its consumption, and its
+If a run consumes no more than its limit, the feedback is its reward and its consumption, and its
 gain is the reward less the cost of the consumption. Otherwise the run is stopped at the limit: the
-feedback says only that, and the gain is minus a penalty that depends on the limit.
+feedback is only that it was stopped, and its gain is minus a penalty that depends on the limit.
 
 Cost and penalty are known functions. A *pair* is an arm and a limit.
 """

@@ -2,10 +2,10 @@ r"""Formulas that bound the regret of limited runs: the loss against the best pa
 
 The bounds have the form of theorems of Bengs and Huellermeier (2022), with constants that were
 derived again for the confidence lengths of `keyhole.resource.RCUCB` and
-`keyhole.resource.ReductionUCB`. In all functions, `gaps` are :math:`\Delta`, at least 0, of shape
-(arms, limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least
-0, of shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; and
-:math:`p_t` is `deviation_failure`.
+`keyhole.resource.ReductionUCB`. The parameters are `gaps` (:math:`\Delta`, at least 0, of shape
+(arms, limits), as in `keyhole.resource.Problem.gaps`), `penalties` (:math:`\lambda(\tau)`, at least
+0, of shape (limits,)), `horizon` (T, at least 1) and `alpha` (the policy's exploration, above 0;
+above 1 for a bound on the regret).
 
 A round with arm i and a limit of at least :math:`\tau` is *informative* about the pair (i,
 :math:`\tau`).
@@ -20,7 +20,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _ABOVE_1: Final = Range(gt=1)
-# Candidate ratios of the ends of a slice in the peeling argument; the best ratio is used.
+# Values of beta in `deviation_failure`, which uses the best one.
 _RATIOS: Final = np.linspace(0.02, 0.98, 49)
 
 
@@ -30,7 +30,8 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
         t^{-\alpha \beta}
 
-    The rounds t are at least 1, and a bound is at most 1 (Proposition 1 and appendix A).
+    Here t is a number of rounds, at least 1; a bound above 1 is replaced by 1. Source: Proposition
+    1 and appendix A.
 
     Notes
     -----
@@ -58,10 +59,9 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
 
-    "Failure" means such a deviation, to one side. The bound is twice `deviation_failure`, once for
-    the gain and once for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's
-    `gain_range` = 2; if the cost of a run never exceeds its reward, it also holds for `gain_range`
-    = 1.
+    Only deviations to one side count. The bound is twice `deviation_failure`, once for the gain and
+    once for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's `gain_range` = 2; if
+    the cost of a run never exceeds its reward, it also holds for `gain_range` = 1.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def sufficient_rounds(
 ) -> FloatArray:
     r"""Return the number of rounds after which a pair's confidence length is at most half its gap.
 
-    The length is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}` with t = `rounds`, broadcast
-    against the gaps; the number is infinite where the gap is 0.
+    The length after N rounds is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}`, with t =
+    `rounds`. All arguments are broadcast. Where the gap is 0, the number is infinite.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def sufficient_rounds(
 
 
 def capped_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:
-    """Return the sum of gap * plays, with plays capped at T, and the sum at T * the largest gap.
+    """Return the sum of gap * min(plays, T) over the pairs, at most T times the largest gap.
 
     Examples
     --------
@@ -143,17 +143,17 @@ def rcucb_regret_bound(
     alpha : float
         Above 1.
     gain_range : float, default 2
-        w, in (0, 2]. If w is below 2, the bound holds if the gain of a run has a range of at most
-        w. The gain is :math:`(R - c(C)) 1\{C \le \tau\}`, with the reward R, the consumption C and
-        its cost c(C).
+        w, in (0, 2]. The bound holds if the values of :math:`(R - c(C)) 1\{C \le \tau\}` lie in an
+        interval of length w, which is always true for w = 2. R is the reward of a run, C its
+        consumption and c(C) its cost.
 
     Notes
     -----
     Theorem 1 also subtracts a term, which is left out here: it is 0 if alpha is below about 20, and
     without it the bound still holds. The bound does not show whether RCUCB or ReductionUCB is
-    better. If w = 2 and penalties are below 1, the width :math:`w + \lambda(\tau)` is larger than
-    the width :math:`1 + \lambda(\bar\tau)` in `ucb_regret_bound`. So the bound is larger, too,
-    whatever the regrets are.
+    better: if w = 2 and penalties are below 1, it is the larger bound whatever the regrets are,
+    because the width :math:`w + \lambda(\tau)` is larger than the width
+    :math:`1 + \lambda(\bar\tau)` in `ucb_regret_bound`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def rcucb_regret_bound(
 
 
 def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float) -> float:
-    r"""Return a bound on the regret of UCB on pairs after T rounds, in the form of Corollary 14.
+    r"""Return a bound on the regret of ReductionUCB after T rounds, in the form of Corollary 14.
 
     .. math::
         \min\Bigl\{ T \max_{i, \tau} \Delta_{i,\tau}, \;
@@ -216,7 +216,6 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
     delta = check_gaps(gaps, rounds.shape[-1] if rounds.ndim == 2 else 0)
     if rounds.shape != delta.shape:
         raise ValueError(f"informative must have shape {delta.shape}, got {rounds.shape}")
-    # The rounds with at least this limit, less the rounds with at least the next limit.
     plays = rounds - np.column_stack([rounds[:, 1:], np.zeros(len(rounds))])
     check_vector("the plays of each pair", plays.ravel(), Range(ge=0))
     return np.asarray(delta * plays)

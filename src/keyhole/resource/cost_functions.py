@@ -1,7 +1,7 @@
 """Functions for the cost of what a run consumes, and for the penalty of a run that is stopped.
 
-A function is stored as pieces, an array of numbers that policies get as a fact (a known quantity),
-so that compiled policies, learners and saved files share it. A piece is (start, constant, slope,
+A function is stored as an array of numbers, its pieces. Policies get the array as a fact (a known
+quantity): compiled policies, learners and saved files share it. A piece is (start, constant, slope,
 factor, power). Above its start, up to and including the start of the next piece, the function is
 
     constant + slope * (x - start) + factor * x ** power.
@@ -21,8 +21,8 @@ from keyhole.validate import Range, check_number, check_vector
 PIECE: Final = 5  # numbers in a piece
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)
 _AT_LEAST_0: Final = Range(ge=0)
-# Number of equal steps, from 0 to the largest limit, between which a user's function is
-# interpolated.
+# Number of equal steps into which [0, largest limit] is cut; a user's function is interpolated
+# between their ends.
 _INTERPOLATION_STEPS: Final = 4096
 
 
@@ -61,7 +61,7 @@ class Function:
         return self._evaluate(x, "left")
 
     def after(self, x: ArrayLike) -> FloatArray:
-        """Return the right limits of the function at `x`."""
+        """Return the values of the function just above `x`."""
         return self._evaluate(x, "right")
 
     def _evaluate(self, x: ArrayLike, side: str) -> FloatArray:
@@ -118,7 +118,7 @@ class Steps(Function):
     points : sequence of float, shape (jumps,)
         Positions of the jumps; increasing, above 0.
     values : sequence of float, shape (jumps + 1,)
-        At least 0, non-decreasing. The last value is that beyond the last point.
+        At least 0, non-decreasing. The last value holds beyond the last point.
 
     Examples
     --------
@@ -144,9 +144,9 @@ class PiecewiseLinear(Function):
     Parameters
     ----------
     points : sequence of float, shape (points,)
-        Increasing, from 0.
+        Increasing; the first is 0.
     values : sequence of float, shape (points,)
-        The values there: at least 0, non-decreasing.
+        The values at the points: at least 0, non-decreasing.
 
     Examples
     --------
@@ -175,15 +175,15 @@ KnownFunction = Function | Callable[[float], float]
 def as_function(name: str, function: KnownFunction, limits: FloatArray) -> Function:
     """Return a function made of pieces.
 
-    A callable is replaced by its linear interpolation between the limits and 4,097 equally spaced
-    points up to the largest, for the environment and for all policies. A jump becomes a steep line
-    between two neighbouring points.
+    The values of a callable at the limits and at 4,097 equally spaced points from 0 to the largest
+    limit are interpolated linearly. The environment and all policies use this interpolation. A jump
+    becomes a steep line between two neighbouring points.
     """
     if isinstance(function, Function):
         return function
     if not callable(function):
         raise TypeError(f"{name} must be a function, such as Power(slope=0.1), got {function!r}")
-    # The limits are among the points, so that the values there are exact.
+    # The limits are among the points, so that the values at the limits are exact.
     points = np.union1d(np.linspace(0.0, limits[-1], _INTERPOLATION_STEPS + 1), limits)
     values = np.array(
         [check_number(f"{name}({x:g})", function(float(x)), _AT_LEAST_0) for x in points]
@@ -236,7 +236,9 @@ def check_costs(cost: Function, penalty: Function, largest: float, span: float =
 
 
 def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) -> FloatArray:
-    """Return the values; refuse values that do not rise (that fall, if not `strictly`).
+    """Return the values; refuse a value that is not above the one before it.
+
+    If `strictly` is False, refuse only a value that is below the one before it.
 
     Examples
     --------
@@ -254,7 +256,7 @@ def check_increasing(name: str, values: FloatArray, *, strictly: bool = True) ->
 
 
 def _linear_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return pieces without a power: the factor is 0 (and the power 1)."""
+    """Return pieces whose factor is 0 and whose power is 1."""
     factors = np.zeros(len(starts))
     return np.column_stack([starts, constants, slopes, factors, factors + 1.0])
 

@@ -55,14 +55,14 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
 
         pulls = int_array("arms")
         regret = float_array()
-        censored = float_array()
-        on_best_arm = float_array()
-        on_best_pair = float_array()
-        earned = float_array()
+        censored_rounds = float_array()
+        best_arm_rounds = float_array()
+        best_pair_rounds = float_array()
+        reward_sum = float_array()
         """Sum of the rewards of the runs within their limits."""
-        spent = float_array()
+        consumption_sum = float_array()
         """Sum of consumptions, in which a run that exceeded its limit counts with the limit."""
-        allowed = float_array()
+        limit_sum = float_array()
         """Sum of the limits."""
 
     def respond(
@@ -73,18 +73,18 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         s.pulls[arm] = pull + 1
         seek_pull(rng, arm, pull)
         reward, consumption = draw(e, rng, arm)
-        lost = gap(e, arm, limit)
-        s.regret[0] += lost
-        s.on_best_arm[0] += arm == e.best_arm_is
-        s.on_best_pair[0] += lost == 0.0
-        s.allowed[0] += limit
-        # A run that is stopped tells neither its reward nor what it would have consumed.
+        regret = gap(e, arm, limit)
+        s.regret[0] += regret
+        s.best_arm_rounds[0] += arm == e.best_arm_is
+        s.best_pair_rounds[0] += regret == 0.0
+        s.limit_sum[0] += limit
+        # The feedback hides the reward of a stopped run, and what it would have consumed.
         if consumption > limit:
-            s.censored[0] += 1.0
-            s.spent[0] += limit
+            s.censored_rounds[0] += 1.0
+            s.consumption_sum[0] += limit
             return 0.0, 0.0, 1
-        s.earned[0] += reward
-        s.spent[0] += consumption
+        s.reward_sum[0] += reward
+        s.consumption_sum[0] += consumption
         return reward, consumption, 0
 
     def gap(e, arm: int, limit: float) -> float:
@@ -97,7 +97,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         """Write regret, shares of rounds, and the regret of the recommended pair."""
         write_sum_metrics(s, t, metrics)
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)
-        metrics.best_pair_share[0] = s.on_best_pair[0] / t
+        metrics.best_pair_share[0] = s.best_pair_rounds[0] / t
 
 
 class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
@@ -108,15 +108,15 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     )
 
     best_gain = number()
-    # The arms' tables stand one after the other in the same arrays, because arms have different
-    # numbers of knots.
+    # The arms' tables differ in their numbers of knots, so they follow one another in the same
+    # arrays.
     table_length = integer()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""
     table_ends = int_array("arms")
     knots = float_array("table_length")
-    at = float_array("table_length")
-    after = float_array("table_length")
+    gain_at_knot = float_array("table_length")
+    gain_after_knot = float_array("table_length")
     slope = float_array("table_length")
 
     def gap(e, arm: int, limit: float) -> float:
@@ -130,8 +130,8 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
                 high = middle - 1
         # At a knot the gain may jump: the value at the knot and the line after it are separate.
         if e.knots[low] == limit:
-            return float(e.best_gain - e.at[low])
-        return float(e.best_gain - e.after[low] - e.slope[low] * (limit - e.knots[low]))
+            return float(e.best_gain - e.gain_at_knot[low])
+        return float(e.best_gain - e.gain_after_knot[low] - e.slope[low] * (limit - e.knots[low]))
 
     def score(
         e,
@@ -150,12 +150,12 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
 def write_sum_metrics(s: LimitedRunEnvironment.State, t: int, metrics: Any) -> None:
     """Write the metrics that are sums or means over the rounds (a kernel)."""
     metrics.regret[0] = s.regret[0]
-    metrics.censored_share[0] = s.censored[0] / t
-    metrics.best_arm_share[0] = s.on_best_arm[0] / t
-    metrics.cumulative_reward[0] = s.earned[0]
-    metrics.time_spent[0] = s.spent[0]
-    metrics.observations[0] = t - s.censored[0]
-    metrics.mean_limit[0] = s.allowed[0] / t
+    metrics.censored_share[0] = s.censored_rounds[0] / t
+    metrics.best_arm_share[0] = s.best_arm_rounds[0] / t
+    metrics.cumulative_reward[0] = s.reward_sum[0]
+    metrics.time_spent[0] = s.consumption_sum[0]
+    metrics.observations[0] = t - s.censored_rounds[0]
+    metrics.mean_limit[0] = s.limit_sum[0] / t
     for arm in range(len(s.pulls)):
         metrics.pulls[arm] = s.pulls[arm]
 

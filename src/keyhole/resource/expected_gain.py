@@ -17,7 +17,7 @@ from keyhole.distributions.distribution import Distribution
 from keyhole.resource.cost_functions import Function
 from keyhole.resource.joint_distributions import Replay, SmoothDistribution
 
-# Cells are halved until the integrals over each cell and over its halves differ by less.
+# A cell is halved until its integral differs by at most this from the sum over its halves.
 _PRECISION: Final = 1e-11
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _MOST_HALVINGS: Final = 30
@@ -30,7 +30,7 @@ class GainCurve(ABC):
 
     `integrate_up_to(x)` is over consumptions of at most `x`, `integrate_below(x)` over consumptions
     below `x`; the two differ at atoms of the distribution. Subclasses are given `edges`: points
-    from 0 to the largest limit, among them all at which the cost is not smooth.
+    from 0 to the largest limit, among them all points at which the cost is not smooth.
     """
 
     knots: FloatArray
@@ -52,28 +52,29 @@ class SmoothGainCurve(GainCurve):
         self._distribution = distribution
         self._cost = cost
         breakpoints = distribution.landmarks()
-        # Geometric refinement towards 0, where powers below 1 have an infinite slope.
-        steep = edges[-1] * 0.5 ** np.arange(1, 40)
+        # Cells shrink geometrically towards 0, where a cost with a power below 1 is infinitely
+        # steep.
+        steep_points = edges[-1] * 0.5 ** np.arange(1, 40)
         is_inside = (breakpoints > 0.0) & (breakpoints < edges[-1])
-        knots = np.union1d(edges, np.concatenate([breakpoints[is_inside], steep]))
+        knots = np.union1d(edges, np.concatenate([breakpoints[is_inside], steep_points]))
         for halving in range(_MOST_HALVINGS + 1):
             middles = (knots[:-1] + knots[1:]) / 2
             whole = self._integrate_cells(knots[:-1], knots[1:])
             halves = self._integrate_cells(knots[:-1], middles) + self._integrate_cells(
                 middles, knots[1:]
             )
-            # The difference between a cell and its halves estimates the error of the cell. Cells
-            # with a jump of the density never agree: halving stops after a while.
-            rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
-            if not rough.any() or halving == _MOST_HALVINGS:
+            # The difference between a cell and its halves estimates the error of the cell. Where
+            # the density jumps they never agree, so the number of halvings is limited.
+            is_rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
+            if not is_rough.any() or halving == _MOST_HALVINGS:
                 break
-            knots = np.union1d(knots, middles[rough])
+            knots = np.union1d(knots, middles[is_rough])
         self.knots = knots
-        # The sums over halves are kept, since they are more precise.
+        # The integrals over halves are more precise than those over whole cells.
         self._sums = np.vstack([np.zeros((1, 2)), np.cumsum(halves, axis=0)])
 
     def _integrate_cells(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return both integrals over each cell, shape (cells, 2)."""
+        """Return E[(R - c(C)) 1{C in cell}] and P(C in cell) of each cell, shape (cells, 2)."""
         half = (high - low) / 2
         x = low[:, None] + half[:, None] * (_NODES + 1.0)
         mass = self._distribution.density(x) * _WEIGHTS * half[:, None]
@@ -92,8 +93,7 @@ class ReplayGainCurve(GainCurve):
 
     def __init__(self, distribution: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(distribution.consumptions, kind="stable")
-        # The runs are sorted and their gains cumulated: an expectation up to any limit then takes
-        # one look-up.
+        # With cumulative sums over the sorted runs, an expectation takes one look-up.
         self._consumptions = distribution.consumptions[order]
         net = distribution.rewards[order] - cost(self._consumptions)
         self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
@@ -128,8 +128,8 @@ def gain_at(curve: GainCurve, penalty: Function, limits: FloatArray) -> FloatArr
 
 
 def _penalize(expectations: tuple[FloatArray, FloatArray], penalties: FloatArray) -> FloatArray:
-    net, within = expectations
-    return np.asarray(net - penalties * (1.0 - within))
+    net, mass = expectations
+    return np.asarray(net - penalties * (1.0 - mass))
 
 
 @dataclass(frozen=True)
@@ -137,28 +137,28 @@ class GainTable:
     """Table of an arm's gains for all limits: exact at the knots, linear in between."""
 
     knots: FloatArray  # increasing from 0 to the largest limit
-    at: FloatArray  # the gain at each knot
-    after: FloatArray  # the right limit of the gain at each knot
+    gain_at_knot: FloatArray
+    gain_after_knot: FloatArray  # just above each knot
     slope: FloatArray  # the slope from each knot to the next
 
 
 def tabulate_gain(curve: GainCurve, penalty: Function, edges: FloatArray) -> GainTable:
     """Tabulate an arm's gains so finely that linear interpolation errs by less than 1e-7.
 
-    `edges` are points from 0 to the largest limit, among them all at which the penalty is not
-    smooth.
+    `edges` are points from 0 to the largest limit, among them all points at which the penalty is
+    not smooth.
     """
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
-        # The gain on both sides of each knot, since penalty and distribution may jump at a knot.
-        after = _penalize(curve.integrate_up_to(knots), penalty.after(knots))
-        before = _penalize(curve.integrate_below(knots[1:]), penalty(knots[1:]))
+        # The gain just above and just below each knot, where penalty and distribution may jump.
+        gain_after = _penalize(curve.integrate_up_to(knots), penalty.after(knots))
+        gain_before = _penalize(curve.integrate_below(knots[1:]), penalty(knots[1:]))
         middles = (knots[:-1] + knots[1:]) / 2
-        # The error of a straight line, which for a smooth gain is largest near the middle.
-        bend = gain_at(curve, penalty, middles) - (after[:-1] + before) / 2
-        rough = np.abs(bend) > TABLE_PRECISION
-        if not rough.any() or halving == _MOST_HALVINGS:
+        # For a smooth gain, the error of a straight line is largest near the middle.
+        error = gain_at(curve, penalty, middles) - (gain_after[:-1] + gain_before) / 2
+        is_rough = np.abs(error) > TABLE_PRECISION
+        if not is_rough.any() or halving == _MOST_HALVINGS:
             break
-        knots = np.union1d(knots, middles[rough])
-    slope = np.append((before - after[:-1]) / np.diff(knots), 0.0)
-    return GainTable(knots, gain_at(curve, penalty, knots), after, slope)
+        knots = np.union1d(knots, middles[is_rough])
+    slope = np.append((gain_before - gain_after[:-1]) / np.diff(knots), 0.0)
+    return GainTable(knots, gain_at(curve, penalty, knots), gain_after, slope)

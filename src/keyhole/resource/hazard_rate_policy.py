@@ -1,8 +1,8 @@
 """Base class of policies that choose arm and limit by estimates of when runs end.
 
 Limits divide the consumption into intervals. The *hazard* of an interval is the probability that a
-run that has reached it ends within it. It does not depend on the run's limit. So a run, also a
-censored one, is an observation of every interval that it reached (Kaplan and Meier 1958).
+run that has reached it ends within it. The hazard does not depend on the limit of the run. So a
+run, also a stopped one, is an observation of all intervals that it reached (Kaplan and Meier 1958).
 """
 
 import math
@@ -14,15 +14,15 @@ from keyhole.resource.policy_base import Policy
 from keyhole.resource.setting import limit_index
 
 PRIOR_RUNS: Final = 2.0
-"""The pooled means count as this many runs in an arm's mean reward and mean cost. In the pool, an
-arm with n runs has the weight n / (n + PRIOR_RUNS)."""
+"""The pooled means count as this many runs of an arm in its mean reward and mean cost. An arm with
+n runs has the weight n / (n + PRIOR_RUNS) in the pooled means."""
 LEAST_VARIANCE_SHARE: Final = 0.01
 """Lower bound of the variance of rewards, as a share of the variance of a Bernoulli variable with
 the same mean."""
 HALFWAY_RUNS: Final = 4000.0
-"""Runs per arm after which the variance divisor is halfway from its first value to 1. Measured up
-to 100,000 runs on scenarios of ASlib: 1,000 is worse on most of them, and without this schedule the
-policy ends with a wrong pair on one in three."""
+"""Runs per arm after which the variance divisor is halfway from its first value to 1. In up to
+100,000 runs on scenarios of ASlib, 1,000 was worse on most of them, and with a constant divisor the
+policy ended with a wrong pair on a third of them."""
 
 
 class HazardRatePolicy(Policy, abstract=True):
@@ -41,8 +41,7 @@ class HazardRatePolicy(Policy, abstract=True):
         hoped = float_array("limit_count")
         least_cost = float_array("limit_count")
         most_cost = float_array("limit_count")
-        # Means that are pooled over the present arms. All but the hazard are means over runs that
-        # end in the interval.
+        # Pooled means. All but the hazard are means over the runs that ended in the interval.
         hazard = scratch_array("limit_count")
         reward = scratch_array("limit_count")
         square = scratch_array("limit_count")  # of the squared reward
@@ -70,21 +69,21 @@ class HazardRatePolicy(Policy, abstract=True):
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Count the run in every interval that it reached."""
-        played = limit_index(p.limits, limit)
-        s.plays[arm, played] += 1
-        last = played
+        played_position = limit_index(p.limits, limit)
+        s.plays[arm, played_position] += 1
+        last_position = played_position
         if exceeded == 0:
             # Intervals include their upper end, as limits do.
-            last = limit_index(p.limits, consumption)
-            s.ended[arm, last] += 1.0
-            s.earned[arm, last] += reward
-            s.squares[arm, last] += reward * reward
-            s.spent[arm, last] += value_at(p.cost, consumption)
-        for position in range(last + 1):
+            last_position = limit_index(p.limits, consumption)
+            s.ended[arm, last_position] += 1.0
+            s.earned[arm, last_position] += reward
+            s.squares[arm, last_position] += reward * reward
+            s.spent[arm, last_position] += value_at(p.cost, consumption)
+        for position in range(last_position + 1):
             s.reached[arm, position] += 1.0
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
-        """Count a pending run as having survived to its age, then add its expected counts."""
+        """Count a pending run in intervals that it survived; add expected counts in later ones."""
         write_pooled_means(s)
         strength = prior_strength(p.strength, p.limit_count)
         alive = 1.0  # probability that the run reaches the interval
@@ -107,19 +106,18 @@ class HazardRatePolicy(Policy, abstract=True):
         """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = prior_strength(p.strength, p.limit_count)
         best_value = 0.0
-        chosen = -1
+        chosen_arm = -1
         best_position = 0
         for arm in range(p.arms):
             value, position = find_best_limit(s, strength, p.limits, arm)
-            # An arm that was never run has the pooled means, and might seem the best because of
-            # them.
-            if s.reached[arm, 0] > 0.0 and (chosen < 0 or value > best_value):
+            # An arm that was never run has the pooled means, which may make it look the best.
+            if s.reached[arm, 0] > 0.0 and (chosen_arm < 0 or value > best_value):
                 best_value = value
-                chosen, best_position = arm, position
-        if chosen < 0:
-            chosen = 0
+                chosen_arm, best_position = arm, position
+        if chosen_arm < 0:
+            chosen_arm = 0
             best_position = find_best_limit(s, strength, p.limits, 0)[1]
-        best_arm[0], best_limit[0] = chosen, p.limits[best_position]
+        best_arm[0], best_limit[0] = chosen_arm, p.limits[best_position]
 
 
 HazardState: TypeAlias = HazardRatePolicy.State
@@ -186,9 +184,9 @@ def write_pooled_means(s: HazardState) -> None:
 def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
-    An arm's weight is below 1, however often it was run. Costs are pooled, too. If an arm that was
-    never run had the cost at the middle of the interval instead, it would look slow or fast
-    depending on the grid of limits.
+    An arm's weight is below 1, however often it was run. Costs are pooled as well because an arm
+    that was never run would look slow or fast, depending on the grid of limits, if it had the cost
+    at the middle of the interval.
     """
     # The prior counts as one run that reached the interval and half a run that ended in it. For
     # rewards and costs it counts as one run that ended, with a reward of 1 and the prior mean cost.

@@ -19,8 +19,8 @@ from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, check_number, check_sequence, check_vector
 
-# Rejection sampling draws 1 / acceptance times a round, where acceptance is the share of draws that
-# are kept. Below this share it takes too long, and the parameters are most likely a mistake.
+# Least share of draws that rejection sampling may keep. With a smaller one it takes too long, and
+# the parameters are most likely a mistake.
 _LEAST_ACCEPTANCE: Final = 1e-3
 # Beyond this many standard deviations a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
@@ -29,24 +29,13 @@ _REACH: Final = 9.0
 def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
     """Draw from a bivariate normal distribution, given a reward in [0, 1] and a consumption > 0.
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    numbers : ndarray of float64, shape (5,)
-        The means of reward and consumption; the standard deviation of the consumption; by how much
-        the mean reward changes if the consumption grows by one standard deviation; the standard
-        deviation of the reward given the consumption.
-
-    Returns
-    -------
-    tuple of float
-        The reward and the consumption.
+    `numbers` are the means of reward and consumption, the standard deviation of the consumption,
+    the change of the mean reward if the consumption grows by one standard deviation, and the
+    standard deviation of the reward given the consumption. The result is reward and consumption.
     """
     while True:
         z = normal(rng)
         consumption = numbers[1] + numbers[2] * z
-        # The consumption is drawn first: if it is refused, no reward is drawn.
         if consumption <= 0.0:
             continue
         reward = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
@@ -57,7 +46,7 @@ def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, f
 def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
     """Draw a beta reward and an exponential consumption.
 
-    The first two of the numbers are the shapes of the reward, the third is the mean consumption.
+    `numbers` are the two shapes of the reward's distribution, and the mean consumption.
     """
     reward = beta(rng, numbers[0], numbers[1])
     return reward, numbers[2] * exponential(rng)
@@ -83,7 +72,7 @@ class SmoothDistribution(Distribution, ABC):
         """Return the mean reward given the consumption `x`."""
 
     def landmarks(self) -> FloatArray:
-        """Return consumptions near which the density changes fast: the quadrature divides there."""
+        """Return consumptions near which the density changes fast; quadrature cells end at them."""
         return np.empty(0)
 
 
@@ -150,7 +139,7 @@ class TruncatedNormal(SmoothDistribution):
         return mass
 
     def _standardise_range(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the normal reward's mean given `x`, and 0 and 1 in standard deviations from it."""
+        """Return the mean of the normal reward given `x`, and the z-scores of rewards 0 and 1."""
         middle = self.mean[0] + self._slope * (x - self.mean[1])
         return middle, -middle / self._reward_deviation, (1.0 - middle) / self._reward_deviation
 
@@ -158,8 +147,8 @@ class TruncatedNormal(SmoothDistribution):
         """Return the density of the consumption at `x`."""
         _, low, high = self._standardise_range(x)
         z = (x - self.mean[1]) / self._deviation
-        inside = _normal_mass(low, high) * _normal_density(z) / (self._deviation * self._mass)
-        return np.asarray(np.where(x >= 0.0, inside, 0.0))
+        density = _normal_mass(low, high) * _normal_density(z) / (self._deviation * self._mass)
+        return np.asarray(np.where(x >= 0.0, density, 0.0))
 
     def mean_reward(self, x: FloatArray) -> FloatArray:
         """Return the mean reward given the consumption `x`."""
@@ -168,17 +157,17 @@ class TruncatedNormal(SmoothDistribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             density_step = _normal_density(high) - _normal_density(low)
             mean = middle - self._reward_deviation * density_step / share
-        # Where hardly any mass is left, rounding errors dominate; the density is 0 there anyway.
+        # If hardly any mass is left at x, rounding errors dominate; the density is 0 there anyway.
         return np.asarray(np.clip(np.where(share > 1e-200, mean, middle), 0.0, 1.0))
 
     def landmarks(self) -> FloatArray:
         """Return consumptions near which the density moves fastest."""
-        # Every quarter of a standard deviation.
         steps = np.linspace(-_REACH, _REACH, 73)
         reward_mean, consumption_mean = self.mean
         marks = [np.zeros(1), consumption_mean + self._deviation * steps]
         if self._slope != 0.0:
-            for edge in (0.0, 1.0):  # where the conditional mean leaves [0, 1]
+            for edge in (0.0, 1.0):
+                # The consumption at which the conditional mean reward leaves [0, 1].
                 crossing = consumption_mean + (edge - reward_mean) / self._slope
                 near = crossing + self._reward_deviation / abs(self._slope) * steps
                 marks.append(near[np.abs(near - consumption_mean) < _REACH * self._deviation])
@@ -308,7 +297,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < median)]
         edges = np.union1d(np.linspace(0.0, median, 2001), marks)
         share = _integrate(self.density, edges, 8)
-        # Six standard errors of the share of 1,000 draws.
+        # The tolerance is six standard errors of a share of the trial draws.
         if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
             raise ValueError(
                 f"density must be that of the consumptions drawn by draw: up to their median, "
@@ -463,7 +452,7 @@ def _check_covariance(covariance: ArrayLike) -> FloatArray:
 
 
 def _integrate(density: Callable[[FloatArray], FloatArray], edges: FloatArray, count: int) -> float:
-    """Return the integral of a density, by Gauss-Legendre quadrature with `count` nodes a cell."""
+    """Return the integral by Gauss-Legendre quadrature with `count` nodes in each cell."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     half = np.diff(edges) / 2
     x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
@@ -479,5 +468,5 @@ def _normal_mass(low: FloatArray, high: FloatArray) -> FloatArray:
     require_extra("scipy", "a normal distribution")
     from scipy.special import ndtr
 
-    flip = low > 0.0
-    return np.asarray(ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low)))
+    is_upper = low > 0.0
+    return np.asarray(ndtr(np.where(is_upper, -low, high)) - ndtr(np.where(is_upper, -high, low)))

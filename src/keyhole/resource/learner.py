@@ -24,14 +24,14 @@ class StudyVocabulary(CoreVocabulary):
 
     Call ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)``
     for a run above its limit, and ``tell(id, consumption=..., failed=True)`` for a run that failed
-    by itself. The consumption of such a run counts, and its reward is 0.
+    by itself. The consumption of a failed run counts, and its reward is 0.
     """
 
     fact_readers = FUNCTIONS
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """The field that notes whether the run failed by itself; its reward is then learnt as 0."""
+        """The field that says whether a run failed by itself; the policy learns its reward as 0."""
         return {"failed": Field("int64")}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -59,7 +59,7 @@ class StudyVocabulary(CoreVocabulary):
         if exceeded:
             is_valid_call = reward is None and consumption is None and not failed
         elif failed:
-            # A reward of 0 may be told of a run that failed.
+            # A failed run may be told with a reward of 0 or with none.
             is_valid_call = consumption is not None and not reward
         else:
             is_valid_call = consumption is not None and reward is not None

@@ -17,7 +17,7 @@ from keyhole.validate import DEFAULT_SEED, Range, check_integer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_POINTS: Final = 400  # limits at which a curve over all limits is computed
+_POINTS: Final = 400  # limits at which a curve is computed if every limit may be chosen
 
 
 def draw_runs(
@@ -52,11 +52,11 @@ def draw_runs(
     ----------
     Bengs and Huellermeier (2022), Figure 1.
     """
-    labels = _check_arm_names(problem.arms, names)
+    labels = _make_arm_labels(problem.arms, names)
     axes = _make_axes(axes, labels)
     count = check_integer("runs", runs, Range(ge=1))
     styles = matplotlib_styles(labels)
-    # The environment's stream, at the positions of the first pulls in a simulation.
+    # The runs are those of the first pulls in a simulation with this seed.
     rng = stream(check_integer("seed", seed, Range(ge=0)), 0, ENVIRONMENT)
     for arm, (name, distribution) in enumerate(zip(labels, problem.distributions, strict=True)):
         draws = []
@@ -100,7 +100,7 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
     >>> axes.get_xlabel()
     'limit'
     """
-    labels = _check_arm_names(problem.arms, names)
+    labels = _make_arm_labels(problem.arms, names)
     axes = _make_axes(axes, labels)
     limits = problem.limits
     if problem.continuous:
@@ -129,8 +129,8 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
 def draw_points(
     axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
 ) -> Axes:
-    """Draw the points of each arm's grid on a line of its own, up to the largest limit."""
-    labels = _check_arm_names(len(grids), names)
+    """Draw one line per arm, from 0 to the limit `largest`, with the points of the arm's grid."""
+    labels = _make_arm_labels(len(grids), names)
     styles = matplotlib_styles(labels)
     for arm, (name, points) in enumerate(zip(labels, grids, strict=True)):
         axes.plot([0.0, largest], [arm, arm], color="0.8", linewidth=0.8, zorder=0)
@@ -154,7 +154,7 @@ def _make_axes(axes: Axes | None, labels: Sequence[str]) -> Axes:
     return plt.subplots(figsize=figure_size(labels), layout="constrained")[1]
 
 
-def _check_arm_names(arms: int, names: Sequence[str]) -> list[str]:
+def _make_arm_labels(arms: int, names: Sequence[str]) -> list[str]:
     if names and len(names) != arms:
         raise ValueError(f"names must have {arms} entries, got {len(names)}")
     return list(names) or [f"arm {arm}" for arm in range(arms)]

@@ -17,13 +17,13 @@ from keyhole.validate import DEFAULT_SEED
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies of limited runs.
 
-    Kernels read `p.arms`, `p.limits` (increasing; `p.limit_count` of them), `p.continuous` (1 if
-    every limit up to the largest may be chosen, 0 if only the limits in `p.limits`), the known
+    Kernels read `p.arms`, `p.limits` (increasing), their number `p.limit_count`, `p.continuous` (1
+    if every limit up to the largest may be chosen, 0 if only the limits in `p.limits`), the known
     functions `p.cost` and `p.penalty` (through `keyhole.resource.cost_functions.value_at`), and
     `p.horizon` if the class lists it in `needs`. `select` returns the pair ``arm, limit``. `update`
-    may have the parameters ``arm``, ``limit``, ``reward``, ``consumption`` and ``exceeded``, which
-    is 1 if consumption was above the limit; reward and consumption are then 0. `recommend` writes
-    ``best_arm`` and ``best_limit``.
+    may have the parameters ``arm``, ``limit``, ``reward``, ``consumption`` and ``exceeded``. If the
+    consumption was above the limit, ``exceeded`` is 1, and reward and consumption are 0.
+    `recommend` writes ``best_arm`` and ``best_limit``.
 
     A policy whose state has `plays`, of shape (arms, limits), need not define `recommend`: the
     default recommends the pair played most often; of equally frequent pairs, the first.
@@ -87,10 +87,10 @@ class Policy(Facts, CorePolicy, abstract=True):
         return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked facts; refuse limits that do not rise, and a cost above the penalty.
+        """Return the checked facts; refuse limits that do not rise.
 
-        Cost and penalty are compared only at the largest limit, and only if the policy's class sets
-        `penalty_covers_cost`.
+        If the policy's class sets `penalty_covers_cost`, refuse a cost above the penalty at the
+        largest limit.
         """
         facts = super().check_facts(values)
         largest = float(check_increasing("limits", facts["limits"])[-1])
@@ -116,7 +116,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
 
 class PairPolicy(Policy, abstract=True):
-    """Base class of the policies that have numbers for each pair of an arm and a listed limit."""
+    """Base class of the policies with statistics of each pair of an arm and a listed limit."""
 
     class State:
         """The penalty of each limit, and the plays of each pair."""
@@ -132,11 +132,11 @@ class PairPolicy(Policy, abstract=True):
 
 def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
     r"""Return the pair with the largest ``estimate + spread * root``; of equal pairs, the first."""
-    # A confidence length is spread * sqrt(ln t). For a pair without new observations only the last
-    # factor changes from round to round, so one square root a round is enough. The arm is found
-    # first and then its limit, since a maximum is computed faster than its position. Measured with
-    # RCUCB, 10 arms and 11 limits, one thread: 178 ns a round; 228 ns if both are found in one
-    # pass, and 419 ns with a square root for each pair in each round.
+    # A confidence length is spread * root, with root = sqrt(ln t). A spread changes only with the
+    # pair's observations, so one square root a round is enough. The arm is found first and then its
+    # limit, since a maximum is computed faster than its position. Measured with RCUCB, 10 arms and
+    # 11 limits, one thread: 178 ns a round; 228 ns if both are found in one pass, and 419 ns with a
+    # square root for each pair in each round.
     highest = -math.inf
     best_arm = 0
     for arm in range(estimate.shape[0]):
@@ -154,21 +154,21 @@ def argmax_ucb(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[i
     return best_arm, best_position
 
 
-def first_unobserved(told: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
-    """Return the first pair that has no observations and a limit position of at least `lowest`.
+def first_unobserved(counts: Any, begin: FloatArray, lowest: int) -> tuple[int, int]:
+    """Return the arm and the limit's position of the first pair without observations, or -1 and 0.
 
-    If there is none, the arm is -1. `begin` is a scratch array with the number of the pair at which
-    the search begins. This number is advanced here past all pairs that have observations or a
-    smaller limit.
+    Only positions from `lowest` on are considered. `counts` has the observations of each pair.
+    `begin` is a scratch array with the number of the pair at which the search begins. This number
+    is advanced past all pairs that have observations or a smaller position.
     """
     # The round number does not tell which pairs were observed: the feedback of a first run may
     # arrive late or never, and arms may be added.
-    arms, limits = told.shape
+    arms, limits = counts.shape
     pair = int(begin[0])
     while pair < arms * limits:
         arm = pair // limits
         position = pair % limits
-        if position >= lowest and told[arm, position] == 0:
+        if position >= lowest and counts[arm, position] == 0:
             begin[0] = pair
             return arm, position
         pair += 1

@@ -19,7 +19,7 @@ from keyhole.resource.setting import SETTING, facts_of
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
-# A limit between two knots must be better than a knot by more than rounding errors.
+# A limit between two knots replaces a knot only if its gain is larger by more than this.
 _ROUNDING: Final = 1e-12
 
 
@@ -31,16 +31,24 @@ class Problem(AnyProblem):
     .. math:: \nu_{i,\tau} = \mathrm E[(R_i - c(C_i)) 1\{C_i \le \tau\}]
         - \lambda(\tau) \Pr(C_i > \tau)
 
-    (Bengs and Huellermeier 2022, equation 2), computed by quadrature. The metrics of
-    `keyhole.simulate` are ``regret``, the sum over the rounds of the best pair's gain less the
-    decision's gain (equation 4); ``censored_share``, the share of rounds whose limit was exceeded;
-    ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the best
-    pair; and ``simple_regret``, the best pair's gain less the recommended pair's gain. If every
-    limit may be chosen, there is no ``best_pair_share``. With ``details=True``
-    there are also ``cumulative_reward``, the rewards of the runs within their limits;
-    ``time_spent``, the consumption, in which a run that exceeds its limit counts with the limit;
-    ``observations``, the number of runs within their limits; ``mean_limit``; and for each arm
-    ``pulls``.
+    (Bengs and Huellermeier 2022, equation 2), computed by quadrature. Here :math:`R_i` and
+    :math:`C_i` are reward and consumption of a run, c is the cost and :math:`\lambda` the penalty.
+    The metrics of `keyhole.simulate` are:
+
+    - ``regret``, the sum over the rounds of the best pair's gain less the decision's gain (equation
+      4);
+    - ``censored_share``, the share of rounds whose limit was exceeded;
+    - ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm and the
+      best pair; if every limit may be chosen, there is no ``best_pair_share``;
+    - ``simple_regret``, the best pair's gain less the recommended pair's gain.
+
+    With ``details=True`` there are also:
+
+    - ``cumulative_reward``, the sum of the rewards of the runs within their limits;
+    - ``time_spent``, the sum of consumptions, in which a run that exceeds its limit counts with the
+      limit;
+    - ``observations``, the number of runs within their limits;
+    - ``mean_limit``, and ``pulls`` of each arm.
 
     Parameters
     ----------
@@ -107,28 +115,27 @@ class Problem(AnyProblem):
         self.continuous = bool(continuous)
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
-        # From 0: the limits, and all points at which cost or penalty are not smooth.
+        # 0, the limits, and all points at which cost or penalty are not smooth.
         points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
         edges = np.unique(points[points <= self.limits[-1]])
         # Arms may share a distribution: quadrature runs once for each distribution, not each arm.
-        curve_of = cache(lambda distribution: make_gain_curve(distribution, self.cost, edges))
-        self._curves = [curve_of(distribution) for distribution in self.distributions]
+        make_curve = cache(lambda distribution: make_gain_curve(distribution, self.cost, edges))
+        self._curves = [make_curve(distribution) for distribution in self.distributions]
         self.gains: FloatArray = np.array(
             [gain_at(curve, self.penalty, self.limits) for curve in self._curves]
         )
-        # Read-only, because the array is handed out without a copy, and a change of it would change
-        # the regrets.
+        # Users get this array, not a copy, and changing it would change the regrets.
         self.gains.flags.writeable = False
-        table_of = cache(lambda curve: tabulate_gain(curve, self.penalty, edges))
-        self._tables: list[GainTable] = list(map(table_of, self._curves)) if continuous else []
+        make_table = cache(lambda curve: tabulate_gain(curve, self.penalty, edges))
+        self._tables: list[GainTable] = list(map(make_table, self._curves)) if continuous else []
         self.best_gain, self.best_pair = self._find_best_pair()
 
     def _find_best_pair(self) -> tuple[float, tuple[int, float]]:
         """Return the largest gain of any pair, and the pair."""
         if self.continuous:
             # Arms with the same distribution share a curve, and its best limit is searched once.
-            peak_of = cache(lambda curve: self._find_best_limit(self._curves.index(curve)))
-            arm_peaks = list(map(peak_of, self._curves))
+            find_peak = cache(lambda curve: self._find_best_limit(self._curves.index(curve)))
+            arm_peaks = list(map(find_peak, self._curves))
             arm = int(np.argmax([gain for gain, _ in arm_peaks]))
             gain, limit = arm_peaks[arm]
             return gain, (arm, limit)
@@ -141,11 +148,11 @@ class Problem(AnyProblem):
         from scipy.optimize import minimize_scalar  # here, since it takes a third of a second
 
         table = self._tables[arm]
-        k = int(np.argmax(table.at[1:])) + 1
-        best_gain, best_limit = float(table.at[k]), float(table.knots[k])
+        k = int(np.argmax(table.gain_at_knot[1:])) + 1
+        best_gain, best_limit = float(table.gain_at_knot[k]), float(table.knots[k])
         # The supremum of the gain may lie at the limit 0, which is itself not allowed.
-        if table.after[0] > best_gain:
-            return float(table.after[0]), 0.0
+        if table.gain_after_knot[0] > best_gain:
+            return float(table.gain_after_knot[0]), 0.0
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(
                 lambda x: -self.gain(arm, x), bounds=(low, high), method="bounded"
@@ -220,7 +227,7 @@ class Problem(AnyProblem):
 
     def _table_values(self) -> dict[str, Any]:
         sizes = np.array([len(table.knots) for table in self._tables])
-        columns = ("knots", "at", "after", "slope")
+        columns = ("knots", "gain_at_knot", "gain_after_knot", "slope")
         return {
             "best_gain": self.best_gain,
             "table_length": int(sizes.sum()),

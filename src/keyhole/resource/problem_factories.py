@@ -18,7 +18,7 @@ from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, ch
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
-_LARGEST: Final = 1e6  # largest time, in cut-offs: beyond it only the censoring matters
+_LARGEST: Final = 1e6  # largest time; a longer run, too, would be stopped at the time limit of 1
 # By kind: mean and standard deviation, over the solvers, of ln(median time); the least and the
 # largest standard deviation of a solver's ln(time).
 _KINDS: Final = {
@@ -26,7 +26,8 @@ _KINDS: Final = {
     "alike": (-0.5, 0.5, 4.0, 4.0),
     "lone": (5.0, 0.7, 2.5, 2.5),
 }
-_LONE: Final = (-1.0, 4.0)  # of the only fast solver: ln(median time), deviation of ln(time)
+# The fast solver of "lone": ln(median time), standard deviation of ln(time).
+_LONE: Final = (-1.0, 4.0)
 
 
 def portfolio(
@@ -41,8 +42,8 @@ def portfolio(
     Parameters
     ----------
     kind : {"scattered", "alike", "lone"}
-        Solvers that differ widely ("scattered"), that differ little ("alike"), or of which only the
-        middle one completes many runs ("lone").
+        "scattered" solvers differ widely, "alike" solvers differ little, and of "lone" solvers only
+        the middle one completes many runs.
     size : int, default 15
         Number of solvers, at least 1.
     seed : int, default 0
@@ -75,7 +76,7 @@ def portfolio(
 
 
 def _discretize_log_normal(log_median: float, deviation: float) -> Replay:
-    """Return an empirical distribution of quantiles of exp(log_median + deviation * normal)."""
+    """Return the empirical distribution of quantiles of a log-normal time; all rewards are 1."""
     from scipy.special import ndtri
 
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
@@ -90,11 +91,11 @@ _PENALTY: Final = Power(slope=0.1, factor=0.2, power=4)
 _LAST_ARM: Final = 9
 
 
-def _normal(reward: float, used: float, sd: float, used_sd: float, rho: float) -> TruncatedNormal:
+def _normal(reward: float, time: float, sd: float, time_sd: float, rho: float) -> TruncatedNormal:
     """Return the distribution of equation (35), from means, deviations and the correlation."""
-    covariance = rho * sd * used_sd
-    matrix = ((sd * sd, covariance), (covariance, used_sd * used_sd))
-    return TruncatedNormal((reward, used), matrix)
+    covariance = rho * sd * time_sd
+    matrix = ((sd * sd, covariance), (covariance, time_sd * time_sd))
+    return TruncatedNormal((reward, time), matrix)
 
 
 _ARMS: Final[dict[str, tuple[Callable[[int], Distribution], int]]] = {
@@ -121,17 +122,17 @@ def replica(
 ) -> Problem:
     r"""Return a reconstruction of an instance of the paper's experiments.
 
-    The paper's parameters could not be read. The shares of censored runs of its optimal pairs could
-    be read, for three grids of each instance, and the parameters here were calibrated on them. The
-    cost is :math:`c(x) = x/10`, the penalty :math:`\lambda(x) = x/10 + x^4/5`. By instance, the
-    distribution of arm k = 0, 1, ... is:
+    The paper's parameters could not be read. Those of PosCorr, NegCorr and Indep were calibrated on
+    the paper's shares of censored runs of the optimal pairs, for three grids of each instance;
+    those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
+    :math:`\lambda(x) = x/10 + x^4/5`. By instance, the distribution of arm k = 0, 1, ... is:
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
     * NegCorr: normal with means (.7 - .03k, 1.2 + .03k), deviations (.2, .71), correlation -.6;
     * Indep: reward Beta(5, 5 + k), consumption exponential with rate 1 - .03k;
     * LowCensoring: normal with means (.7 - .05k, .3 + .025k), deviations (.2, .15), correlation .5.
 
-    Means and deviations belong to reward and consumption. The normal distributions are
+    Each pair of means or deviations is that of reward and consumption. The normal distributions are
     conditioned on rewards in [0, 1] and consumptions above 0.
 
     Parameters
@@ -223,7 +224,7 @@ def three_models(promise: str) -> Problem:
     """
     largest, compensation = _PROMISES[check_choice("promise", promise, _PROMISES)]
     means = ((0.85, 0.80), (0.55, 0.45), (0.30, 0.15))
-    distributions = [_normal(reward, used, 0.10, 0.15, 0.5) for reward, used in means]
+    distributions = [_normal(reward, time, 0.10, 0.15, 0.5) for reward, time in means]
     limits = largest * np.arange(1, 61) / 60
     penalty = Power(slope=0.1, constant=compensation)
     return Problem(distributions, limits, _COST, penalty, continuous=True)

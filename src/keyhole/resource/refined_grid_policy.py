@@ -1,8 +1,8 @@
 """Base class of policies that choose any limit for a run, from grids of limits that they refine.
 
 In the kernels `s` is the state of a `RefinedGridPolicy`, `p` has its parameters and facts, `factor`
-is its kernel of that name, and `log_term` is what all confidence lengths of a round share
-(`scaled_log_term`). An arm's points are kept in increasing order.
+is its kernel of that name, and `log_term` is the value of `scaled_log_term` in this round. An arm's
+points are kept in increasing order.
 """
 
 import math
@@ -25,8 +25,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.resource.cost_functions import value_at
 from keyhole.resource.policy_base import Policy
 
-# The most grid points that all arms together may have. Each of nine arrays has 8 bytes for each
-# point: 72 MiB per concurrent replication.
+# The most grid points that all arms together may have. Nine arrays of the state have 8 bytes for
+# each point: 72 MiB per concurrent replication.
 _MOST_POINTS: Final = 2**20
 
 
@@ -39,16 +39,17 @@ class RefinedGridPolicy(Policy, abstract=True):
     `lipschitz`. An interval is split into equal parts once its bias is at least the confidence
     length of its point.
 
-    The confidence length of a point with n informative rounds is
-    :math:`f \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. Here T is the number of rounds for which the
-    bounds hold. A subclass defines the kernel ``factor(p, s, arm, k)``, which returns f of
-    point k, and the method `least_factor`, which returns a lower bound of f. If T is not the
-    horizon, the subclass also defines the kernel ``planned_rounds(p, s)``, which returns T.
+    The confidence length of a point is :math:`f \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. Here n is
+    the number of informative rounds, those that the subclass counts for the point, and T is the
+    number of rounds for which the bounds hold. A subclass defines the kernel ``factor(p, s, arm,
+    k)``, which returns f of point k, and the method `least_factor`, which returns a lower bound of
+    f. If T is not the horizon, the subclass also defines the kernel ``planned_rounds(p, s)``, which
+    returns T.
     """
 
     needs = ("horizon",)
-    # Decisions wait for all feedback: the feedback of an earlier decision could split the interval
-    # of a pending one, and `played` would then record another level than the decision's.
+    # Decisions wait for all feedback: the feedback of one could split the interval of another that
+    # is pending, and `played` would then have a finer level than that of the decision.
     pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("factor", "planned_rounds")
 
@@ -67,13 +68,14 @@ class RefinedGridPolicy(Policy, abstract=True):
         levels = int_array("arms", "grid_size")  # how often the point's interval has been split
         played = int_array("arms", "grid_size")  # 1 + the level at which it was last played, or 0
         told = float_array("arms", "grid_size")  # n: number of informative rounds
-        net = float_array("arms", "grid_size")  # sum over them of (R - c(C)) 1{C <= point}
-        over = float_array("arms", "grid_size")  # sum over them of 1{C > point}
+        # Sums over the informative rounds.
+        net = float_array("arms", "grid_size")  # of (R - c(C)) 1{C <= point}
+        over = float_array("arms", "grid_size")  # of 1{C > point}
         cut = int_array("grid_size")  # whether a point's interval is to be split
         fresh = int_array("grid_size")  # positions of new points
-        # `reach` is the bias of each point and `index` its index, as of the arm's last round. Both
-        # are valid for the arms with `settled` = 1.
-        reach = scratch_array("arms", "grid_size")
+        # The bias and the index of each point after the arm's last round. They are valid for the
+        # arms with `settled` = 1.
+        bias = scratch_array("arms", "grid_size")
         index = scratch_array("arms", "grid_size")
         settled = scratch_array("arms")
         best_index = float_array("arms")
@@ -113,7 +115,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         return facts | {"grid_size": grid_size}
 
     def _least_length(self, horizon: int) -> float:
-        """Return the smallest confidence length for a factor of 1: the length for n = T."""
+        """Return the smallest confidence length if f is 1; it is reached at n = T."""
         return math.sqrt(0.5 * self.alpha * log_confidence_ratio(horizon, self.delta) / horizon)
 
     def planned_rounds(p, s: State) -> int:
@@ -221,7 +223,7 @@ def update_grid(
     this round splits an interval, only the biases are right afterwards, and the caller has to
     compute the indices anew.
     """
-    # If the arm's last round split an interval, positions have moved, and nothing kept is valid.
+    # If the arm's last round split an interval, positions have moved: all is computed anew.
     if s.settled[arm] == 0.0:
         first = 0
         stop = s.sizes[arm]
@@ -238,7 +240,7 @@ def update_grid(
 def write_biases(p: Any, s: GridState, arm: int) -> None:
     """Write the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
-        s.reach[arm, k] = interval_bias(p, s, arm, k)
+        s.bias[arm, k] = interval_bias(p, s, arm, k)
 
 
 def write_best_point(s: GridState, arm: int) -> None:
@@ -257,13 +259,13 @@ def recompute_indices(
     """
     has_wide = False
     for k in range(first, stop):
-        # For a point without rounds this divides by 0, and the result is discarded: without a
-        # branch the loop is faster.
-        is_known = s.told[arm, k] > 0.0
+        # For a point without rounds this divides by 0, and the result is discarded: a branch would
+        # make the loop slower.
+        has_rounds = s.told[arm, k] > 0.0
         length = confidence_length(p, s, arm, k, factor, log_term)
-        index = gain_estimate(s, arm, k) + length + s.reach[arm, k]
-        s.index[arm, k] = index if is_known else math.inf
-        has_wide |= is_known & (s.reach[arm, k] >= length)
+        index = gain_estimate(s, arm, k) + length + s.bias[arm, k]
+        s.index[arm, k] = index if has_rounds else math.inf
+        has_wide |= has_rounds & (s.bias[arm, k] >= length)
     return has_wide
 
 
@@ -277,7 +279,7 @@ def is_wide(p: Any, s: GridState, arm: int, k: int, factor: Kernel, log_term: fl
 def refine_grid(p: Any, s: GridState, arm: int, factor: Kernel, log_term: float) -> int:
     """Split the wide intervals; return the number of new points.
 
-    Their positions are written to `s.fresh`, in decreasing order.
+    The positions of the new points are written to `s.fresh`, in decreasing order.
     """
     size = s.sizes[arm]
     new_size = size
@@ -335,8 +337,8 @@ def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
     """Count all earlier rounds of the arm for its new points, whose positions are in `s.fresh`."""
     t = s.first[arm]
     while t > 0:
-        # From the smallest new point up to the limit of the run, because a run says nothing about
-        # points above its limit. `s.fresh` has the largest point first.
+        # A run says nothing about points above its limit, so the loop goes from the smallest new
+        # point (the last in `s.fresh`) up to the limit.
         for i in range(fresh_count - 1, -1, -1):
             k = s.fresh[i]
             if s.points[arm, k] > s.limits[t - 1]:
@@ -352,13 +354,13 @@ def find_finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
-            played = s.played[arm, k]
+            played_level = s.played[arm, k]
             # A point that was split off but never played is not recommended.
-            if played == 0 or played < finest_played:
+            if played_level == 0 or played_level < finest_played:
                 continue
             value = gain_estimate(s, arm, k)
-            if played > finest_played or value > largest:
-                finest_played = played
+            if played_level > finest_played or value > largest:
+                finest_played = played_level
                 largest = value
                 best_arm, best_limit = arm, s.points[arm, k]
     return best_arm, best_limit

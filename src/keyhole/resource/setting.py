@@ -78,7 +78,7 @@ def facts_of(
         "penalty": as_function("penalty", penalty, limit_array),
     }
     check_costs(functions["cost"], functions["penalty"], float(limit_array[-1]), scale.span)
-    # Rescaled after the checks, so that their messages are in the user's units.
+    # The functions are rescaled only now, so that the messages above are in the user's units.
     if scale != UNIT:
         functions["cost"] = rescale_function(functions["cost"], scale.span)
         functions["penalty"] = rescale_function(functions["penalty"], scale.span, scale.low)
@@ -94,7 +94,7 @@ def facts_of(
 
 
 def limit_index(limits: FloatArray, limit: float) -> int:
-    """Return the position of the smallest limit of at least `limit`; if none is, of the last."""
+    """Return the position of the first of `limits` that is at least `limit`, or of the last."""
     low, high = 0, len(limits) - 1
     while low < high:
         middle = (low + high) // 2
@@ -109,5 +109,5 @@ def is_limit_allowed(limits: FloatArray, continuous: int, limit: float) -> bool:
     """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])
-    # Equal to the last bit, since policies choose entries of this array.
+    # The comparison is exact, since policies choose entries of this array.
     return bool(limits[limit_index(limits, limit)] == limit)

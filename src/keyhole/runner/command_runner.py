@@ -19,15 +19,15 @@ from keyhole.validate import Range, check_choice, check_integer, check_number, s
 MECHANISMS: Final = {
     "namespace": "no process of a run outlives the run or the runner",
     "subreaper": (
-        "no process of a run outlives the run or the runner, unless one finds and kills its "
-        "supervisors"
+        "no process of a run outlives the run or the runner, unless a process of the run finds and "
+        "kills the supervisors"
     ),
     "group": "a process outlives its run if it leaves the run's process group",
 }
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
-"""Allowed memory limits in bytes: a run's process is Python until it executes the command."""
+"""Allowed memory limits in bytes: a run must have room for Python, which executes the command."""
 OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent
@@ -117,7 +117,7 @@ class Helper:
     def send_request(self, request: dict[str, Any], passed: Sequence[int]) -> None:
         """Request a run, with the descriptors of open files that the command gets."""
         self._channel.settimeout(None)
-        with suppress(BrokenPipeError, ConnectionResetError):  # the missing answer reports it
+        with suppress(BrokenPipeError, ConnectionResetError):  # `read_answer` returns None then
             self._channel.sendall(encode_frame(request))
             if passed:
                 socket.send_fds(self._channel, [b"!"], passed)
@@ -136,8 +136,8 @@ class Helper:
 
     def stop(self) -> None:
         """Stop the helper and its run; wake any thread that waits for an answer."""
-        # A fork of the runner's process has a copy of the channel. If the fork shut it down, this
-        # would stop the helper of the original process.
+        # A fork of the runner's process has a copy of the channel. If the fork shut the channel
+        # down, the helper of the original process would stop.
         if os.getpid() != self._owner:
             self._channel.close()
             return
@@ -262,17 +262,17 @@ class Runner:
         }
         with self._lock:
             if self.closed:
-                raise ValueError("the runner must be open, got one that is closed")
+                raise ValueError("the runner must be open, got a closed runner")
             start = time.monotonic()
-            answer, printed = self._request_run(request, descriptors)
+            answer, output_bytes = self._request_run(request, descriptors)
         # If no supervisor has measured the run, the answer has no seconds.
         fields = {"seconds": time.monotonic() - start} | answer
-        return CommandResult(**fields, output=printed)
+        return CommandResult(**fields, output=output_bytes)
 
     def _request_run(
         self, request: dict[str, Any], passed: Sequence[int]
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the fields of a result, and the output; replace a helper that does not answer."""
+        """Return the fields of a result, and the output; stop a helper that does not answer."""
         try:
             helper = self._helper = self._helper or Helper(self.mechanism)
         except OSError as error:
@@ -283,8 +283,8 @@ class Runner:
                 helper.send_request(request, passed)
                 answer = helper.read_answer(request["limit"] + request["grace"])
         finally:
-            # A helper that has not answered is stopped, also after a KeyboardInterrupt, say: its
-            # late answer would be taken for the answer to the next request.
+            # A helper that has not answered is stopped, also after a KeyboardInterrupt. Otherwise
+            # its late answer would be taken for the answer to the next request.
             if answer is None or self.closed:
                 self._helper = None
                 helper.stop()

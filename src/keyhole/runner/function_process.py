@@ -162,7 +162,7 @@ def _pickle(name: str, value: object) -> bytes:
 
 
 class _Child:
-    """A child process, which a `Runner` runs in a thread of its own, and a socket to it."""
+    """A child process that a `Runner` runs in a thread, and a socket to the child."""
 
     def __init__(self, memory: int | None) -> None:
         self._runner = Runner()
@@ -193,7 +193,7 @@ class _Child:
             self._channel.sendall(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)
 
     def read_answer(self, seconds: float) -> Answer | str | None:
-        """Return the next answer, or a text on how the child has ended; None after `seconds`."""
+        """Return the next answer, or a text on how the child ended; None if `seconds` pass."""
         deadline = time.perf_counter() + seconds
         while b"\n" not in self._received:
             seconds_left = deadline - time.perf_counter()
@@ -217,7 +217,7 @@ class _Child:
         return answer
 
     def _describe_end(self) -> str:
-        """Return a text on how the child has ended; wait until it has."""
+        """Wait for the end of the child; return a text on how it ended."""
         self._thread.join()
         result = self._result
         if result is None:

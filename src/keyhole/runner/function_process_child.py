@@ -223,7 +223,7 @@ def to_json_types(value: object) -> object:
 
 
 def _find_living_children() -> set[str]:
-    """Return the PIDs of living children and adopted orphans; an empty set without /proc."""
+    """Return the PIDs of living children and of the run's orphans; an empty set without /proc."""
     try:
         # This is the PID in this /proc; `os.getpid` may return the PID in another namespace.
         own_pid = os.readlink("/proc/self")

@@ -1,9 +1,9 @@
 """Formulas that bound the regret in the stochastic bandit, the classical one.
 
-Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
-horizon that they name; the docstring says if only the leading term is known, or if a bound is
-asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is
-T, at least 1.
+Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy that they
+name and for the given horizon; the docstring says if only the leading term is known, or if a bound
+is asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is T, at
+least 1.
 """
 
 import math
@@ -33,8 +33,7 @@ def bernoulli_kl(p: float, q: float) -> float:
         if a > 0.0:
             if b == 0.0:
                 return math.inf
-            # log1p of the difference is used, since the logarithm of b / a would lose nearly all
-            # digits if a and b are nearly equal.
+            # If a and b are nearly equal, the logarithm of b / a would lose nearly all digits.
             total -= a * math.log1p((b - a) / a)
     return max(total, 0.0)
 

@@ -161,8 +161,8 @@ class UCBPolicy(IndexPolicy, abstract=True):
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
         tolerated_error = check_number("gap", gap, Range(gt=0)) / 2.0
-        # The kernel runs in Python here. Its `p` is a namespace, since the parameters of compiled
-        # code exist only there.
+        # Python runs the kernel here. Its argument `p` is a namespace with the parameters and the
+        # horizon.
         p = SimpleNamespace(
             **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
         )
@@ -191,8 +191,8 @@ def log_term(horizon: float) -> float:
 
 def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
     """Return the smallest error at which the deviation is at most delta."""
-    # For few pulls the radius exceeds 1, and so the upper end is doubled first. The upper end is
-    # returned, since the deviation there is at most delta for certain.
+    # For few pulls the radius exceeds 1, so the upper end is doubled first. The upper end is
+    # returned, since the deviation there is at most delta.
     low, high = 0.0, 1.0
     while deviation(p, pulls, high) > delta(p.horizon):
         low, high = high, 2.0 * high
@@ -208,8 +208,8 @@ def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
 class BetaPosteriorPolicy(Policy, abstract=True):
     """Base class of policies that draw means from beta posteriors, such as Thompson sampling.
 
-    A beta posterior is that of a success probability. So a reward x strictly between 0 and 1 counts
-    as a success with probability x, else as a failure (Agrawal and Goyal 2012, Algorithm 2).
+    A beta posterior needs rewards of 0 or 1. So a reward x strictly between 0 and 1 counts as a
+    success with probability x, else as a failure (Agrawal and Goyal 2012, Algorithm 2).
     """
 
     arms_change = True

@@ -1,8 +1,8 @@
 r"""Formulas of Tao et al. (2019) that bound the expected number of wrong labels of the policy LSA.
 
-Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is the total
-number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is
-LSA's parameter, in (0, 8].
+Throughout, `gaps` are the distances of the K arms' means from the threshold, in [0, 1]; `budget` is
+the total number of pulls, at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default
+1.35, is LSA's parameter, in (0, 8].
 """
 
 import math
@@ -63,8 +63,8 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     def excess(level: float) -> float:
         return float(_exploration_shares(level, delta, alpha).sum()) - required_sum
 
-    # The excess rises with the level. So the level is doubled until the excess is positive, and the
-    # root is then searched below this level.
+    # The excess rises with the level. So the level is doubled until the excess is not negative, and
+    # the root is searched below it.
     if excess(0.0) >= 0.0:
         return 0.0
     high = 1.0
@@ -121,9 +121,9 @@ def _union_factor(k: float, alpha: float) -> float:
 def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
     r"""Return Lemma 3's bound on the chance that LSA never explores all arms up to a level.
 
-    The level is :math:`\Lambda - k`, with :math:`\Lambda` the `exploration_level`. The probability
-    that in no round of the budget the indices of all arms (see `LSA`) exceed :math:`\Lambda - k` is
-    at most
+    LSA explores all arms up to a level if in some round within the budget the indices of all arms
+    (see `LSA`) exceed it. Let the level be :math:`\Lambda - k`, with :math:`\Lambda` the
+    `exploration_level`. The probability that this does not happen is at most
 
     .. math:: e^{-40 k / \alpha}
 
@@ -142,7 +142,7 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
 def explored_regret_bound(
     gaps: ArrayLike, budget: float, k: float, *, alpha: float = 1.35
 ) -> float:
-    r"""Return Lemma 4's bound on the regret of LSA if all arms are explored to the level less k.
+    r"""Return Lemma 4's bound on the regret of LSA if it explores all arms up to a level.
 
     Let :math:`\Lambda` be the `exploration_level`, and let the indices of all arms exceed
     :math:`\Lambda - k` in some round. Then the expected number of wrong labels among the arms with
@@ -153,8 +153,7 @@ def explored_regret_bound(
         \exp\left(-\frac{\lambda_i \Delta_i^2}{10}
         + \frac{k + \alpha - \ln \alpha - 0.5}{4 \alpha}\right), \quad r = 2^{1 / (8 \alpha)}
 
-    This is Lemma 4, for k of at least :math:`0.1 \alpha`. The root in r is read as in
-    `lsa_regret_bound`.
+    Here k is at least :math:`0.1 \alpha`. The root in r is read as in `lsa_regret_bound`.
 
     Examples
     --------
@@ -214,11 +213,11 @@ def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> Fl
         = \sqrt{\frac{L}{t} \cdot \frac{\ln(2/\delta)}{2 t}}
 
     of its expectation, for all t up to L at once. L is the `horizon`, and :math:`\delta` is
-    `failure`, in (0, 1). To hold in all rounds at once, this bound pays with the factor L / t under
-    the root, while `confidence_sequence` pays only with the logarithm of L / t. The result has a
-    radius for each of the rounds t. The inequality is equation (2.17) of Hoeffding (1963),
-    "Probability inequalities for sums of bounded random variables", applied to both sides; Tao et
-    al. (2019) name it in section 4.
+    `failure`, in (0, 1). Under the root this bound has the factor L / t, where
+    `confidence_sequence` has only the logarithm of L / t. The result has a radius for each of the
+    rounds t. The inequality is equation (2.17) of Hoeffding (1963), "Probability inequalities for
+    sums of bounded random variables", applied to both sides; Tao et al. (2019) name it in section
+    4.
 
     Examples
     --------

@@ -97,7 +97,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
 
         stack = int_array("length")
         """Positions of the samples in `numbers`. Each arm has a range of its own, from `starts` to
-        `ends`, and the first positions in it are the samples that were drawn, in that order."""
+        `ends`, which begins with the samples that were drawn, in the order of their draws."""
 
     def init(e, s: State) -> None:
         """Leave all samples in the order in which they were recorded."""
@@ -110,12 +110,11 @@ class FiniteSampleEnvironment(RewardEnvironment):
         s.pulls[arm] = pull + 1
         remaining = e.ends[arm] - e.starts[arm] - pull
         if remaining > 0:
-            # One step of a Fisher-Yates shuffle: a random one of the remaining samples is swapped
-            # with the first remaining sample.
+            # One step of a Fisher-Yates shuffle swaps a random remaining sample with the first one.
             seek_pull(rng, arm, pull)
             first = e.starts[arm] + pull
-            chosen = first + int(uniform(rng) * remaining)
-            s.stack[first], s.stack[chosen] = s.stack[chosen], s.stack[first]
+            chosen_index = first + int(uniform(rng) * remaining)
+            s.stack[first], s.stack[chosen_index] = s.stack[chosen_index], s.stack[first]
             reward = e.numbers[s.stack[first]]
         else:
             reward = e.means[arm]
@@ -175,8 +174,8 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
         pulls = int_array("arms")
         totals = float_array("arms")
         missed = float_array(3)
-        """For each bound, 1 if a mean has ever left it, else 0: the bound of Lemma 19, that with a
-        third of its radius, and the bound of the maximal inequality."""
+        """1 if a mean has ever left the bound, else 0. The bounds are that of Lemma 19, that with a
+        third of its radius, and that of the maximal inequality."""
         narrower = float_array()
         """The number of rounds in which the bound of Lemma 19 was the narrower one."""
         ratio = float_array()

@@ -78,8 +78,8 @@ class GoodArmPolicy(Policy, abstract=True):
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            above = is_mean_above(s.pulls[arm], s.totals[arm], p.threshold)
-            labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
+            is_above = is_mean_above(s.pulls[arm], s.totals[arm], p.threshold)
+            labels[arm] = is_above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def guarantee(self) -> Guarantee:
         """Return the bound on the chance of any wrong arm."""
@@ -88,15 +88,15 @@ class GoodArmPolicy(Policy, abstract=True):
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return a mask, shape (arms, 2), of the verdicts that are wrong."""
-        wrong = np.stack([~problem.labels, problem.labels], axis=1)
+        is_wrong = np.stack([~problem.labels, problem.labels], axis=1)
         # Either label of a free arm is right.
-        return wrong & ~np.asarray(problem.free)[:, np.newaxis]
+        return is_wrong & ~np.asarray(problem.free)[:, np.newaxis]
 
 
 def confidence_width(pulls: float, arms: int, delta: float) -> float:
     r"""Return :math:`\sqrt{\ln(4 K n^2 / \delta) / (2 n)}`, for n pulls of one of K arms.
 
-    With probability at least 1 - delta no empirical mean of any arm is ever further from the arm's
-    mean than this. The rewards must be independent and in [0, 1].
+    With probability at least 1 - delta, all empirical means of all arms are always within this
+    distance of the arms' means. The rewards must be independent and in [0, 1].
     """
     return math.sqrt(math.log(4.0 * arms * pulls * pulls / delta) / (2.0 * pulls))

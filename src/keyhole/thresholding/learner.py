@@ -24,8 +24,8 @@ class StudyVocabulary(CoreVocabulary):
         """Return the names of the arms that are above the threshold; of many, only the first."""
         names = [name for name, is_above in recommendation.items() if is_above]
         hidden_count = len(names) - _SHOWN_NAMES
-        more = f" and {hidden_count:,} more" if hidden_count > 0 else ""
-        return f"above: {', '.join(names[:_SHOWN_NAMES]) or 'none'}{more}"
+        more_text = f" and {hidden_count:,} more" if hidden_count > 0 else ""
+        return f"above: {', '.join(names[:_SHOWN_NAMES]) or 'none'}{more_text}"
 
 
 class Learner(ArmLearner):

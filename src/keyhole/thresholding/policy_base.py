@@ -25,8 +25,8 @@ def is_mean_above(pulls: float, total: float, threshold: float) -> bool:
     A mean that is below the threshold by no more than a possible rounding error counts as equal to
     it. An arm without pulls counts as above.
     """
-    # The sum of n rewards has at most n - 1 rounding errors. The rewards as decimals, the division
-    # and the threshold add three.
+    # The sum of n rewards has at most n - 1 rounding errors. The decimal form of the rewards, the
+    # division and the threshold add three.
     slack = (pulls + 2.0) * _ROUNDING
     return pulls == 0.0 or total / pulls >= threshold - slack
 

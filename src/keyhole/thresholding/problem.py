@@ -190,8 +190,8 @@ class Problem(RewardProblem):
     @property
     def free(self) -> NDArray[np.bool_]:
         """Mask of the replayed arms whose mean is the threshold: either label of them is right."""
-        recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
-        return np.asarray((self.gaps == 0.0) & recorded)
+        is_recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
+        return np.asarray((self.gaps == 0.0) & is_recorded)
 
     @property
     def hardness(self) -> float:
@@ -256,14 +256,14 @@ def _check_gold(gold: Any, arms: int) -> FloatArray:
 class ConfidenceCoverageProblem(Problem):
     """Problem that compares running means of Bernoulli arms with the bounds of Lemma 19.
 
-    Two bounds on the running mean of each arm are compared: the bound of Lemma 19
-    (`keyhole.thresholding.bounds.confidence_sequence`), and a maximal inequality with the same
-    chance of failure (`keyhole.thresholding.bounds.maximal_inequality`). The metrics of
+    The bounds on the running mean of each arm are that of Lemma 19
+    (`keyhole.thresholding.bounds.confidence_sequence`), and that of a maximal inequality with the
+    same chance of failure (`keyhole.thresholding.bounds.maximal_inequality`). The metrics of
     `keyhole.simulate` are:
 
     - ``lemma_19_misses``, which is 1 if the mean of any arm has ever left the bound of Lemma 19;
-    - ``third_width_misses``, likewise, for a third of the radius of Lemma 19;
-    - ``maximal_misses``, likewise, for the maximal inequality;
+    - ``third_width_misses``, the same for a bound with a third of this radius;
+    - ``maximal_misses``, the same for the maximal inequality;
     - ``narrower_share``, the share of rounds in which the bound of Lemma 19 was the narrower one;
     - ``radius_ratio``, the radius of Lemma 19 over that of the maximal inequality, at the last
       pull.
@@ -275,7 +275,8 @@ class ConfidenceCoverageProblem(Problem):
     threshold : float, default 0.5
         In (0, 1); only the policy depends on it.
     a, b : float
-        Constants of Lemma 19, above 0, with a chance of failure below 1.
+        Constants of Lemma 19, above 0. The chance of failure that they imply must be below 1: see
+        `keyhole.thresholding.bounds.confidence_failure`.
 
     References
     ----------

@@ -1,9 +1,9 @@
 """Division of the pulls among the arms that minimises a bound on the expected number of errors.
 
-The bound is the sum of exp(-c x gap^2) over the arms, with x the pulls of an arm.
+The bound is the sum of exp(-c x gap^2) over the arms, where x is the number of pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
-`budget` is T, the total number of pulls, at least 0; `c` is by default 2, as in Hoeffding's
-inequality, and above 0. Sections and equations are those of Tao et al. (2019).
+`budget` is T, the total number of pulls, at least 0; `c`, above 0, is by default 2, as in
+Hoeffding's inequality. Sections and equations are those of Tao et al. (2019).
 """
 
 import heapq
@@ -17,8 +17,8 @@ from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap artanh(2 gap) is at most 4 gap, so the divergence of Bernoulli distributions at
-# 1/2 - gap and 1/2 + gap is at most 16 gap^2; at 0.479 it is more.
+# Up to this gap the divergence of the Bernoulli distributions with means 1/2 - gap and 1/2 + gap is
+# at most 16 gap^2; at 0.479 it is more.
 _CLOSE: Final = 0.478
 
 
@@ -68,7 +68,7 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     entry_levels = -2.0 / c * np.log(delta[order])
     levels = (budget + np.cumsum(entry_levels * weights)) / np.cumsum(weights)
     # The first arm, with the largest gap, always gets pulls. It is the default, since rounding may
-    # leave no level that qualifies.
+    # let no level qualify.
     last_arm = max(np.flatnonzero(levels >= entry_levels), default=0)
     allocation = np.zeros(len(delta))
     allocation[order] = np.maximum(levels[last_arm] - entry_levels, 0.0) * weights
@@ -111,7 +111,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     log_first_gains = np.log(-np.expm1(-rate))
     # Each arm first gets all pulls whose logarithm of the gain is at least `level`. This level is
     # chosen so that these pulls are at most the budget, even if every arm's number of pulls is
-    # rounded up. The heap then has to add only the few pulls that are missing.
+    # rounded up; a budget below the number of arms leaves none. The heap then has to add only the
+    # few pulls that are missing.
     order = np.argsort(-log_first_gains, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
     ordered_gains = log_first_gains[order]
@@ -119,14 +120,14 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     level = levels[max(np.flatnonzero(levels <= ordered_gains), default=0)]
     pulls = np.maximum(np.floor((log_first_gains - level) / rate) + 1.0, 0.0)
     pulls *= budget >= len(rate)
-    # The pairs (-log(next gain), k), with k the arm's position among the arms with a gap. The heap
-    # thus begins with the largest gain.
-    next_gains = [(rate[k] * pulls[k] - log_first_gains[k], k) for k in range(len(rate))]
-    heapq.heapify(next_gains)
+    # The heap has pairs (-log(next gain), k), where k is the arm's position among the arms with a
+    # gap. So it begins with the largest gain.
+    heap = [(rate[k] * pulls[k] - log_first_gains[k], k) for k in range(len(rate))]
+    heapq.heapify(heap)
     for _ in range(budget - int(pulls.sum())):
-        negative_log, k = next_gains[0]
+        negative_log, k = heap[0]
         pulls[k] += 1.0
-        heapq.heapreplace(next_gains, (negative_log + rate[k], k))
+        heapq.heapreplace(heap, (negative_log + rate[k], k))
     allocation = np.zeros(len(delta), np.int64)
     allocation[delta > 0] = pulls
     return allocation
@@ -173,5 +174,5 @@ def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:
     """
     delta = check_vector("gaps", gaps, Range(gt=0, le=0.5))
     budget = check_number("budget", budget, Range(ge=0))
-    close = delta[delta <= _CLOSE]
-    return optimal_value(close, budget, c=16.0) / 4.0 if len(close) else 0.0
+    close_gaps = delta[delta <= _CLOSE]
+    return optimal_value(close_gaps, budget, c=16.0) / 4.0 if len(close_gaps) else 0.0

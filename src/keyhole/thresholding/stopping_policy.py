@@ -59,8 +59,8 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     def recommend(p, s: StoppingState, labels: FloatArray) -> None:  # type: ignore[override]
         """Label settled arms by their verdicts, and the others by their means."""
         for arm in range(p.arms):
-            above = is_mean_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
-            labels[arm] = above if s.settled[arm] == 0 else s.settled[arm] == 1
+            is_above = is_mean_above(s.evidence_pulls[arm], s.evidence_totals[arm], p.threshold)
+            labels[arm] = is_above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities; refuse a tolerance that reaches 0 or 1."""

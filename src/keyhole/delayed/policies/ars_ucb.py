@@ -31,9 +31,9 @@ class ARSUCB(Policy):
     -----
     Departures from the paper: a reward arrives at once, not in pieces. The paper claims, for an
     :math:`\alpha` above 4, a regret of the order :math:`\sum_i \ln T / \Delta_i`, as in the lower
-    bound, plus a term of the delays alone: see `keyhole reproduce ars-ucb`. It was known at second
-    hand, and is read as: :math:`k^q` pulls, q = 1 and :math:`\alpha = 4`; ties go to the lowest
-    arm. Of named feedback only the sums are used.
+    bound, plus a term that depends on the delays only: see `keyhole reproduce ars-ucb`. The paper
+    was known at second hand: :math:`k^q` pulls, q = 1 and :math:`\alpha = 4` are a reading of it;
+    ties go to the lowest arm. Of named feedback only the sums are used.
 
     References
     ----------

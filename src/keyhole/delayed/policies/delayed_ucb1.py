@@ -10,8 +10,8 @@ from keyhole.policy import FloatArray, IntArray, float_array, int_array
 class DelayedUCB1(Policy):
     r"""Pull the arm with the largest upper confidence bound, from the rewards that have arrived.
 
-    It is the simplest policy for named feedback: it is UCB1, but counts a pull only when its reward
-    arrives. `QPMD` needs queues instead, and has a guarantee for any base.
+    The simplest policy for named feedback: UCB1 that counts a pull only when its reward arrives.
+    `QPMD` needs queues, but has a guarantee for any base.
 
     If :math:`s_i` rewards of arm i have arrived by the beginning of round t, and
     :math:`\hat\mu_i` is their mean, it pulls
@@ -59,8 +59,8 @@ class DelayedUCB1(Policy):
             bound = math.inf
             if s.arrived[arm] > 0.0:
                 bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log / s.arrived[arm])
-            # All arms without rewards have an infinite bound. The arm with the fewest pulls comes
-            # first, so that these arms take turns until their first rewards arrive.
+            # Arms without rewards have an infinite bound. Of these the arm with the fewest pulls
+            # comes first, so that they take turns until their first rewards arrive.
             is_less_pulled = bound == math.inf and s.pulls[arm] < s.pulls[best]
             if bound > highest or (bound == highest and is_less_pulled):
                 best, highest = arm, bound

@@ -15,8 +15,8 @@ class NaivePhases(PhasePolicy):
     m of `ODAAF` grows with the expected delay. If the longest delay is 20 times the expected delay,
     the regret is nearly four times the regret of `ODAAF`. To compare, call `phase_lengths` of both.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{2 \tilde\Delta_m^2} \Big( \sqrt{L} + \sqrt{L +
         4 \tilde\Delta_m m d} \Big)^2 \Big\rceil
@@ -30,8 +30,8 @@ class NaivePhases(PhasePolicy):
     -----
     Departures from the paper: the constants are derived here, since the paper gives the order only.
     In every phase at most d rewards of other arms come in and at most d of the arm's own stay out,
-    so after phase m the average is off by m d / n at most. If L falls below 1, 1 is taken. Arms are
-    played in the order of their numbers; the paper leaves the order open.
+    so after phase m the average is off by at most :math:`m d / n_m`. If L falls below 1, 1 is
+    taken. Arms are played in the order of their numbers; the paper leaves the order open.
 
     References
     ----------

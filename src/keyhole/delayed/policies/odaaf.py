@@ -11,8 +11,8 @@ class ODAAF(PhasePolicy):
     With a known bound on the delays `ODAAFB` has less regret. If this bound is at most two or three
     times the expected delay, `NaivePhases` has still less; with a small variance `ODAAFV` has less.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L +
         \tfrac83 \tilde\Delta_m L + 6 \tilde\Delta_m m \mathbb{E}[\tau]} \Big)^2 \Big\rceil
@@ -20,7 +20,7 @@ class ODAAF(PhasePolicy):
     Parameters
     ----------
     expected_delay : float
-        The expected delay in rounds, or an upper bound; at least 0.
+        :math:`\mathbb{E}[\tau]`, the expected delay in rounds, or an upper bound; at least 0.
 
     Notes
     -----

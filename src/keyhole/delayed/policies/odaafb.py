@@ -14,8 +14,8 @@ class ODAAFB(PhasePolicy):
     keep late rewards of a phase out of the next phase. If the bound is at most two or three times
     the expected delay, `NaivePhases` is better still.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \max\Big\{ m \tilde d_m, \;
         \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L + \tfrac83 \tilde\Delta_m L
@@ -25,7 +25,7 @@ class ODAAFB(PhasePolicy):
     Parameters
     ----------
     expected_delay : float
-        The expected delay in rounds, or an upper bound; at least 0.
+        :math:`\mathbb{E}[\tau]`, the expected delay in rounds, or an upper bound; at least 0.
     bound : int
         The longest delay d in rounds, at least the expected one.
 

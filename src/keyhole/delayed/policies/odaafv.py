@@ -12,8 +12,8 @@ class ODAAFV(PhasePolicy):
     the expected delay (Poisson delays, say). It is worse for heavy-tailed delays, whose variance is
     large.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} +
         \sqrt{2 L + \tfrac83 \tilde\Delta_m L
@@ -23,10 +23,10 @@ class ODAAFV(PhasePolicy):
     Parameters
     ----------
     expected_delay : float
-        The expected delay in rounds, or an upper bound; at least 0.
+        :math:`\mathbb{E}[\tau]`, the expected delay in rounds, or an upper bound; at least 0.
     variance : float
-        The variance of the delay, or an upper bound. It is at least f (1 - f), f being the
-        fractional part of the expected delay, since delays are whole numbers.
+        :math:`\mathbb{V}[\tau]`, the variance of the delay, or an upper bound. Since delays are
+        whole numbers, it is at least f (1 - f), f being the fractional part of the expected delay.
 
     Notes
     -----

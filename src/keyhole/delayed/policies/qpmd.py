@@ -27,9 +27,10 @@ class QPMD(WrapperPolicy, Policy):
     quarter (gap 0.3, expected delay 20, 20,000 rounds).
 
     There is a queue of rewards for each arm. If the base chooses an arm whose queue is not empty,
-    it gets the oldest reward of that queue, without a pull, and chooses again. Otherwise the arm is
-    pulled until a reward of it arrives; all rewards that arrive are queued. If UCB1 is the base and
-    has got :math:`n_i` rewards of arm i and n in all, it chooses
+    the base gets the oldest reward of that queue, without a pull, and chooses again. Otherwise the
+    arm is pulled until a reward of it arrives; all rewards that arrive are queued. If the base is
+    UCB1 and has got :math:`n_i` rewards of arm i, with mean :math:`\hat\mu_i`, and n in all, it
+    chooses
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln n / n_i}
 

@@ -10,17 +10,17 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0  # a batch is at least this many expected delays long
+_DELAYS_A_BATCH: Final = 2.0  # expected delays in the shortest batch, if the horizon is unknown
 _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
 # The delays that are compared: the expected delay times 2 to each of these powers.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
-_COMPARED: Final = len(_POWERS)
-# If the delay of the largest bound exceeds the expected delay, the next batch is longer by the same
-# factor. But this does not make it longer than this share of all rounds so far.
+_DELAY_COUNT: Final = len(_POWERS)
+# If the delay of the largest bound is x times the expected delay, and x is above 1, the next batch
+# is x times as long. But this makes it no longer than this share of all rounds so far.
 _LONGEST_BATCH_SHARE: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
-_PLAUSIBLE: Final = 6.0  # a delay is plausible if its score is at most this much above the best
-_LEAST_BATCHES: Final = 8.0  # each arm can have this many first batches within the horizon
+_PLAUSIBLE_EXCESS: Final = 6.0  # the score of a plausible delay is at most this far above the best
+_LEAST_BATCHES: Final = 8.0  # first batches have at most horizon / (this * arms) rounds
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
@@ -29,22 +29,22 @@ class RegressionUCB(Policy):
     r"""Pull, in batches, the arm with the largest upper bound by a regression of the sums.
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
-    10) \rceil` rounds, d being the delay. Its sum updates a regression of sums on the rewards that
+    10) \rceil` rounds, with d as below. Its sum updates a regression of sums on the rewards that
     are expected to arrive. After two batches of each arm (the second ones in reverse order) pull
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
-    with estimates :math:`b_j / A_j` and variances :math:`v_j` of rewards. Here d is the best of
-    eight delays from D / 4 to 32 D, or a longer delay that is nearly as good (:doc:`/delayed`).
+    with the estimated mean :math:`b_j / A_j` and variance :math:`v_j` of a reward. d is the best of
+    eight delays from D / 4 to 32 D, or a longer one that is nearly as good (:doc:`/delayed`).
 
     Parameters
     ----------
     expected_delay : float, default 50
         D, in rounds, at least 0: a guess, or the usual delay if few rewards are very late.
     correct_delay : {0, 1, 2}, default 2
-        2: as above. 1: only the best delay. 0: only D. (With 0 or 1, an arm has one first batch.)
+        2: as above. 1: d is the best delay. 0: d is D. With 0 or 1, an arm has one first batch.
     horizon : int, default 0
-        Rounds in all, if known: first batches then have at most horizon / (8 K).
+        Rounds in all, if known. First batches of the K arms then have at most horizon / (8 K).
 
     Notes
     -----
@@ -81,17 +81,17 @@ class RegressionUCB(Policy):
     class State:
         """The regressions of each delay and arm, and the present batch."""
 
-        information = float_array(_COMPARED, "arms")
+        information = float_array(_DELAY_COUNT, "arms")
         """A: the weight of the estimate of the arm's mean. The prior has the weight 1."""
-        weighted = float_array(_COMPARED, "arms")
+        weighted = float_array(_DELAY_COUNT, "arms")
         """b: the estimate of the arm's mean times `information`."""
-        due = float_array(_COMPARED, "arms")
+        due = float_array(_DELAY_COUNT, "arms")
         """Expected number of the arm's rewards that are yet to arrive, if delays are geometric."""
         pulls = float_array("arms")
-        residuals = float_array(_COMPARED)
+        residuals = float_array(_DELAY_COUNT)
         """Sum over batches of the squared residual, divided by the variance that it would have if
         rewards had variance 1."""
-        scores = float_array(_COMPARED)
+        scores = float_array(_DELAY_COUNT)
         """-2 times the log likelihood of the batches' sums, plus the penalty of the delay."""
         batches = int_array()
         delay = int_array()
@@ -104,14 +104,14 @@ class RegressionUCB(Policy):
         """The number of rounds of the present batch that remain."""
         total = float_array()
         """The sum that arrived in the present batch so far."""
-        expected = scratch_array(_COMPARED, "arms")
+        expected = scratch_array(_DELAY_COUNT, "arms")
         """x: expected number of rewards of each arm that arrive in the batch that has just ended,
         if delays are geometric."""
         begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def init(p, s: State) -> None:
         """Set the prior, which counts as one reward of 1/2, and penalties of unexpected delays."""
-        for k in range(_COMPARED):
+        for k in range(_DELAY_COUNT):
             s.scores[k] = _PENALTY * abs(_POWERS[k])
         s.information[:] = 1.0
         s.weighted[:] = 0.5
@@ -124,7 +124,7 @@ class RegressionUCB(Policy):
         arm = first_unpulled(s.pulls, s.begin)
         if arm < 0 and s.batches[0] < 2 * p.arms and p.correct_delay == _OPTIMISTIC:
             # The rewards of an arm's first batch may all have arrived in the next batch, as if
-            # another arm had earned them. In the same order this could happen a second time.
+            # another arm had earned them. If the order were the same, this could happen again.
             arm = 2 * p.arms - 1 - s.batches[0]
         elif arm < 0:
             arm, k = find_largest_bound(p, s, math.log(t))
@@ -132,8 +132,8 @@ class RegressionUCB(Policy):
         length = _DELAYS_A_BATCH * p.expected_delay
         # A delay above the expected delay may look best by chance in the first rounds, so t bounds
         # the length. A shorter delay may look best because the arm that is pulled most has short
-        # delays. Batches are still not shortened then: in short batches an arm with long delays is
-        # never seen to pay.
+        # delays. It does not shorten batches: in short batches an arm with long delays is never
+        # seen to pay.
         longest = max(length, _LONGEST_BATCH_SHARE * (t - 1))
         length = min(length * 2.0 ** max(_POWERS[k], 0.0), longest)
         if p.horizon > 0:
@@ -150,14 +150,14 @@ class RegressionUCB(Policy):
         s.left[0] -= 1.0
         if s.left[0] <= 0.0:
             s.batches[0] += 1
-            compared = _COMPARED if p.correct_delay > 0 else 1
-            for k in range(compared):
+            delay_count = _DELAY_COUNT if p.correct_delay > 0 else 1
+            for k in range(delay_count):
                 write_expected_arrivals(s, k, arm, p.expected_delay * 2.0 ** _POWERS[k])
                 learn_from_batch(p, s, k, arm)
-            s.delay[0] = np.argmin(s.scores[:compared])
+            s.delay[0] = np.argmin(s.scores[:delay_count])
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if first batches take more than a quarter of the rounds, else ""."""
+        """Return a warning if first batches take over a quarter of the rounds, else no text."""
         rounds = math.ceil(_DELAYS_A_BATCH * self.expected_delay) * facts["arms"]
         horizon = facts.get("horizon", math.inf)
         if self.horizon or rounds <= _LONG_SHARE * horizon:
@@ -178,17 +178,17 @@ class RegressionUCB(Policy):
 def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the index of its delay.
 
-    `log` is ln t. The delay is the delay that makes the bound largest.
+    `log` is ln t. For each arm, the delay with the largest bound counts.
     """
     best, best_delay_index = 0, s.delay[0]
     highest = -math.inf
     # The policy is optimistic about delays, too: an arm that looks poor with the best delay may be
     # good with a longer delay that explains the sums nearly as well.
-    plausible = s.scores[s.delay[0]] + _PLAUSIBLE
-    delay_count = _COMPARED if p.correct_delay == _OPTIMISTIC else 1
+    highest_score = s.scores[s.delay[0]] + _PLAUSIBLE_EXCESS
+    delay_count = _DELAY_COUNT if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(delay_count):
-        k = (s.delay[0] + offset) % _COMPARED
-        if s.scores[k] > plausible or _POWERS[k] < _POWERS[s.delay[0]]:
+        k = (s.delay[0] + offset) % _DELAY_COUNT
+        if s.scores[k] > highest_score or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
         residual = s.residuals[k] / s.batches[0]
         for arm in range(p.arms):
@@ -222,8 +222,8 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
     """Learn from the sum of a batch of the arm `pulled`, for the delay of index k."""
-    # Mean and variance of the other arms' contribution. The share of the pulled arm is large and is
-    # kept apart, so that the other arms' shares lose no digits.
+    # Mean and variance of what the other arms contribute. The contribution of the pulled arm is
+    # large: it is kept apart, so that the others lose no digits.
     mean = variance = 0.0
     for arm in range(p.arms):
         if arm != pulled:
@@ -235,7 +235,8 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
     own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
     square = (residual - own_mean) ** 2 / (noise + own_variance)
     s.residuals[k] += square
-    # The log likelihood of a normal distribution. Rewards have a variance of at most 1/4, hence 4.
+    # This is -2 times a normal log likelihood, up to a constant. Rewards have a variance of at most
+    # 1/4, hence the factor 4.
     s.scores[k] += math.log(noise + own_variance) + 4.0 * square
     for arm in range(p.arms):
         x = s.expected[k, arm]

@@ -1,4 +1,4 @@
-"""Operators and functions of Python, `math` and NumPy, with the bits of compiled code.
+"""Operators and functions of Python, `math` and NumPy, which return the bits of compiled code.
 
 Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
 Python's function has the result of the C library's, Python's is called, since it is faster.
@@ -38,7 +38,7 @@ def wrap_to_int64(value: int) -> int:
 
 
 class UInt64(int):
-    """A uint64: its arithmetic wraps at 2**64.
+    """An unsigned integer of 64 bits, whose arithmetic wraps.
 
     Examples
     --------
@@ -60,7 +60,10 @@ class UInt64(int):
 
 
 def _add_operators(name: str, *, shifts: bool = False) -> None:
-    """Add an operator to `UInt64`, and its reflection for an int64 on the left."""
+    """Add an operator to `UInt64`, and its reflection for an int64 on the left.
+
+    The result of a shift has the type of the left operand.
+    """
     int_operator = getattr(int, f"__{name}__")
 
     def method(self: UInt64, number: object) -> object:
@@ -70,13 +73,13 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
             return NotImplemented
         return wrap_to_int64(int_operator(wrap_to_int64(self), number))
 
-    def reflected(self: UInt64, number: object) -> object:
+    def reflected_method(self: UInt64, number: object) -> object:
         if not isinstance(number, int):
             return NotImplemented
         operand = self if shifts else wrap_to_int64(self)
         return wrap_to_int64(int_operator(int(number), operand))
 
-    for function, prefix in ((method, ""), (reflected, "r")):
+    for function, prefix in ((method, ""), (reflected_method, "r")):
         function.__name__ = f"__{prefix}{name}__"  # as debuggers and profiles show it
         function.__qualname__ = f"UInt64.{function.__name__}"
         setattr(UInt64, function.__name__, function)
@@ -137,19 +140,19 @@ Comparison = Callable[[float, float], bool]
 _LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
-def _load_c_function(name: str, arguments: int = 1) -> Function:
+def _load_c_function(name: str, argument_count: int = 1) -> Function:
     """Return a function of the C library that takes and returns doubles."""
     function = getattr(_LIBRARY, name)
     function.restype = ctypes.c_double
-    function.argtypes = [ctypes.c_double] * arguments
+    function.argtypes = [ctypes.c_double] * argument_count
     result: Function = function
     return result
 
 
-def _make_errorless_function(name: str, arguments: int = 1) -> Function:
+def _make_errorless_function(name: str, argument_count: int = 1) -> Function:
     """Return a function of `math` that calls the C library's where Python's raises an error."""
     python_function: Function = getattr(math, name)
-    c_function = _load_c_function(name, arguments)
+    c_function = _load_c_function(name, argument_count)
 
     def function(*numbers: float) -> float:
         try:
@@ -165,7 +168,7 @@ _pow: Final = _make_errorless_function("pow", 2)
 
 
 def power_of_floats(x: float, y: float) -> float:
-    """Return a power of floats, with the special exponents of compiled code."""
+    """Return x ** y; the exponents 2, 0.5 and -1 are special cases, as in compiled code."""
     x = float(x)
     if y == 2.0:
         return x * x
@@ -201,12 +204,12 @@ def _math_pow(x: float, y: float) -> float:
 def _make_rounding(function: Function) -> Function:
     """Return a function that rounds a float, keeping its sign, and returns integers unchanged."""
 
-    def rounded(x: float) -> float:
+    def round_keeping_sign(x: float) -> float:
         if type(x) is float and math.isfinite(x) and x:
             return math.copysign(function(x), x)
         return x
 
-    return rounded
+    return round_keeping_sign
 
 
 _round_to_nearest: Final = _make_rounding(round)
@@ -238,20 +241,20 @@ _SMALLEST: Final = -LARGEST - 1
 def _make_wrapping_operation(operation: Function) -> Function:
     """Return an operation on numbers that wraps integers at 64 bits."""
 
-    def wrapped(*numbers: float) -> float:
+    def operate_and_wrap(*numbers: float) -> float:
         result = operation(*numbers)
         if type(result) is int and not _SMALLEST <= result <= LARGEST:
             return wrap_to_int64(result)
         return result
 
-    return wrapped
+    return operate_and_wrap
 
 
 absolute: Final = _make_wrapping_operation(abs)
 
 
 def _make_conversion(function: Function) -> Function:
-    """Return a function that converts a number, by way of a float, to a `UInt64` or an int64."""
+    """Return a function that rounds a number to an int64; a `UInt64` becomes a float and back."""
 
     def round_to_integer(x: float) -> int:
         if type(x) is UInt64:
@@ -280,7 +283,7 @@ MATH: Final[dict[str, Function]] = {
 }
 """The functions of `math` that kernels may use, by name."""
 
-# Functions of `math` that cannot stand for NumPy's, which may return other bits.
+# Functions of `math` whose bits may differ from those of NumPy's functions of the same names.
 _UNLIKE_MATH: Final = ("degrees", "radians", "gcd", "frexp")
 
 NUMPY: Final[dict[str, Function]] = {
@@ -352,7 +355,7 @@ def floor_divide(a: float, b: float) -> float:
     """Return a // b."""
     if b:
         quotient = a // b
-        # The only quotient beyond int64 is that of the smallest int64 and -1. Numba makes it 0.
+        # Only the smallest int64 divided by -1 gives more than an int64. Numba makes it 0.
         return 0 if type(quotient) is int and quotient > LARGEST else quotient
     if isinstance(a, int) and isinstance(b, int):
         raise UndefinedOperationError("divides an integer by 0")
@@ -408,19 +411,19 @@ minimum: Final = _make_python_extremum(operator.lt, min)
 
 
 def sum_values(values: Iterable[float], start: float = 0) -> float:
-    """Return the sum."""
+    """Return the sum; integers wrap at 64 bits."""
     for value in values:
         start = add(start, value)
     return start
 
 
 def truncate_to_integer(value: float = 0) -> int:
-    """Truncate a number to an integer of 64 bits; a uint64 stays one."""
+    """Truncate a number to an int64; return a `UInt64` as it is."""
     return value if type(value) is UInt64 else to_int64(value)
 
 
 def round_number(value: float, digits: int | None = None) -> float:
-    """Round a number half to even, to an integer or, by scaling as Numba does, to some digits."""
+    """Round half to even: to an integer or, by scaling as Numba does, to `digits` decimals."""
     if digits is None:
         return to_int64(float(round(float(value))))
     if not math.isfinite(value):

@@ -36,8 +36,8 @@ class OutOfBoundsError(IndexError):
 def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     """Return the error to show to the user in place of an error that Python raised in a kernel.
 
-    Its traceback ends in the kernel's line, so that a debugger stops at that line. The result is
-    None if `error` itself is to be shown. A note is added to it, unless it was raised outside
+    Its traceback ends in the kernel's line, so that a debugger stops at that line. If `error`
+    itself is to be shown, the result is None, and `error` gets a note, unless it was raised outside
     kernels.
     """
     entries = _list_traceback_entries(error.__traceback__)
@@ -59,7 +59,7 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
 
 
 def _describe_error(error: Exception) -> tuple[type[Exception], str] | None:
-    """Return the class of an error and its description; None for one that is clear by itself."""
+    """Return the class and text that explain an error; None if the error is clear by itself."""
     text = str(error)
     if isinstance(error, IndexError):
         return OutOfBoundsError, "reads or writes beyond an array"
@@ -70,7 +70,7 @@ def _describe_error(error: Exception) -> tuple[type[Exception], str] | None:
     if text.startswith("memoryview: invalid value"):
         return ValueError, "writes an integer of more than 64 bits"
     if text.startswith(("memoryview: invalid type", "a bytes-like object is required")):
-        return NotInterpretedError, "writes to an array what is not a number of its kind"
+        return NotInterpretedError, "writes a value to an array of another type"
     if text.startswith("memoryview: invalid slice key") or text.endswith("as an integer"):
         return TypeError, "uses an index that is not an integer"
     if isinstance(error, AttributeError) and is_array(error.obj):
@@ -109,9 +109,9 @@ def _describe_location(entries: list[TracebackType]) -> str:
 
 
 def _find_integer(entries: list[TracebackType], function_name: str, name: str) -> Iterator[int]:
-    """Yield the innermost integer in a variable `name`, if there is one.
+    """Yield the value of the innermost variable `name` that is an integer, if there is one.
 
-    It is searched in functions called `function_name`, or in all functions if that is "".
+    Only functions called `function_name` are searched; if that is "", all functions are.
     """
     for entry in reversed(entries):
         frame = entry.tb_frame

@@ -1,7 +1,7 @@
-"""Arrays for interpreted kernels, which are views of NumPy arrays' memory, and their operations.
+"""Arrays for interpreted kernels: views of the memory of NumPy arrays, with Python's numbers.
 
-Their entries are Python numbers. An array of one axis is a `memoryview`, which checks every index
-and is read faster than a NumPy array. An array of uint64, or of more axes, is an `ArrayView`.
+An array of one axis is a `memoryview`, which checks every index and is read faster than a NumPy
+array. An array of uint64, or of more axes, is an `ArrayView`.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class ArrayView:
                 pass
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
-            raise IndexError(f"index out of bounds: {len(indices)} of them for {self.ndim} axes")
+            raise IndexError(f"index out of bounds: {len(indices)} indices for {self.ndim} axes")
         if any(isinstance(axis_index, slice) for axis_index in indices):
             return self._read_slice(indices)
         start, size = self._locate_cells(indices)
         if len(indices) == self.ndim:
-            return UInt64(self.cells[start])
+            return UInt64(self.cells[start])  # entries of other types came from `_entries`
         return shape_array(self.cells[start : start + size], self.shape[len(indices) :])
 
     def _read_slice(self, indices: tuple[Any, ...]) -> Array:
@@ -87,11 +87,11 @@ class ArrayView:
         rows = range(*indices[0].indices(self.shape[0]))
         if len(indices) == 1 or indices[1:] == (slice(None),) * (len(indices) - 1):
             size = math.prod(self.shape[1:])
-            if rows.step == 1:
+            if rows.step == 1:  # whole rows, which are contiguous
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
                 return shape_array(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
-            length = self.shape[1]
+            length = self.shape[1]  # from one cell of a column to the next
             cells = self.cells[_position_on_axis(indices[1], length) :: length][indices[0]]
             return shape_array(cells, cells.shape)
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
@@ -200,7 +200,7 @@ borrow_word: Final = _make_view_function("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:
-    """Return the function (buffer, start, dims) -> views of `reader`, with its results cached."""
+    """Return `reader`, a function (buffer, start, dims) -> views, with its results cached."""
 
     def read(buffer: Array, start: int, dims: object) -> object:
         arrays = _view_cache_of(buffer)
@@ -219,7 +219,7 @@ def fill(array: Array, index: slice, value: object) -> None:
     Raises
     ------
     TypeError
-        If the value is not a number, for which compiled code would have to allocate memory.
+        If the value is not a number: compiled code would have to allocate memory for it.
     """
     if not isinstance(value, int | float):
         raise TypeError(
@@ -255,7 +255,7 @@ def _flatten(array: Array) -> Array:
 
 
 def _make_reduction(operation: Kernel, start: int) -> Kernel:
-    """Return the reduction by an operation, one entry after the other, as compiled loops do it."""
+    """Return the function that reduces an array, entry by entry, as compiled loops do."""
 
     # `sum`, `fsum` and `math.prod` round differently.
     def fold(array: Array) -> float:

@@ -42,8 +42,8 @@ def _print_values(*values: object, **options: Any) -> None:
 
 
 _BUILTINS: Final[dict[str, object]] = {"round": arithmetic.round_number, "print": _print_values}
-# Keyhole's own kernels do not use these, since their integers stay below 2**63, and Python's
-# functions are faster.
+# Keyhole's own kernels keep their integers below 2**63, so they use Python's functions, which are
+# faster.
 _BUILTINS_OF_USERS: Final[dict[str, object]] = {
     **_BUILTINS,
     "abs": arithmetic.absolute,
@@ -69,49 +69,49 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
     """
     if (equivalent := find_python_equivalent(kernel)) is not None:
         return equivalent
-    plain = getattr(kernel, "py_func", kernel)
-    if not isinstance(plain, FunctionType):
+    original = getattr(kernel, "py_func", kernel)
+    if not isinstance(original, FunctionType):
         raise NotInterpretedError(f"{_describe_value(kernel)} is not written in Python")
     # Forks wait for this lock. Another lock might stay locked for ever in a child.
     with compiler_lock():
-        if plain not in _copies:
+        if original not in _copies:
             try:
-                _copies[plain] = _make_interpreted_copy(plain)
+                _copies[original] = _make_interpreted_copy(original)
             except BaseException:
-                _copies.pop(plain, None)
+                _copies.pop(original, None)
                 raise
-        return _copies[plain]
+        return _copies[original]
 
 
-def _make_interpreted_copy(plain: FunctionType) -> Kernel:
-    module_name = str(plain.__globals__.get("__name__", ""))
+def _make_interpreted_copy(original: FunctionType) -> Kernel:
+    module_name = str(original.__globals__.get("__name__", ""))
     is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
     functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
-    code = rewrite_operators(plain.__code__, not is_own)
-    file = {"__file__": code.co_filename}  # for coverage tools
-    copy = bare_copy(plain, code, functions | file)
+    code = rewrite_operators(original.__code__, not is_own)
+    file_variable = {"__file__": code.co_filename}  # for coverage tools
+    copy = bare_copy(original, code, functions | file_variable)
     result: Kernel = copy
-    if returns_views(plain):
+    if returns_views(original):
         result = interpreted_arrays.cache_views(copy)
-    _copies[plain] = result  # before `link_copy`, which also copies functions that use `plain`
-    link_copy(plain, copy, partial(_value_of_name, plain))
+    _copies[original] = result  # before `link_copy`, which also copies callers of `original`
+    link_copy(original, copy, partial(_map_value, original))
     return result
 
 
-def _value_of_name(user: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
-    """Return the value of a name for a kernel's copy; `chains` are the attributes read from it."""
+def _map_value(original: FunctionType, name: str, value: object, chains: Iterable[Chain]) -> object:
+    """Return what the copy of `original` uses in place of the value of a name."""
     try:
         return _convert_referenced_value(value, chains)
     except _NoEquivalentError as error:
-        code = user.__code__
+        code = original.__code__
         raise NotInterpretedError(
-            f"{user.__qualname__} cannot be interpreted: it uses {name}{error} "
+            f"{original.__qualname__} cannot be interpreted: it uses {name}{error} "
             f"({code.co_filename}, line {code.co_firstlineno})"
         ) from None
 
 
 class _NoEquivalentError(Exception):
-    """Something that a kernel uses has no equivalent in Python; the text is put after its name."""
+    """Something that a kernel uses has no equivalent in Python; the text continues its name."""
 
 
 def _convert_referenced_value(value: object, chains: Iterable[Chain] = ()) -> object:
@@ -140,8 +140,7 @@ def _python_number(value: np.generic) -> object:
     """Return a number of NumPy as kernels see it."""
     if isinstance(value, np.uint64):
         return UInt64(int(value))
-    number: object = value.item()
-    return number
+    return cast(object, value.item())
 
 
 def _python_equivalent_of(value: object) -> object:

@@ -1,4 +1,4 @@
-"""The syntax tree of a function, from which a copy is made that Python can run."""
+"""Syntax trees of functions: found in the source, and compiled again after a rewriting."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _JUMP_OPCODES: Final = {*dis.hasjrel, *dis.hasjabs}
 def find_definition(code: CodeType) -> ast.FunctionDef | str:
     """Return the definition of a function; or a text that says why there is none.
 
-    A lambda is returned as a function with a single statement. A definition that compiles to other
-    code is refused, since the file may have changed since it was imported.
+    A lambda is returned as a function with a single statement. A definition that does not compile
+    to `code` is refused, since the file may have changed since it was imported.
     """
     reason = "its source is not there"
     for tree in _find_candidate_definitions(code):

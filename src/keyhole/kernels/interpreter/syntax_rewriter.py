@@ -65,7 +65,7 @@ def _call_node(name: str, arguments: list[ast.expr], located_node: ast.AST) -> a
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces operations that differ in compiled code; `wraps` if integers may leave 64 bits."""
+    """Replaces operations that differ in compiled code; with `wraps`, integers may wrap."""
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps
@@ -77,14 +77,14 @@ class _Rewriter(ast.NodeTransformer):
         if name is None or name == "power":
             return name
         if name == "shift_right":
-            is_same = isinstance(right, ast.Constant) and right.value in _ALLOWED_SHIFTS
+            is_same_in_python = isinstance(right, ast.Constant) and right.value in _ALLOWED_SHIFTS
         elif type(operator) in _DIVISIONS:
             # Python divides large integers exactly, and compiled code as floats.
             may_be_integers = self.wraps and name == "divide" and not _is_float(right)
-            is_same = _is_positive_constant(right) and not may_be_integers
+            is_same_in_python = _is_positive_constant(right) and not may_be_integers
         else:
-            is_same = _is_float(left) or _is_float(right)
-        return None if is_same else name
+            is_same_in_python = _is_float(left) or _is_float(right)
+        return None if is_same_in_python else name
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Replace an operator."""
@@ -116,7 +116,7 @@ class _Rewriter(ast.NodeTransformer):
             result: ast.expr = _call_node(name or "", [old_value, value], node)
             return ast.copy_location(ast.Assign([node.target], result), node)
         if not isinstance(node.target, ast.Subscript):
-            return node  # refused when the class is made
+            return node  # the class of such a kernel is refused when it is defined
         # The array and its index are held in two variables, so that they are evaluated once, as in
         # the original.
         array, index = _split_subscript(self.visit(_target_as_expression(node.target)))

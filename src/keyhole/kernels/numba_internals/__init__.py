@@ -2,8 +2,8 @@
 
 No other file imports `numba.core`, `llvmlite` or anything else that Numba's manual does not name.
 `pyproject.toml` allows the releases that the tests have seen. `keyhole.kernels.kernel_decorators`
-imports `compiler` and `intrinsics`. The loader (`machine_code`) imports nothing of Numba but two
-of its C extension modules.
+imports these modules. The loader (`machine_code`) imports only two C extension modules of Numba,
+except on Windows and on 32-bit systems.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """A compiler built of Numba's parts, which optimises all kernels of a program together, once.
 
-Numba makes a library of every function, which is linked with all that the function calls, optimised
-in full, emitted as machine code, wrapped twice, and kept for ever. Of some 45 functions of a policy
-and its environment, Python calls one. Here helpers are only typed and lowered to LLVM code
+Numba makes a library of every function, links it with all that the function calls, optimises it in
+full, emits it as machine code, wraps it twice, and keeps it for ever. Of some 45 functions of a
+policy and its environment, Python calls one. Here helpers are only typed and lowered to LLVM code
 (*parts*), and linked flat into the one function that Python calls (*the entry*). The entry's
 machine code belongs to its caller, and is freed with the last reference.
 """
@@ -197,7 +197,7 @@ class PartDispatcher(CPUDispatcher):
 
 
 def _variable_type(numba_type: types.Type) -> types.Type:
-    """Return the type of a variable for values of `numba_type`, which may be that of a constant."""
+    """Return the type of a variable that holds values of `numba_type`, maybe a constant's type."""
     return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 
 

@@ -1,8 +1,8 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
 Vector instructions find the smallest of sixteen numbers, and the position of a number among them;
-`keyhole.draws.argmin_tree` has the same functions in Python. Others draw four random numbers of
-beta distributions at once; `keyhole.draws.samplers` draws the same numbers step by step.
+`keyhole.draws.argmin_tree` has the same functions in Python. Other vector instructions draw four
+beta variates at once; `keyhole.draws.samplers` draws the same numbers step by step.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -45,27 +45,27 @@ def _smallest_of_sixteen(typing, keys, start):
     def build(context, builder, signature, args):
         # A tournament: eight comparisons at once, then four, two, one. A sequential minimum would
         # be a chain of fifteen, each waiting for the one before.
-        keys = _load_sixteen_keys(context, builder, signature, args)
+        vector = _load_sixteen_keys(context, builder, signature, args)
         count = _CHILDREN
         while count > 1:
             count //= 2
-            low = _shuffle(builder, keys, [*range(count)])
-            high = _shuffle(builder, keys, [*range(count, 2 * count)])
-            keys = builder.select(builder.fcmp_ordered("<", high, low), high, low)
-        return builder.extract_element(keys, _INT32(0))
+            low = _shuffle(builder, vector, [*range(count)])
+            high = _shuffle(builder, vector, [*range(count, 2 * count)])
+            vector = builder.select(builder.fcmp_ordered("<", high, low), high, low)
+        return builder.extract_element(vector, _INT32(0))
 
     return types.float64(keys, types.intp), build
 
 
 def _find_among_sixteen(typing, keys, start, key):
-    """Type and build the function that returns which of sixteen keys is the first `key`, or 0."""
+    """Type and build the function that returns the first position of a key in sixteen, or 0."""
 
     def build(context, builder, signature, args):
         node = _load_sixteen_keys(context, builder, signature, args)
         key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # The sixteen comparisons are the bits of a word, whose lowest set bit is the first equal
-        # key. Bit 16 is set in case no key is equal, as in a damaged store; the mask then makes the
+        # key. Bit 16 is set in case no key is equal, as in a damaged tree; the mask then makes the
         # result 0.
         bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _INT64)
         first = builder.cttz(builder.or_(bits, _INT64(1 << _CHILDREN)), ir.IntType(1)(1))
@@ -88,7 +88,7 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function replaces `like`, and gets
-    its name, since the name is part of the fingerprint of whatever uses the function.
+    its name, which is part of the fingerprints of kernels that use it.
 
     A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
     atomic operations (measured, K = 10); a borrowed view costs nothing. The engine keeps the
@@ -123,7 +123,8 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
 
 
 _LANES: Final = 4
-# The words of the stream that a usual variate takes: for the proposal and the test of both gammas.
+# A variate is usual if both of its gamma variates have a shape of at least 1, and are accepted by
+# the first tests. It takes four words of the stream: a proposal and a test for each of the two.
 _WORDS: Final = 4
 
 _FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)
@@ -144,7 +145,7 @@ _Pair = tuple[ir.Value, ir.Value]
 
 
 class _FourVariates:
-    """Builder of vector code for four variates."""
+    """Builder of vector code for four beta variates."""
 
     def __init__(self, builder: ir.IRBuilder, counter_step: int, factors: tuple[int, int]) -> None:
         self.builder = builder
@@ -163,7 +164,7 @@ class _FourVariates:
     def random_words(self, position: ir.Value, number: int) -> ir.Value:
         """Return the random word `number` of each variate: see `keyhole.draws.streams.mix64`."""
         # The generator is counter-based. Word k is a hash of `position` + k * `counter_step`, so
-        # that the words of later variates are known before those of earlier ones were used.
+        # that the words of later variates can be computed before earlier words are used.
         word_numbers = [_WORDS * lane + number + 1 for lane in range(_LANES)]
         steps = [k * self._counter_step % 2**64 for k in word_numbers]
         no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)
@@ -179,8 +180,8 @@ class _FourVariates:
         """Convert signed integers below 2**53 to floats, exactly.
 
         The lower half of an integer becomes the last bits of the float 2**52, and the upper half,
-        with its sign bit flipped, the last bits of 2**84. Both floats are subtracted again, and so
-        is 2**63 for the flipped bit. Few processors have an instruction for the conversion.
+        with its sign bit flipped, the last bits of 2**84. Then 2**52 and 2**84 are subtracted, and
+        2**63 for the flipped bit. Few processors have an instruction for the conversion.
         """
         build = self.builder
         low = build.and_(word, _splat_word(2**32 - 1))
@@ -229,7 +230,7 @@ class _FourVariates:
 
 
 def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
-    """Return a compiled function that draws up to four variates at once.
+    """Return a compiled function that draws up to four beta variates at once.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
 
     @intrinsic
     def four_betas(typing, position, a, b, first, count, out, step, ends):
-        """Fill up to four of `count` variates, from `first` on.
+        """Draw up to four of `count` variates, from `first` on, into `out`.
 
         `position` is the position in the stream. A call returns a number in which one bit is set
         for each of the four variates that is not usual. The value of such a variate is meaningless.
@@ -266,8 +267,8 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
             last = builder.sub(args[4], _INT64(1))
             cells = ir.Constant(_FOUR_WORDS, ir.Undefined)
             lane_cells = []
-            # Lanes beyond the last variate repeat its cell, so that no read leaves the arrays. They
-            # are written first, and overwritten by the variate itself.
+            # Lanes beyond the last variate repeat its cell, so that no read leaves the arrays.
+            # These lanes are written first, and overwritten by the variate itself.
             for lane in range(_LANES):
                 cell = builder.add(args[3], _INT64(lane))
                 cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)

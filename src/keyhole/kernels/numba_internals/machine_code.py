@@ -1,9 +1,9 @@
 """Serialisation and loading of machine code, without importing Numba.
 
-llvmlite links the code. The functions of Numba that it calls are in two C extension modules, which
-can be loaded without the package around them. Code refers to the symbols that Numba registers when
-it is imported (`numba.core.base`, `numba.core.externals`), at the same addresses: the elementary
-functions of another C library would differ in the last bit. A test compares the addresses.
+llvmlite links the code. The functions of Numba that the code calls are in two C extension modules,
+which can be loaded without the package around them. `register_symbols` registers the symbols that
+Numba would register (`numba.core.base`, `numba.core.externals`), at the same addresses: elementary
+functions of another library would differ in the last bit. A test compares the addresses.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REALS: Final = (
     ("expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh"),
     ("sqrt", "tan", "tanh", "trunc"),
 )
-# Numba brings its own versions of these; all other functions are those of the process.
+# Numba brings its own versions of these functions; all others are taken from the process.
 _ELEMENTARY: Final = [f"{name}{end}" for names in _REALS for name in names for end in ("", "f")]
 
 

@@ -73,8 +73,8 @@
       this.pointer.addEventListener("keydown", event => this.press(event));
     }
 
-    // The point of a curve at a place: the nearest, or with steps the one before.
-    pointAt(curve, left) {
+    // Returns the index of the point nearest to a place or, with steps, of the last point before it.
+    indexAt(curve, left) {
       let best = 0;
       curve.points.forEach((point, i) => {
         const isNearer = Math.abs(point.left - left) < Math.abs(curve.points[best].left - left);
@@ -93,9 +93,9 @@
       const up = 1 - (event.clientY - box.top) / box.height;
       let best = null;
       for (const curve of this.visible) {
-        const index = this.pointAt(curve, left);
+        const index = this.indexAt(curve, left);
         const point = curve.points[index];
-        // A curve that ends left or right of the pointer is further away; a step holds until the next one.
+        // Points beside the pointer are farther away, but a step holds until the next one.
         const away = curve.steps ? 0 : Math.abs(point.left - left) * box.width;
         const distance = Math.hypot((point.up - up) * box.height, away);
         if (!best || distance < best.distance - 1e-9) best = { distance, curve, index };
@@ -117,10 +117,10 @@
       if (event.key !== "ArrowUp" && event.key !== "ArrowDown")
         return this.show(curve, clamp(index + move, 0, curve.points.length - 1));
       const left = curve.points[index].left;
-      const height = other => other.points[other === curve ? index : this.pointAt(other, left)].up;
+      const height = other => other.points[other === curve ? index : this.indexAt(other, left)].up;
       const order = this.visible.sort((a, b) => height(a) - height(b));
       const next = order[clamp(order.indexOf(curve) + move, 0, order.length - 1)];
-      this.show(next, next === curve ? index : this.pointAt(next, left));
+      this.show(next, next === curve ? index : this.indexAt(next, left));
     }
 
     show(curve, index) {
@@ -142,15 +142,15 @@
       this.dot.style.top = `${(1 - up) * 100}%`;
       this.whisker.hidden = point.high === null;
       if (!this.whisker.hidden) {
-        const [low, high] = [this.low(point), this.y(point.high)].map(end => clamp(end, 0, 1));
+        const [low, high] = [this.lowerEnd(point), this.y(point.high)].map(end => clamp(end, 0, 1));
         this.whisker.style.top = `${(1 - high) * 100}%`;
         this.whisker.style.height = `${(high - low) * 100}%`;
       }
-      this.write(curve, point);
+      this.writeTooltip(curve, point);
       this.placeTooltip(point.left, up);
     }
 
-    write(curve, point) {
+    writeTooltip(curve, point) {
       const { x, y } = this.data;
       const name = document.createElement("b");
       name.textContent = curve.label;
@@ -182,20 +182,20 @@
       this.tooltip.style.top = `${y}px`;
     }
 
-    // The lower end of an interval; one that is open below ends with the axis.
-    low(point) {
+    // Returns the place of an interval's lower end: that of the axis if the interval is open below.
+    lowerEnd(point) {
       return point.low === null ? 0 : this.y(point.low);
     }
 
-    // Grey curves have their band only while they are touched.
+    // Draws the band of a grey curve, which has one only while it is touched.
     drawBand(curve) {
       if (!curve.group || curve.group.querySelector(".band") || !curve.low) return;
       const box = curve.group.ownerSVGElement.viewBox.baseVal;
       const place = (point, up) =>
         `${(point.left * box.width).toFixed(1)} ${((1 - clamp(up, -4, 5)) * box.height).toFixed(1)}`;
-      const known = curve.points.filter(point => point.high !== null);
-      if (curve.steps || known.length < 2 || known.length < curve.points.length) return;
-      const corners = [...known.map(point => place(point, this.y(point.high))), ...known.reverse().map(point => place(point, this.low(point)))];
+      const bounded = curve.points.filter(point => point.high !== null);
+      if (curve.steps || bounded.length < 2 || bounded.length < curve.points.length) return;
+      const corners = [...bounded.map(point => place(point, this.y(point.high))), ...bounded.reverse().map(point => place(point, this.lowerEnd(point)))];
       this.band = document.createElementNS("http://www.w3.org/2000/svg", "path");
       this.band.setAttribute("class", "band");
       this.band.setAttribute("d", `M${corners.join("L")}z`);
@@ -239,7 +239,7 @@
     for (const button of buttons) {
       set(button, true);
       button.addEventListener("click", () => set(button, !isOn(button)));
-      // A double click on the only one shows all again.
+      // A double click on the only visible curve shows all curves again.
       button.addEventListener("dblclick", () => {
         const isAlone = buttons.every(other => isOn(other) === (other === button));
         for (const other of buttons) set(other, isAlone || other === button);

@@ -2,13 +2,13 @@
 (() => {
   function openTarget() {
     let id = location.hash.slice(1);
-    try { id = decodeURIComponent(id); } catch { /* no address that this page gives */ }
+    try { id = decodeURIComponent(id); } catch { /* no id of this page */ }
     const target = document.getElementById(id);
     for (let part = target; part; part = part.parentElement)
       if (part.tagName === "DETAILS") part.open = true;
     target?.scrollIntoView();
   }
-  // Only once, so that the reader stays where they are: the script runs again when a page of the service has news.
+  // The script runs again when a page of the service has news. This part runs once, so that the page does not scroll then.
   if (!window.keyholePage) {
     window.keyholePage = true;
     addEventListener("hashchange", openTarget);
@@ -28,7 +28,7 @@
     });
   }
 
-  // The first number of a cell such as "1,234 [1,100, 1,300]", or its text, such as a date.
+  // Returns the first number of a cell, such as "1,234 [1,100, 1,300]", or the cell's text, such as a date.
   function sortKey(cell) {
     const text = (cell?.textContent ?? "").trim().replace(/\u2212/g, "-");
     const match = text.replace(/,(?=\d{3})/g, "").match(/^(?:ln )?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![-:.\d])/);
@@ -38,7 +38,7 @@
   function compare(a, b) {
     if (a === "" || b === "") return (a === "") - (b === ""); // empty cells come last, either way
     if (typeof a === "number" && typeof b === "number") return a - b;
-    // Numbers within texts as decimals: "APT(.05)" before "APT(.1)", "means 2" before "means 10".
+    // Numbers within texts are compared as decimals: "APT(.05)" before "APT(.1)", "means 2" before "means 10".
     const [left, right] = [a, b].map(text => String(text).split(/(\d*\.?\d+)/));
     for (let i = 0; i < Math.min(left.length, right.length); i++) {
       const order = i % 2 ? left[i] - right[i] : left[i].localeCompare(right[i]);

@@ -15,8 +15,9 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. It recommends what the last complete
-    period recommended. Its regret is 1.6 to 2.9 times the regret of `ZoomingRCUCB`, which knows T.
+    rounds and without the observations of earlier periods. The recommendation is that of the last
+    complete period. The regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows the number
+    of rounds.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     def _least_length(self, horizon: int) -> float:
         """Return the smallest confidence length of all periods but the first, for a factor of 1."""
-        # Every period has its own T, and may end before its last round at the horizon.
+        # Every period has its own T, and the horizon may cut the last period short.
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):
@@ -101,7 +102,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.found_arm[0], s.found_limit[0] = find_finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
-        # The rest of the history needs no reset: it is read only where these arrays point to.
+        # The other arrays of the history need no reset: only rounds in the lists are read.
         s.plays[:] = 0
         s.first[:] = 0
         s.last[:] = 0

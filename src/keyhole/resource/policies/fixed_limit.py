@@ -22,20 +22,20 @@ from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
 
-_NEAR: Final = 1.0 - 1e-12  # limits whose ratio is closer to 1 are equal
+_NEAR: Final = 1.0 - 1e-12  # two limits count as equal if their ratio is at least this
 
 
 class FixedLimit(WrapperPolicy, Policy):
     r"""Run every arm up to the same limit, and leave the choice of the arm to another policy.
 
-    A baseline that does not learn limits, and the better policy if the best limit is known. Any
-    policy of the classical bandit (`keyhole.stochastic`) can be the base; its reward is the gain of
-    the run rescaled to [0, 1],
+    A baseline that does not learn limits. If the best limit is known, it is better than policies
+    that learn it. Any policy of the classical bandit (`keyhole.stochastic`) can be the base; its
+    reward is the gain of the run rescaled to [0, 1],
 
     .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
         {1 + \lambda(\tau)}
 
-    so the cost of the limit must not exceed its penalty.
+    with the symbols of `Problem`. The cost of the limit may be at most its penalty, so that Z >= 0.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class FixedLimit(WrapperPolicy, Policy):
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
         elif not _NEAR * self.limit <= limits[position] <= self.limit / _NEAR:
-            listed = ", ".join(f"{allowed:g}" for allowed in limits)
-            raise ValueError(f"limit must be one of {listed}, got {self.limit:g}")
+            limit_text = ", ".join(f"{allowed:g}" for allowed in limits)
+            raise ValueError(f"limit must be one of {limit_text}, got {self.limit:g}")
         cost, penalty = (value_at(facts[name], self.limit) for name in ("cost", "penalty"))
         if cost > penalty:
             raise ValueError(
@@ -104,8 +104,8 @@ class FixedLimit(WrapperPolicy, Policy):
         """Find the limit in the list, and initialise the base."""
         s.fixed[0] = p.limit
         if p.continuous == 0:
-            # Rounding may have made `limit` slightly larger than the listed limit; looking up a
-            # little less does not find the next larger one.
+            # Rounding may have made `limit` slightly larger than the listed limit. A slightly
+            # smaller value is looked up, since `limit` itself could find the next larger one.
             s.fixed[0] = p.limits[limit_index(p.limits, p.limit * _NEAR)]
         s.fixed_penalty[0] = value_at(p.penalty, s.fixed[0])
         base_init(p, s, 0, rng)

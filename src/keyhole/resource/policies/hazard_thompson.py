@@ -27,20 +27,20 @@ class HazardThompson(HazardRatePolicy):
     .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
-    with :math:`\bar h_j` the hazard pooled over all arms, and play the pair with the largest gain.
-    Every second round plays an arm that was never run, if there is one: see :doc:`/resource`.
+    with :math:`\bar h_j` the hazard pooled over all arms. Play the pair with the largest gain under
+    these draws. Every second round plays an arm that was never run, if any: see :doc:`/resource`.
 
     Parameters
     ----------
     focus : float, default 5
-        The first :math:`\kappa_t`, at least 1; it tends to 1, and divides the posterior variances.
-        For fewer than ten limits it starts lower: for one at two thirds of `focus`, at least at 1.
+        At least 1. :math:`\kappa_t`, which divides the posterior variances, starts at `focus` and
+        tends to 1. For fewer than ten limits it starts lower: for one, at max(1, `focus` / 1.5).
     strength : float, default 8
-        The pooled hazard counts as s runs: `strength` from ten limits on, half for one. Above 0.
+        Above 0. s is `strength` for ten limits or more and lower for fewer: for one, half of it.
 
     Notes
     -----
-    Source: Keyhole's own. Nothing is proved of it. Ties go to the lowest arm, the smallest limit.
+    Source: Keyhole's own. Nothing is proved of it. Ties: the lowest arm, then the smallest limit.
 
     References
     ----------
@@ -84,9 +84,9 @@ class HazardThompson(HazardRatePolicy):
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest of the sampled values."""
         strength = prior_strength(p.strength, p.limit_count)
-        untried = first_untried_every_second_round(s, t)
-        if untried >= 0:
-            return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
+        untried_arm = first_untried_every_second_round(s, t)
+        if untried_arm >= 0:
+            return untried_arm, p.limits[find_best_limit(s, strength, p.limits, untried_arm)[1]]
         write_pooled_means(s)
         first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
         focus = variance_divisor(first_focus, p.arms, t)

@@ -22,27 +22,27 @@ from keyhole.resource.hazard_rate_policy import (
 class HazardUCB(HazardRatePolicy):
     r"""Play the pair of arm and limit with the largest bound, from estimates of when runs end.
 
-    To be chosen for budgets of hundreds or thousands of runs, with one limit or several. The model
-    is that of `HazardThompson`, without random draws: let :math:`\hat\nu_{ij}` be a pair's gain at
-    the posterior means, and :math:`\hat\sigma_{ij}^2` the variance of this gain to the first order
+    Use it for hundreds or thousands of runs, with one limit or several. The model is that of
+    `HazardThompson`, without random draws: let :math:`\hat\nu_{ij}` be a pair's gain at the
+    posterior means, and :math:`\hat\sigma_{ij}^2` the variance of this gain to the first order
     (:doc:`/resource`). Play the pair with the largest
 
     .. math:: \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \; \hat\sigma_{ij}^2}
 
-    In every second round the first arm that was never run is played, with the limit at which
-    :math:`\hat\nu` is largest.
+    While there are arms that were never run, every second round plays the first of them, with the
+    limit at which its :math:`\hat\nu` is largest.
 
     Parameters
     ----------
     alpha : float, default 0.2
-        The first :math:`\alpha_t`, at least 0; it tends to 1. For fewer than ten limits it starts
-        higher: for one at 1.5 times `alpha`. With 0 it stays 0, and the regret may be linear.
+        At least 0. :math:`\alpha_t` starts at `alpha` and tends to 1. For fewer than ten limits it
+        starts higher: for one, at 1.5 `alpha`. With 0 it stays 0, and the regret may be linear.
     strength : float, default 8
-        The pooled hazard counts as `strength` runs for ten limits or more, half for one. Above 0.
+        Above 0. The number of runs as which the pooled hazard counts: see `HazardThompson`.
 
     Notes
     -----
-    Source: Keyhole's own. Nothing is proved of it. Ties go to the lowest arm, the smallest limit.
+    Source: Keyhole's own. Nothing is proved of it. Ties: the lowest arm, then the smallest limit.
 
     References
     ----------
@@ -70,11 +70,11 @@ class HazardUCB(HazardRatePolicy):
     def select(p, s: HazardRatePolicy.State, t: int) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest upper confidence bound."""
         strength = prior_strength(p.strength, p.limit_count)
-        untried = first_untried_every_second_round(s, t)
-        if untried >= 0:
-            return untried, p.limits[find_best_limit(s, strength, p.limits, untried)[1]]
+        untried_arm = first_untried_every_second_round(s, t)
+        if untried_arm >= 0:
+            return untried_arm, p.limits[find_best_limit(s, strength, p.limits, untried_arm)[1]]
         write_pooled_means(s)
-        # 1 / alpha_t goes to 1, and is halfway after HALFWAY_RUNS runs per arm.
+        # After HALFWAY_RUNS runs per arm, 1 / alpha_t is halfway between its first value and 1.
         progress = t / (HALFWAY_RUNS * p.arms)
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + progress) / (1.0 + first_alpha * progress)

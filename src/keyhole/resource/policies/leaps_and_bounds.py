@@ -10,18 +10,18 @@ from keyhole.resource.setting import limit_index
 class LeapsAndBounds(Policy):
     r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
 
-    A baseline with another objective, for more than thousands of runs: it ignores gains, rewards
-    and the penalty. With probability :math:`1 - \zeta` the mean consumption of the arm that it
-    keeps, if capped such that at most :math:`\delta` of the runs are stopped, is at most :math:`1 +
-    \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
+    A baseline with another objective, for more than thousands of runs: it ignores rewards, costs
+    and the penalty. With probability :math:`1 - \zeta` some cap stops at most a share
+    :math:`\delta` of the kept arm's runs, and their mean consumption up to the cap is at most
+    :math:`1 + \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
         b_k = \Bigl\lceil \frac{44}{\delta \varepsilon^2}
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    where :math:`\tau_1'` is the smallest limit. If an arm has consumed :math:`b_k \theta_k`, its
-    turn is over and its mean is :math:`\theta_k`. The phase is the last if some mean is lower.
+    with K arms and :math:`\tau_1'` the smallest limit. If an arm has consumed :math:`b_k \theta_k`,
+    its turn is over and its mean is :math:`\theta_k`. If any mean is lower, the phase is the last.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LeapsAndBounds(Policy):
     >>> for _ in range(2000):
     ...     arm, limit = learner.ask()
     ...     learner.tell(reward=1, consumption=0.02)
-    >>> learner.ask()  # still at the first
+    >>> learner.ask()  # still the first arm
     (0, 1.0)
     """
 
@@ -80,10 +80,10 @@ class LeapsAndBounds(Policy):
         if s.kept[0] == 1:
             return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
         # A run needs no more than what the arm may still consume in this phase.
-        remaining = (
+        remaining_consumption = (
             runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
         )
-        return s.arm[0], p.limits[limit_index(p.limits, min(remaining, cap))]
+        return s.arm[0], p.limits[limit_index(p.limits, min(remaining_consumption, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add the consumption to the present arm's sum; advance to the next arm, or phase."""
@@ -94,10 +94,10 @@ class LeapsAndBounds(Policy):
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         s.runs[0] += 1.0
         s.used[0] += limit if exceeded == 1 else consumption
-        needed = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
-        if s.runs[0] < needed and s.used[0] < needed * theta:
+        needed_runs = runs_per_phase(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
+        if s.runs[0] < needed_runs and s.used[0] < needed_runs * theta:
             return
-        mean = theta if s.used[0] >= needed * theta else s.used[0] / s.runs[0]
+        mean = theta if s.used[0] >= needed_runs * theta else s.used[0] / s.runs[0]
         if mean < s.best[0]:
             s.best[0] = mean
             s.best_arm[0] = arm

@@ -11,28 +11,28 @@ from keyhole.resource.setting import limit_index
 class OUP(Policy):
     r"""Find an arm that is nearly the best with the largest limit, and keep it.
 
-    To be used for thousands of runs of each arm. With probability :math:`1 - \delta` the mean
-    utility of the arm that it keeps is at most :math:`\varepsilon` below the largest. The utility
-    is W = 0 for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 +
-    \lambda)`, with :math:`\lambda` the penalty of that limit. The policy looks for no better limit.
+    Use it for thousands of runs of each arm. With probability :math:`1 - \delta` the mean utility
+    of the arm that it keeps is at most :math:`\varepsilon` below the largest. The utility is W = 0
+    for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 + \lambda)`,
+    with :math:`\lambda` the penalty of the largest limit. It does not search for a better limit.
 
-    Each arm has a limit :math:`\tau`, at first the smallest. A run that is stopped there could have
-    at most the utility u of R = 1 and :math:`C = \tau`; the largest limit has u = 0. Let one of K
-    arms have had m runs with its k-th limit: :math:`\hat U` is their mean of max(W, u), :math:`\hat
-    F` their share with :math:`W \ge u`. Its upper and lower bound (or closer earlier bounds) are
+    Each arm has a limit :math:`\tau`, at first the smallest. A run that it stops could have at most
+    the utility u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. Let one of K
+    arms have had m runs with its k-th limit, :math:`\hat U` their mean of max(W, u), :math:`\hat F`
+    their share with :math:`W \ge u`. Its upper and lower bound (or closer earlier bounds) are
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, first double its limit, and compute bounds again after m + 1 runs with the new one.
-    If no upper bound is more than :math:`\varepsilon` above the largest lower bound, keep its arm.
+    \alpha)`, double its limit first; then its bounds stay until m + 1 runs with the new limit. If
+    no upper bound is more than :math:`\varepsilon` above the largest lower bound, keep its arm.
 
     Parameters
     ----------
     epsilon, delta : float, default 0.1
-        :math:`\varepsilon` in [0, 1): with 0 the search never ends. :math:`\delta` in (0, 1).
+        :math:`\varepsilon` in [0, 1), :math:`\delta` in (0, 1). With `epsilon` = 0 no arm is kept.
 
     Notes
     -----
@@ -93,7 +93,7 @@ class OUP(Policy):
         """Learn about the arm; choose its next limit and the next arm, or keep an arm for good."""
         position = limit_index(p.limits, limit)
         s.plays[arm, position] += 1
-        # If several runs were pending, the arm's limit may have changed since this run began.
+        # If several runs are pending, the arm's limit may have changed since this run began.
         if s.kept[0] == 1 or position != s.position[arm]:
             return
         top_utility = largest_utility(p.limits, position, p.cost, p.penalty)

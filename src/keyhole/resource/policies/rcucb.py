@@ -10,17 +10,17 @@ from keyhole.resource.setting import limit_index
 class RCUCB(PairPolicy):
     r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
 
-    The paper's policy for a list of limits: a run shows the result under every smaller limit, too.
-    `HazardUCB` has less regret on nearly all problems. Each arm is played once with the largest
-    limit. Then play
+    The paper's policy for a list of limits. `HazardUCB` has less regret on nearly all problems.
+    Each arm is played once with the largest limit. Then play
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau}
         + (w + \lambda(\tau)) \sqrt{\frac{\alpha \ln t}{2 N_{i,\tau}}}
 
-    with :math:`N_{i,\tau}` the earlier rounds with arm i and a limit of at least :math:`\tau`. Over
-    these rounds, :math:`\hat g_{i,\tau}` is the mean of :math:`(R - c(C)) 1\{C \le \tau\}`, and
-    :math:`\hat\ell_{i,\tau}` is the mean of :math:`\lambda(\tau) 1\{C > \tau\}`.
+    with :math:`N_{i,\tau}` the number of earlier rounds with arm i and a limit of at least
+    :math:`\tau`. Over these rounds, :math:`\hat g_{i,\tau}` is the mean of :math:`(R - c(C)) 1\{C
+    \le \tau\}`, and :math:`\hat\ell_{i,\tau}` is the mean of :math:`\lambda(\tau) 1\{C > \tau\}`,
+    with the symbols of `Problem`.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ class RCUCB(PairPolicy):
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about every limit up to the one played."""
-        played = limit_index(p.limits, limit)
+        played_position = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
-        s.plays[arm, played] += 1
-        for position in range(played + 1):
+        s.plays[arm, played_position] += 1
+        for position in range(played_position + 1):
             if exceeded == 1 or consumption > p.limits[position]:
                 s.over[arm, position] += 1.0
             else:
@@ -92,13 +92,13 @@ class RCUCB(PairPolicy):
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Impute the mean of the arm's runs that survived the pending run's age."""
-        # Measured after 5,000 runs, 64 of them at a time; a run takes as long as it consumes.
-        # Compared with one run at a time, the regret is within 1 % on the shipped forests and two
-        # synthetic instances, and 13 and 38 % larger on two scenarios of ASlib. It is 1 to 157 %
-        # larger if the mean regardless of the age is imputed, and 3 to 93 % larger if pending runs
-        # count as runs without gain.
+        # Measured after 5,000 runs, 64 of them at a time; a run takes as long as it consumes. The
+        # regret is within 1 % of that of one run at a time on the shipped forests and two synthetic
+        # instances, and 13 and 38 % above it on two scenarios of ASlib. If the mean regardless of
+        # the age is imputed, the regret is 1 to 157 % above that of one run at a time; if pending
+        # runs count as runs without gain, 3 to 93 %.
         survivor_share = 1.0  # the share of the arm's runs that survived the age
-        earlier_gain = 0.0  # the sum of net rewards of the other runs, divided by all runs
+        earlier_gain = 0.0  # net rewards of the runs that ended by the age, divided by all runs
         for position in range(limit_index(p.limits, limit) + 1):
             told = s.told[arm, position]
             gain = 0.0
@@ -108,7 +108,7 @@ class RCUCB(PairPolicy):
                 if told > 0.0:
                     survivor_share = s.over[arm, position] / told
                     earlier_gain = s.net[arm, position] / told
-            elif survivor_share == 0.0:
+            elif survivor_share == 0.0:  # no run survived the age: nothing is known about this one
                 exceeds = 1.0
             elif told > 0.0:
                 exceeds = min(s.over[arm, position] / told / survivor_share, 1.0)

@@ -21,8 +21,9 @@ class ReductionThompson(PairPolicy):
         \theta_{i,\tau} \sim \mathrm{Beta}(A_{i,\tau}, B_{i,\tau})
 
     where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, A or B grows by 1
-    for each :math:`\tau \le \tau_t`: A with the probability :math:`Z(\tau)`, as in `ReductionUCB`,
-    otherwise B. The cost of the largest limit must not exceed its penalty. For a list of limits.
+    for each :math:`\tau \le \tau_t`: A with the probability :math:`Z(\tau)`, otherwise B. Z is the
+    rescaled gain of `ReductionUCB` with the limit :math:`\tau`. The cost of the largest limit must
+    not exceed its penalty. For a list of limits.
 
     Notes
     -----
@@ -76,9 +77,9 @@ class ReductionThompson(PairPolicy):
                 s.up[arm, position] = 1.0 + s.successes[arm, position]
                 s.down[arm, position] = 1.0 + s.failures[arm, position]
         pairs = p.arms * p.limit_count
-        drawn = s.drawn.reshape(pairs)
-        betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, drawn)
-        best = int(np.argmax(drawn))
+        draws = s.drawn.reshape(pairs)
+        betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, draws)
+        best = int(np.argmax(draws))
         return best // p.limit_count, p.limits[best % p.limit_count]
 
     def update(
@@ -92,11 +93,11 @@ class ReductionThompson(PairPolicy):
         exceeded: int,
     ) -> None:
         """Make a Bernoulli draw for every limit up to the one played."""
-        played = limit_index(p.limits, limit)
+        played_position = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         largest_penalty = s.penalties[p.limit_count - 1]
-        s.plays[arm, played] += 1
-        for position in range(played + 1):
+        s.plays[arm, played_position] += 1
+        for position in range(played_position + 1):
             value = gain
             if exceeded == 1 or consumption > p.limits[position]:
                 value = -s.penalties[position]

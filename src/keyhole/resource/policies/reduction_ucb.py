@@ -25,9 +25,9 @@ class ReductionUCB(PairPolicy):
         \qquad Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\}
         + \lambda(\bar\tau)}{1 + \lambda(\bar\tau)}
 
-    with :math:`T_{i,\tau}` the rounds in which the pair was played, :math:`\hat Z_{i,\tau}` the
+    with :math:`T_{i,\tau}` the number of rounds with the pair, :math:`\hat Z_{i,\tau}` the
     mean of Z over these rounds, and :math:`\bar\tau` the largest limit. The cost of this limit must
-    not exceed its penalty; then Z lies in [0, 1]. For a list of limits.
+    not exceed its penalty; then Z lies in [0, 1]. For a list of limits. Other symbols: `Problem`.
 
     Parameters
     ----------

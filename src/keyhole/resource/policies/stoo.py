@@ -30,9 +30,9 @@ class StoOO(RefinedGridPolicy):
         \quad b_{i,\tau} = L (\tau - \tau^-)
 
     with :math:`\hat \nu_{i,\tau}` the mean gain of the :math:`T_{i,\tau}` rounds with this pair,
-    :math:`\bar\tau` the largest limit and :math:`\tau^-` the next smaller point of the grid (or
-    0). Pairs that were never played come first. `ZoomingRCUCB` says how grids are refined, and
-    which pair is recommended.
+    :math:`\lambda` the penalty, :math:`\bar\tau` the largest limit, T the horizon and
+    :math:`\tau^-` the next smaller point of the grid (or 0). Pairs that were never played come
+    first. `ZoomingRCUCB` says how grids are refined, and which pair is recommended.
 
     Parameters
     ----------

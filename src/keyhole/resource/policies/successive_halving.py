@@ -18,9 +18,9 @@ class SuccessiveHalving(Policy):
     .. math:: \max\Bigl(1, \Bigl\lfloor \frac{\rho T}{S K_s} \Bigr\rfloor\Bigr) \quad
         \text{times with limit } \tau_{\lceil s M / S \rceil}
 
-    of the M limits, T being the horizon. Then half of these arms, rounded down, are dropped: those
-    with the smallest mean gain at their best limit so far. The last arm is run for the remaining
-    rounds, with the limit of its largest mean gain. Dropped arms do not return.
+    of the M limits, where T is the horizon. Then half of these arms, rounded down, are dropped for
+    good: those with the smallest mean gain at their best limit so far. The last arm is run for the
+    remaining rounds, with the limit of its largest mean gain.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class SuccessiveHalving(Policy):
     -----
     Departures from the paper: limits increase instead of numbers of pulls, and a run counts for
     smaller limits as in `RCUCB`; the share was chosen by measurement. Ties go to the lowest arm and
-    to the smallest limit.
+    then to the smallest limit.
 
     References
     ----------
@@ -75,35 +75,35 @@ class SuccessiveHalving(Policy):
         s.left[0] = p.arms
 
     def select(p, s: State) -> tuple[int, float]:
-        """Return the arm with the fewest runs in the stage, and a limit.
+        """Return the arm with the fewest runs in the stage, and the stage's limit.
 
-        It is the limit of the stage; for the last arm it is the arm's best limit.
+        If one arm remains, return the arm and its best limit.
         """
-        chosen = -1
+        chosen_arm = -1
         for arm in range(p.arms):
-            if s.dropped[arm] == 0 and (chosen < 0 or s.runs[arm] < s.runs[chosen]):
-                chosen = arm
-        if s.left[0] == 1 and s.told[chosen, 0] > 0.0:
-            return chosen, p.limits[best_limit_position(s.told, s.worth, chosen)]
-        # The position, from 0, of the limit with the number s M / S rounded up.
-        return chosen, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
+            if s.dropped[arm] == 0 and (chosen_arm < 0 or s.runs[arm] < s.runs[chosen_arm]):
+                chosen_arm = arm
+        if s.left[0] == 1 and s.told[chosen_arm, 0] > 0.0:
+            return chosen_arm, p.limits[best_limit_position(s.told, s.worth, chosen_arm)]
+        # This is the limit of the formula; positions and stages count from 0 here.
+        return chosen_arm, p.limits[((s.stage[0] + 1) * p.limit_count - 1) // count_stages(p.arms)]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about every limit up to the one played; end the stage if it is complete."""
-        played = limit_index(p.limits, limit)
-        s.plays[arm, played] += 1
+        played_position = limit_index(p.limits, limit)
+        s.plays[arm, played_position] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
-        for position in range(played + 1):
-            # This is the gain that the run would have had with this smaller limit.
+        for position in range(played_position + 1):
+            # `worth` grows by the gain that the run would have had with this limit.
             within = exceeded == 0 and consumption <= p.limits[position]
             s.told[arm, position] += 1.0
             s.worth[arm, position] += gain if within else -value_at(p.penalty, p.limits[position])
         s.runs[arm] += 1.0
-        needed = max(1.0, math.floor(p.share * p.horizon / (count_stages(p.arms) * s.left[0])))
+        needed_runs = max(1.0, math.floor(p.share * p.horizon / (count_stages(p.arms) * s.left[0])))
         for rival in range(p.arms):
-            if s.dropped[rival] == 0 and s.runs[rival] < needed:
+            if s.dropped[rival] == 0 and s.runs[rival] < needed_runs:
                 return
         if s.left[0] == 1:
             return
@@ -142,7 +142,7 @@ def best_limit_position(told: FloatArray, worth: FloatArray, arm: int) -> int:
     best = 0
     for position in range(1, told.shape[1]):
         if told[arm, position] == 0.0:
-            break  # larger limits have no informative runs either
+            break  # larger limits have no informative rounds either
         if worth[arm, position] / told[arm, position] > worth[arm, best] / told[arm, best]:
             best = position
     return best

@@ -21,8 +21,8 @@ from keyhole.resource.refined_grid_policy import (
 class ZoomingRCUCB(RefinedGridPolicy):
     r"""Play `RCUCB` on a grid of limits for each arm, and refine the grids near the best limits.
 
-    For a continuum of limits. Every grid starts as the largest limit alone. A point :math:`\tau`
-    represents the limits above the next smaller point :math:`\tau^-` (or 0). Play each arm, then
+    For a continuum of limits. Each grid is at first the largest limit. A point :math:`\tau` stands
+    for the limits above the next smaller point :math:`\tau^-` (or 0). Play each arm once, then
 
     .. math::
         \arg\max_{i, \tau} \; \hat g_{i,\tau} - \hat\ell_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -36,15 +36,15 @@ class ZoomingRCUCB(RefinedGridPolicy):
     Parameters
     ----------
     alpha, lipschitz, gain_range : float, default 1
-        Exploration, above 0. L, above 0: a limit near the best one, at the distance x, has at most
-        L x less gain. w, in (0, 2], as in `RCUCB`.
+        `alpha`, above 0, is the exploration. `lipschitz` is L, above 0: near the best limit, a
+        limit at the distance x has at most L x less gain. `gain_range` is w of `RCUCB`, in (0, 2].
     delta, refine : default 0.05 and 2
-        Confidence level, in (0, 1). n, the number of parts of an interval, from 2 to 64.
+        `delta` is the confidence level, in (0, 1); `refine` is n, from 2 to 64.
 
     Notes
     -----
-    Departures from the paper: alpha; rebuilt constants; only pairs that were played are
-    recommended. See :doc:`/resource`. Ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: alpha was added; constants were rebuilt; only pairs that were played
+    are recommended. See :doc:`/resource`. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -72,8 +72,8 @@ class ZoomingRCUCB(RefinedGridPolicy):
     class State(RefinedGridPolicy.State):
         """Grids, and the history of all rounds."""
 
-        # A linked list of the rounds of each arm, in order. Rounds count from 1, and 0 is the end.
-        # The statistics of new grid points are computed from all rounds in the list.
+        # A linked list of the rounds of each arm, in order. Rounds count from 1, and 0 ends a list.
+        # The statistics of new grid points are computed from it.
         first = int_array("arms")
         last = int_array("arms")
         following = int_array("horizon")
@@ -120,8 +120,8 @@ def learn_from_run(
 ) -> None:
     """Learn about every point up to the limit played in round t; refine the arm's grid."""
     gain = net_reward(p.cost, reward, consumption, exceeded)
-    # The consumption of a stopped run is only known to be above the limit, and thus above every
-    # point about which the run is informative.
+    # A stopped run consumed more than its limit, and thus more than every point about which it is
+    # informative.
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
     append_round(s, t, arm, limit, used, gain)

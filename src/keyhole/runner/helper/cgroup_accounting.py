@@ -1,7 +1,7 @@
 """Exact CPU time of runs, from a control group (cgroup v2) that holds them and their helper.
 
-The helper joins the group once, and its runs inherit it: to move each run into a group of its own
-takes the kernel 2 to 14 ms (docs/decisions/013). The CPU time of the helper itself is subtracted.
+The helper joins one group, which all runs inherit, since the kernel takes 2 to 14 ms to move a run
+into a group of its own (docs/decisions/013). The CPU time of the helper itself is subtracted.
 """
 
 import os
@@ -47,9 +47,9 @@ class ControlGroup:
     def _remove_stale_groups(self) -> None:
         """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
-            helper = name.removeprefix(_NAME_PREFIX)
-            is_stale = helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}")
-            if helper != name and is_stale:
+            pid = name.removeprefix(_NAME_PREFIX)
+            is_stale = pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
+            if pid != name and is_stale:
                 with suppress(OSError):
                     os.rmdir(f"{self._parent}/{name}")
 

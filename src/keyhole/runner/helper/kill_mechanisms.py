@@ -21,17 +21,17 @@ class Mechanism:
     def become_init(self) -> None:
         """Prepare this process, which was just forked, to be the init."""
 
-    def count_left(self, main: int) -> int:
+    def count_left(self, main_pid: int) -> int:
         """Return how many processes of the run, other than the main one, are alive."""
-        return sum(p.alive and p.pid != main for p in process_tree.list_descendants())
+        return sum(p.alive and p.pid != main_pid for p in process_tree.list_descendants())
 
-    def kill(self, main: int) -> bool:
+    def kill(self, main_pid: int) -> bool:
         """Kill all processes of the run; return False if some are left that it cannot signal."""
         raise NotImplementedError
 
-    def reap(self, init: int) -> None:
+    def reap(self, init_pid: int) -> None:
         """Wait for the end of an init, and kill what it has left if the mechanism can."""
-        os.waitpid(init, 0)
+        os.waitpid(init_pid, 0)
 
 
 class Namespace(Mechanism):
@@ -62,7 +62,7 @@ class Namespace(Mechanism):
             try:
                 pid = self.fork()
                 if pid == 0:
-                    self._report_problem(write_end)
+                    self._become_init_and_exit(write_end)
             finally:
                 os.close(write_end)
             problem = report.read().decode()
@@ -70,7 +70,8 @@ class Namespace(Mechanism):
         if problem:
             raise OSError(0, problem)
 
-    def _report_problem(self, write_end: int) -> NoReturn:
+    def _become_init_and_exit(self, write_end: int) -> NoReturn:
+        """Try `become_init` in the trial init; write the reason of a failure."""
         try:
             self.become_init()
         except OSError as error:
@@ -103,7 +104,7 @@ class Namespace(Mechanism):
         with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:
             file.write(outer_pid)
 
-    def kill(self, main: int) -> bool:
+    def kill(self, main_pid: int) -> bool:
         """Kill all processes but the init; the kernel signals all of them before any can fork."""
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
@@ -126,11 +127,11 @@ class Subreaper(Mechanism):
         """Make this process a subreaper, too."""
         linux_syscalls.set_subreaper()
 
-    def kill(self, main: int) -> bool:
-        """Kill all children, and the orphans that become children thereby."""
+    def kill(self, main_pid: int) -> bool:
+        """Kill all children, and the orphans that become children when their parents die."""
         return process_tree.kill_children()
 
-    def reap(self, init: int) -> None:
+    def reap(self, init_pid: int) -> None:
         """Wait for the end of an init, and kill the processes that it has left."""
         # All are reaped in one loop: an init cannot be reaped before an orphan that traces it.
         process_tree.kill_children()
@@ -139,19 +140,22 @@ class Subreaper(Mechanism):
 class ProcessGroup(Mechanism):
     """Kills the process group of the main process; processes that have left the group survive."""
 
-    def count_left(self, main: int) -> int:
-        """Return how many processes /proc shows; at least 1 if any is left in the group."""
-        count = super().count_left(main)
-        if count == 0 and not _process_exists(main):
-            return int(_process_exists(-main))
+    def count_left(self, main_pid: int) -> int:
+        """Return how many processes other than the main one /proc shows.
+
+        If it shows none, and the main process is gone, return 1 if its group still has processes.
+        """
+        count = super().count_left(main_pid)
+        if count == 0 and not _process_exists(main_pid):
+            return int(_process_exists(-main_pid))
         return count
 
-    def kill(self, main: int) -> bool:
+    def kill(self, main_pid: int) -> bool:
         """Kill the process group."""
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(main, signal.SIGKILL)
+            os.killpg(main_pid, signal.SIGKILL)
         with suppress(ChildProcessError):
-            os.waitpid(main, 0)
+            os.waitpid(main_pid, 0)
         return True
 
 

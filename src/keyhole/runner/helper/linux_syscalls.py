@@ -49,9 +49,9 @@ def set_parent_death_signal() -> None:
 
 
 def set_dumpable(dumpable: bool) -> None:
-    """Let all processes of the same user trace this one, or only root; no effect outside Linux.
+    """Set whether processes of the same user may trace this one, as root may; only on Linux.
 
-    A fork inherits the flag; exec sets it to True.
+    A fork inherits the setting; exec sets it to True.
     """
     if LINUX:
         _check_result("prctl", _libc.prctl(_DUMPABLE, int(dumpable), 0, 0, 0))

@@ -81,10 +81,7 @@ def _run_command(
     mechanism: Mechanism,
     read_cpu: Callable[[], float],
 ) -> bytes | None:
-    """Run a command; return the answer as a frame, or None if the runner has ended.
-
-    `read_cpu` returns the CPU seconds of the control group or, without one, of reaped processes.
-    """
+    """Run a command; return the answer as a frame, or None if the runner has ended."""
     # This is a socket and not a pipe: any process of the same user can open a pipe in /proc/PID/fd.
     # So the run could write an answer in the place of its init.
     helper_end, init_end = socket.socketpair()
@@ -92,12 +89,12 @@ def _run_command(
     with helper_end:
         with init_end:
             try:
-                init = mechanism.fork()
+                init_pid = mechanism.fork()
             except OSError as error:
                 _close_files(request["passed"])
                 reason = f"no process could be forked: {os.strerror(error.errno or 0)}"
                 return encode_frame({"outcome": "lost", "reason": reason})
-            if init == 0:
+            if init_pid == 0:
                 # If the init kept this descriptor open, it would not notice that the helper ended.
                 helper_end.close()
                 _run_init(request, init_end.fileno(), mechanism, read_cpu)
@@ -105,10 +102,10 @@ def _run_command(
         seconds = request["limit"] + request["grace"] + _ANSWER_SECONDS
         answer = runner.read_init_answer(helper_end.fileno(), seconds)
         if runner.has_runner_ended:
-            _stop_init(helper_end, init)
+            _stop_init(helper_end, init_pid)
         elif answer is None:
-            os.kill(init, signal.SIGKILL)
-    mechanism.reap(init)
+            os.kill(init_pid, signal.SIGKILL)
+    mechanism.reap(init_pid)
     if runner.has_runner_ended:
         return None
     if answer is None:
@@ -127,12 +124,12 @@ def _close_files(files: list[int]) -> None:
 
 
 def _run_init(
-    request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
+    request: dict[str, Any], channel: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> NoReturn:
     # An init must never return into the loop of the helper: it exits whatever happens.
     status = 1
     try:
-        supervise(request, helper, mechanism, read_cpu)
+        supervise(request, channel, mechanism, read_cpu)
         status = 0
     except Exception:
         traceback.print_exc()
@@ -140,7 +137,7 @@ def _run_init(
         os._exit(status)
 
 
-def _stop_init(channel: socket.socket, init: int) -> None:
+def _stop_init(channel: socket.socket, init_pid: int) -> None:
     """Tell an init to kill its run and to end; kill the init if it does not end in time."""
     with suppress(OSError):  # the init may have ended
         channel.shutdown(socket.SHUT_WR)
@@ -150,7 +147,7 @@ def _stop_init(channel: socket.socket, init: int) -> None:
     while (seconds_left := end - time.monotonic()) > 0:
         if poll.poll(seconds_left * 1000) and not channel.recv(1 << 16):
             return
-    os.kill(init, signal.SIGKILL)
+    os.kill(init_pid, signal.SIGKILL)
 
 
 class _RunnerConnection:

@@ -1,4 +1,4 @@
-"""Supervision of one command: start it, keep its output, enforce its limits, and kill all of it.
+"""Supervision of one command: start it, keep its output, enforce limits, kill its processes.
 
 The kernel itself forbids core dumps, and limits CPU time as a second line of defence.
 """
@@ -32,7 +32,7 @@ _MAX_INTERVAL: Final = 0.25  # seconds between two samples
 _INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
 _MAX_SAMPLE_SHARE: Final = 0.05  # the largest share of the time that is spent on samples
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
-_MAX_FILL_RATE: Final = 4e9  # assumed limit, in bytes a second: about that of two fast processors
+_MAX_FILL_RATE: Final = 4e9  # bytes a second: memory is assumed to fill no faster (two processors)
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
 _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
@@ -239,12 +239,12 @@ def _set_limits(request: dict[str, Any]) -> None:
 
 
 def supervise(
-    request: dict[str, Any], helper: int, mechanism: Mechanism, read_cpu: Callable[[], float]
+    request: dict[str, Any], channel: int, mechanism: Mechanism, read_cpu: Callable[[], float]
 ) -> None:
     """Supervise one run from start to end, as the init of the run; send the answer to the helper.
 
-    `helper` is the descriptor of a socket. The run is killed when the helper shuts the socket down,
-    or ends.
+    `channel` is the descriptor of a socket to the helper. The run is killed when the helper shuts
+    the socket down, or ends.
     """
     mechanism.become_init()
     process_tree.enter_proc()
@@ -256,9 +256,9 @@ def supervise(
     main = start_command(request, output.writing)
     for descriptor in (output.writing, *request["passed"]):
         os.close(descriptor)
-    children.main = main.pid
+    children.main_pid = main.pid
     end = main.start + request["limit"]
-    is_lost = not _wait_for_end(end, children.has_main_ended, children, helper, output, meter)
+    is_lost = not _wait_for_end(end, children.has_main_ended, children, channel, output, meter)
     children.reap()
     is_cut_off = not children.has_main_ended()
     if is_cut_off and request["grace"] and not is_lost:
@@ -271,7 +271,7 @@ def supervise(
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main.pid, signal.SIGTERM)
         end = time.monotonic() + request["grace"]
-        is_lost = not _wait_for_end(end, have_all_ended, children, helper, output, meter)
+        is_lost = not _wait_for_end(end, have_all_ended, children, channel, output, meter)
     # The time that it takes to kill the other processes does not count.
     seconds = time.monotonic() - main.start
     children.reap()
@@ -297,7 +297,7 @@ def supervise(
         "reason": main.problem or ("" if are_all_killed else _NOT_KILLED_REASON),
         "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
-    with suppress(BrokenPipeError), os.fdopen(helper, "wb") as file:  # the helper may have ended
+    with suppress(BrokenPipeError), os.fdopen(channel, "wb") as file:  # the helper may have ended
         file.write(encode_frame(answer, output.kept_bytes()))
 
 
@@ -305,13 +305,13 @@ def _wait_for_end(
     end: float,
     is_over: Callable[[], bool],
     children: "_Children",
-    helper: int,
+    channel: int,
     output: OutputCapture,
     meter: UsageMeter,
 ) -> bool:
     """Wait until the run is over or exceeds a limit; return False if the helper ends first."""
     poll = select.poll()
-    for descriptor in (children.ready, helper, output.reading):
+    for descriptor in (children.ready, channel, output.reading):
         poll.register(descriptor, select.POLLIN)
     while not is_over():
         now = time.monotonic()
@@ -323,7 +323,7 @@ def _wait_for_end(
             continue
         # Rounded up: rounded down, the loop would spin in the last millisecond.
         events = dict(poll.poll(int((min(end, meter.next_sample) - now) * 1000) + 1))
-        if helper in events:
+        if channel in events:
             return False
         if output.reading in events and not output.drain():
             poll.unregister(output.reading)
@@ -353,7 +353,7 @@ class _Children:
     """Children of this process: the main process, and orphans that it has adopted."""
 
     def __init__(self) -> None:
-        self.main = 0
+        self.main_pid = 0
         self.status: int | None = None
         # SIGCHLD writes to a pipe, so that `poll` returns even if a child ends between the last
         # check for ended children and the wait. A pidfd would do this on Linux only, and only for
@@ -374,7 +374,7 @@ class _Children:
             os.read(self.ready, 1 << 16)
         try:
             while (child := os.waitpid(-1, os.WNOHANG))[0]:
-                if child[0] == self.main:
+                if child[0] == self.main_pid:
                     self.status = os.waitstatus_to_exitcode(child[1])
         except ChildProcessError:
             return

@@ -18,9 +18,9 @@ class BernsteinUCB(UCBPolicy):
         + \sqrt{\frac{L^2}{9 N_i^2} + \frac{2 v L}{N_i}}, \qquad L = \ln(2 / \delta), \quad
         \delta = \tfrac12 T^{-2}
 
-    with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and v the
-    bound on the variances. The width comes from :math:`f(N, \epsilon) =
-    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, see `keyhole.stochastic.UCBPolicy`.
+    with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, T the horizon
+    and v the bound on the variances. The width comes from :math:`f(N, \epsilon) = 2 \exp(-N
+    \epsilon^2 / (2 v + 2 \epsilon / 3))`: see `keyhole.stochastic.UCBPolicy`.
 
     Parameters
     ----------

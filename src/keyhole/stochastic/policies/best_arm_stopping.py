@@ -16,8 +16,8 @@ from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_los
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# The largest number of steps of a search. A search rarely takes more than five; it could go on
-# without end only if the evidence equals the level but for rounding.
+# The largest number of steps of a search. A search rarely takes more than five, but would not end
+# if evidence and level were equal up to rounding.
 _SEARCH_STEPS: Final = 60
 
 
@@ -34,7 +34,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
     Here x are an arm's rewards, kept as weights on 0, 1/20, ..., 1, W is the mean wealth of bets,
     and K the number of arms. The last arm left is *best*. If the base chooses a settled arm, the
-    unsettled arm with the fewest pulls is tried.
+    unsettled arm with the fewest pulls is pulled in its place.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def is_mean_proved_higher(
     This is the e-process of rewards 0 and 1, which holds for all rewards in [0, 1]. For rewards
     between 0 and 1, the e-process of `is_mean_higher_by_bets` may be larger.
 
-    Most calls end after a few operations. The e-process is at most the likelihood ratio. With m the
-    mean of all rewards, this is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
-    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`, which is compared first.
+    The e-process is at most the likelihood ratio. With m the mean of all rewards, the likelihood
+    ratio is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
+    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`. This bound is compared first, and mostly decides.
     """
     gap = total / pulls - other_total / other_pulls
     all_pulls = pulls + other_pulls
@@ -175,13 +175,13 @@ def is_mean_proved_higher(
 
 
 def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
-    """Return whether bets against "the arm's mean is at most the rival's" have made exp(level).
+    """Return whether bets against "the arm's mean is at most the rival's" reach exp(level).
 
-    Take a mean of the arm and a mean of the rival that is not lower, and multiply the evidence
-    against the one by the evidence against the other. The evidence here is the minimum of this
-    product over all such pairs of means. The product is log-convex in both means. So if the arm has
-    the higher empirical mean, both means are equal at the minimum. The search for the minimum ends
-    as soon as it is clear whether it reaches the level.
+    Take a mean of the arm and a mean of the rival that is at least as high, and multiply the
+    evidence against the first by the evidence against the second. The evidence here is the
+    minimum of this product over all such pairs of means. The product is log-convex in both means.
+    So if the arm has the higher empirical mean, both means are equal at the minimum. The search for
+    the minimum ends as soon as it is clear whether it reaches the level.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]

@@ -17,8 +17,9 @@ class HoeffdingUCB(UCBPolicy):
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{\ln(2 / \delta)}{2 N_i}},
         \qquad \delta = \tfrac12 T^{-2}
 
-    with :math:`N_i` the pulls of arm i and :math:`\hat\mu_i` the mean of their rewards. The width
-    comes from :math:`f(N, \epsilon) = 2 \exp(-2 N \epsilon^2)`, see `keyhole.stochastic.UCBPolicy`.
+    with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and T the
+    horizon. The width comes from :math:`f(N, \epsilon) = 2 \exp(-2 N \epsilon^2)`: see
+    `keyhole.stochastic.UCBPolicy`.
 
     Notes
     -----

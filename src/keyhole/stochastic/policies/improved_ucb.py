@@ -21,8 +21,8 @@ class ImprovedUCB(Policy):
         w_m = \sqrt{\frac{\ln(T \tilde\Delta_m^2)}{2 n_m}}, \qquad
         n_m = \Big\lceil \frac{2 \ln(T \tilde\Delta_m^2)}{\tilde\Delta_m^2} \Big\rceil
 
-    The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. If a single arm remains, it
-    is pulled to the end.
+    Here T is the horizon. The last phase is :math:`\lfloor \tfrac12 \log_2 (T / e) \rfloor`. If a
+    single arm remains, it is pulled to the end.
 
     Notes
     -----
@@ -75,7 +75,7 @@ class ImprovedUCB(Policy):
             p.horizon, s.phase[0]
         ):
             return
-        # After the last phase each pull gets here, so the remaining arms take turns.
+        # After the last phase, the code below runs for every pull: the remaining arms take turns.
         next_arm = next_active_arm(s.active, arm + 1)
         if next_arm == p.arms:
             if s.phase[0] <= last_phase(p.horizon):

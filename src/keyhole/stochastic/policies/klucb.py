@@ -8,8 +8,8 @@ from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
-# `select` tries up to this number of values of q. A q between the two largest bounds shows the arm
-# with the largest bound, and no bound need be computed. Mostly the second q lies there.
+# `select` tries up to this number of values of q. A q between the two largest bounds shows which
+# arm has the largest bound, and no bound need be computed. Mostly the second q is such a q.
 _TRIES: Final = 3
 # A q is accepted only if it differs from every bound by at least _MARGIN in ln(1 - q), and from
 # every mean by at least _CLEAR times q. This is far more than the rounding error of q, which is
@@ -43,8 +43,8 @@ class KLUCB(Policy):
     Departures from the paper: none. Ties, open in the paper, go to the lowest arm. If ln t is
     below 1, ln ln t counts as 0. If a q is found between the largest bound and all others, no bound
     is computed: an arm's bound is at least q if q is at most :math:`\hat\mu_i`, or if :math:`n_i \,
-    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. If bounds nearly tie, the bounds q are
-    computed as ln(1 - q), with an error in q below 1e-13, for the arms that win a comparison.
+    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. If bounds nearly tie, they are computed, for
+    the arms that win a comparison, as ln(1 - q) with an error in q below 1e-13.
 
     References
     ----------
@@ -78,10 +78,10 @@ class KLUCB(Policy):
         last = int_array()
         """The arm pulled last."""
         between = scratch_array()
-        """ln(1 - q) for the last q that lay between the largest bound and the others, or that was
-        the largest bound. The next search begins with it."""
+        """The value of ln(1 - q) with which the next search begins: q is the last one that lay
+        between the largest bound and the others, or that was the largest bound."""
         unpulled = scratch_array()
-        """How many of the first arms are known to have pulls; the search begins after them."""
+        """The number of first arms that are known to have pulls; the search begins after them."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
@@ -130,9 +130,9 @@ class KLUCB(Policy):
 def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     """Return the only arm whose bound is above q, where x is ln(1 - q).
 
-    -1 is returned if there is no such arm or several, or if rounding errors leave it uncertain.
-    Arms with equal pulls and means count as one arm, the lowest of them. `level` is the limit ln t
-    + c ln ln t of the pulls times the divergence.
+    Return -1 if there is no such arm or several, or if rounding errors leave it uncertain. Arms
+    with equal pulls and means count as one arm, the lowest of them. `level` is ln t + c ln ln t,
+    the limit of pulls times divergence.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
@@ -163,8 +163,8 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
 def separate_largest_bounds(s: KLUCB.State, x: float, level: float) -> float:
     """Return ln(1 - q) for a q that is probably between the two largest bounds.
 
-    `x` is ln(1 - q) for a q nearby. Each bound is estimated by one step of Newton's method from
-    there; if the arm's mean is not clearly below q, a rough formula is used.
+    `x` is ln(1 - q) for a q nearby. Each bound is estimated by one step of Newton's method from x;
+    if the arm's mean is not clearly below q, a rough formula is used.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
@@ -190,9 +190,10 @@ def separate_largest_bounds(s: KLUCB.State, x: float, level: float) -> float:
 def has_larger_bound(
     s: KLUCB.State, arm: int, best: int, x: float, q: float, log_q: float, level: float
 ) -> bool:
-    """Return whether an arm beats the best arm so far, whose bound is q; x is ln(1 - q).
+    """Return whether an arm beats the best arm so far.
 
-    It does so with a larger bound, or with an equal bound and a lower number.
+    It does so with a larger bound, or with an equal bound and a lower number. `q` is the bound of
+    the best arm so far, and `x` is ln(1 - q).
     """
     mean, pulls = s.mean[arm], s.pulls[arm]
     if mean >= 1.0:

@@ -16,12 +16,12 @@ class MOSS(IndexPolicy):
     .. math:: \arg\max_i \; \hat\mu_i
         + \sqrt{\frac{\max\{ \ln \frac{T}{K n_i}, 0 \}}{n_i}}
 
-    with :math:`n_i` the pulls of arm i and :math:`\hat\mu_i` the mean of their rewards.
+    with :math:`n_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, T the horizon
+    and K the number of arms.
 
     Notes
     -----
-    Departures from the paper: none. Ties, open in the paper, go to the lowest
-    arm.
+    Departures from the paper: none. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------

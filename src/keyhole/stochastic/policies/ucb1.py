@@ -21,8 +21,7 @@ class UCB1(Policy):
 
     Notes
     -----
-    Departures from the paper: none. Ties, open in the paper, go to the lowest
-    arm.
+    Departures from the paper: none. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------
@@ -52,7 +51,7 @@ class UCB1(Policy):
         root = float_array("arms")
         """1 / sqrt(n), n being the pulls of the arm."""
         unpulled = scratch_array()
-        """How many of the first arms are known to have pulls; the search begins after them."""
+        """The number of first arms that are known to have pulls; the search begins after them."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""

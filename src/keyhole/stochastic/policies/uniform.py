@@ -7,8 +7,8 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 class Uniform(Policy):
     r"""Pull the arms in turn.
 
-    It is a baseline that never uses what it has learnt. A bound on regret says little if even this
-    policy meets it. In round t it pulls
+    It is a baseline that never uses its rewards. A bound on regret says little if even this policy
+    meets it. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 
@@ -46,7 +46,7 @@ class Uniform(Policy):
     def select(p, s: State) -> int:
         """Return the next arm in turn."""
         turn = int(s.turn[0])
-        # If arms are excluded, this decision may have fewer arms than the last decision had.
+        # If arms are excluded, there may be fewer arms in this decision than in the last one.
         return turn if turn < p.arms else 0
 
     def update(p, s: State, arm: int, reward: float) -> None:

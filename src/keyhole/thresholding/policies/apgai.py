@@ -9,15 +9,16 @@ class APGAI(IndexPolicy):
     r"""Pull the arm that looks most surely good; if no arm looks good, the arm least surely bad.
 
     Use it to find one good arm soon, or to find that there is none. It has no parameters. It is
-    poor at labelling all arms, since it leaves the others as soon as one arm looks good.
+    poor at labelling all arms, since it neglects all others while one arm looks good.
 
     After one pull of each arm, pull
 
     .. math:: \arg\max_i \; W_i^+ \;\text{ if some } \hat\mu_i > \theta, \text{ else } \arg\min_i \;
         W_i^-, \qquad W_i^\pm = \sqrt{N_i} \, \max\{\pm (\hat\mu_i - \theta), 0\}
 
-    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. In either case this is the arm
-    with the largest :math:`\sqrt{N_i} (\hat\mu_i - \theta)`.
+    with :math:`N_i` pulls of arm i, :math:`\hat\mu_i` its mean reward and :math:`\theta` the
+    threshold. In either case this is the arm with the largest :math:`\sqrt{N_i} (\hat\mu_i -
+    \theta)`.
 
     Notes
     -----

@@ -7,16 +7,16 @@ from keyhole.thresholding.policy_base import IndexPolicy
 class APT(IndexPolicy):
     r"""Pull the arm whose label is least certain, up to a precision.
 
-    It is good if any wrong label spoils the result, or if arms closer to the threshold than a known
+    Use it if any wrong label spoils the result, or if arms closer to the threshold than a known
     precision do not matter. The best precision differs from problem to problem; if you do not
-    know it, see `LSA`.
+    know it, use `LSA`.
 
     After one pull of each arm, pull
 
     .. math:: \arg\min_i \; \sqrt{T_i} \, (\hat\Delta_i + \epsilon)
 
-    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` its
-    empirical gap.
+    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` the
+    distance of its mean reward from the threshold.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class APT(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: the label is 1 if the empirical mean is at least the threshold, as
-    adapted by Tao et al. (2019); in the original either label of an arm within the precision is
-    right. Ties go to the lowest arm. See :doc:`/thresholding`.
+    Departures from the paper: the label is 1 if the empirical mean is at least the threshold, as in
+    Tao et al. (2019); in the original either label of an arm within the precision is right. Ties go
+    to the lowest arm. See :doc:`/thresholding`.
 
     References
     ----------

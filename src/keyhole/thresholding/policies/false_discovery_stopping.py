@@ -63,7 +63,7 @@ class FalseDiscoveryStopping(StoppingPolicy):
         log_above = float_array("arms")
         """The logarithm of the evidence for *above*; minus infinity if it is far below `level`."""
         log_below = float_array("arms")
-        """The logarithm of the evidence for *below*, likewise."""
+        """The logarithm of the evidence for *below*; minus infinity if it is far below `level`."""
 
     def level(p) -> float:
         """Return ln(1 / delta), the logarithm of the least evidence that may settle an arm."""

@@ -11,7 +11,8 @@ class FamilywiseStopping(StoppingPolicy):
 
     This is `PerArmStopping`, but with K / delta in place of 1 / delta, K being the number of arms
     (Bonferroni's correction). If means are near 1/2, an arm takes about ln K / (2 d^2) more pulls
-    than with `PerArmStopping`, d being its distance from the threshold plus the tolerance.
+    than with `PerArmStopping`, d being the distance of its mean from the threshold plus the
+    tolerance. In the symbols of `PerArmStopping`, an arm is settled as *above* once
 
     .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{K}{\delta},
        \quad c = \theta - \mathrm{tolerance}

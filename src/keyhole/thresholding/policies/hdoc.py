@@ -15,8 +15,9 @@ class HDoC(GoodArmPolicy):
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{\ln t}{2 N_i}}
 
-    with :math:`N_i` pulls and :math:`\hat\mu_i` the mean reward. After a reward, settle the arm as
-    *above* if its lower bound is at least the threshold, as *below* if its upper bound is less:
+    with :math:`N_i` pulls of arm i and :math:`\hat\mu_i` its mean reward. After a reward, settle
+    the arm as *above* if its lower bound is at least the threshold, as *below* if its upper bound
+    is less. For K arms these bounds are
 
     .. math:: \hat\mu_i \mp \sqrt{\frac{\ln(4 K N_i^2 / \delta)}{2 N_i}}
 

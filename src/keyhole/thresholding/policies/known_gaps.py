@@ -10,9 +10,9 @@ from keyhole.thresholding.policy_base import Policy
 class KnownGaps(Policy):
     r"""Pull the arm furthest behind its optimal number of pulls, which follows from the true gaps.
 
-    It is an oracle, which knows the gap of every arm, but not on which side of the threshold the
-    arm is. `LSA` has the same rule with empirical gaps; the difference in regret between the two is
-    the cost of estimating the gaps.
+    It is an oracle: it knows every arm's gap, the distance of its mean from the threshold, but not
+    on which side of the threshold the mean is. `LSA` has the same rule with empirical gaps; the
+    difference in regret between the two is the cost of estimating the gaps.
 
     Pull
 

@@ -19,8 +19,8 @@ class LSA(IndexPolicy):
 
     .. math:: \arg\min_i \; \alpha \, T_i \hat\Delta_i^2 + \tfrac12 \ln T_i
 
-    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` its
-    empirical gap.
+    with :math:`T_i` the pulls of arm i and :math:`\hat\Delta_i = |\hat\theta_i - \theta|` the
+    distance of its mean reward from the threshold.
 
     Parameters
     ----------
@@ -66,16 +66,15 @@ class LSA(IndexPolicy):
 
 
 _TABLE_LENGTH: Final = 4096
-# The C library that compiled code calls computes these logarithms, so all bits are the same. The
-# numbers are part of the digest of every kernel that uses them; the source of this module is not.
+# These logarithms come from the C library that compiled code calls, so they agree to the bit. The
+# digest of a kernel that uses them covers the numbers, and not the code here.
 _LOGARITHMS: Final = np.array([-math.inf, *(math.log(count) for count in range(1, _TABLE_LENGTH))])
 
 
 def log_count(count: float) -> float:
     """Return ln(count), for a whole number that is at least 1.
 
-    The table saves a quarter of the time of a round of `LSA`. For arguments that are not counts, as
-    in `MOSS`, it is of no use.
+    The table saves a quarter of the time of a round of `LSA`.
 
     Examples
     --------

@@ -13,8 +13,8 @@ class LUCBG(GoodArmPolicy):
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{\ln(4 K N_i^2 / \delta)}{2 N_i}}
 
-    with :math:`N_i` pulls, :math:`\hat\mu_i` the mean reward and K the number of arms. Arms are
-    settled as by `HDoC`.
+    with :math:`N_i` pulls of arm i, :math:`\hat\mu_i` its mean reward and K the number of arms.
+    Arms are settled as by `HDoC`.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ from keyhole.policy import (
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
-# The probability I (see `OptKG`) is updated with each reward, and so is ln w, where w = x^A (1 -
-# x)^B / B(A, B) at the threshold x. After every 1,000 pulls of an arm both are computed anew, since
-# rounding errors accumulate.
+# The probability I (see `OptKG`) and ln w are updated with each reward, where w = x^A (1 - x)^B /
+# B(A, B) at the threshold x. After this many pulls of an arm both are computed anew, since rounding
+# errors accumulate.
 _RENEW_EVERY: Final = 1000
 # Logarithms of scores are rounded to multiples of this number, and I is compared with 1/2 to this
 # precision. It is far larger than rounding errors, and smaller than any difference that matters.
@@ -30,7 +30,7 @@ _GRID: Final = 2.0**-30
 class OptKG(Policy):
     r"""Pull the arm whose next reward could raise the certainty of its label the most.
 
-    The optimistic knowledge gradient looks one pull ahead. It is good if a beta prior describes the
+    The optimistic knowledge gradient looks one pull ahead. Use it if a beta prior describes the
     arms, as in crowdsourcing; else see `LSA`. Each arm has a beta posterior, at first (a, b). Let
     :math:`I(A, B)` be the probability that a variable of distribution Beta(A, B) is at least the
     threshold, and :math:`h(x) = \max(x, 1 - x)`. Pull

@@ -34,21 +34,21 @@ class PooledKG(Policy):
     r"""Pull the arm with the most to gain, by a beta prior that is fitted to all arms.
 
     Use it for many arms with few pulls each, if all but a few arms are alike: the prior tells an
-    unusual rate from chance. If means are spread, it is about as good as `LSA`. With the prior
-    Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the label of arm i is wrong with
-    chance
+    unusual rate from chance. If means are spread, it is about as good as `LSA`. With the threshold
+    :math:`\theta`, the prior Beta(a, b), :math:`T_i` pulls and summed rewards :math:`s_i`, the
+    label of arm i is wrong with chance
 
     .. math:: q_i = \min\{P(X_i < \theta), P(X_i \ge \theta)\}, \qquad
         X_i \sim \mathrm{Beta}(a + s_i, \; b + T_i - s_i)
 
     Pull :math:`\arg\max_i \; \ln q_i - \tfrac32 \ln (a + b + T_i)`, and label 1 the arms with
     :math:`P(X_i \ge \theta) \ge 1/2`. The prior is uniform at first. Its moments are fitted to the
-    rates :math:`s_i / T_i` after 2 K pulls, and again whenever pulls have grown by a quarter.
+    rates :math:`s_i / T_i` after 2 K pulls of the K arms, and whenever pulls grew by a quarter.
 
     Parameters
     ----------
     strength : float, default 4
-        The largest a + b, from 0.3 to 1000. When an arm is labelled, all other arms together count
+        The largest a + b, from 0.3 to 1000. For the label of an arm, all other arms together count
         for at most this number of its pulls.
 
     Notes
@@ -134,8 +134,8 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     """Write the probability that an arm is above the threshold, and minus its score."""
     a = s.prior[0] + s.totals[arm]
     b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
-    # Of the two parts of the posterior the one without the mean is computed. The logarithm of this
-    # tail is exact, however small the tail is.
+    # The threshold divides the posterior into two parts. The part without the mean is computed: the
+    # logarithm of this tail is exact, however small the tail is.
     if p.threshold * (a + b + 2.0) < a + 1.0:
         log_tail = log_beta_cdf_left(p.threshold, a, b)
         tail = math.exp(log_tail)

@@ -17,8 +17,9 @@ class UCBE(IndexPolicy):
     .. math:: \arg\min_i \; \hat\Delta_i - \sqrt{a / T_i}, \qquad
         a = 4^b \, \frac{T - K}{H}, \quad H = \sum_i \Delta_i^{-2}
 
-    with :math:`T_i` the pulls of arm i, :math:`\hat\Delta_i = |\hat\theta_i - \theta|` its
-    empirical and :math:`\Delta_i` its true gap, T the budget and K the number of arms.
+    with :math:`T_i` the pulls of arm i, :math:`\hat\Delta_i = |\hat\theta_i - \theta|` the
+    empirical and :math:`\Delta_i` the true distance of its mean from the threshold, T the budget
+    and K the number of arms.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from keyhole.thresholding.policy_base import Policy
 class Uniform(Policy):
     r"""Pull the arms in turn.
 
-    It is the baseline for all other policies. In round t it pulls
+    It is the baseline for all other policies. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 
