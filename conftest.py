@@ -80,7 +80,7 @@ SLOW_TESTS = (
     "tests/tune/test_space_decider.py::test_a_replay_of_any", "tests/tune/test_space_report.py",
     "tests/tune/test_space_tune.py::test_failed_configurations",
     "tests/tune/test_tuner.py::test_the_anytime_solver",
-    "tests/tune/test_value_estimates.py::test_many_runs_determine",
+    "tests/tune/test_gain_estimates.py::test_many_runs_determine",
 )  # fmt: skip
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.

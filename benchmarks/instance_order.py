@@ -7,8 +7,8 @@ It prints the table of "The order of instances" in docs/tune.md, as Markdown, in
 import numpy as np
 
 from keyhole.tune import Spec
+from keyhole.tune.gain_estimates import GainEstimates
 from keyhole.tune.spec import DEFAULT_POLICY
-from keyhole.tune.value_estimates import ValueEstimates
 from tests.tune.trial_records import record
 
 SEED = 2026
@@ -59,7 +59,7 @@ def play_tune(times, orders):
         learner.tell(**run.to_feedback())
         records.append(run)
         if number in [ARMS * runs for runs in RUNS]:
-            pairs.append(ValueEstimates(SPEC, records, most_draws=DRAWS).best_pair())
+            pairs.append(GainEstimates(SPEC, records, most_draws=DRAWS).best_pair())
     return pairs
 
 

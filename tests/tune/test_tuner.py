@@ -240,7 +240,7 @@ def test_more_workers_than_cores_are_warned_of(spec, tmp_path, monkeypatch):
         ({"limits": [0.01, 0.1, 2]}, r"limits\[2\] was 1.0, is now 2.0"),
         ({"instances": ["a", "b"]}, "the number of instances was 3, is now 2"),
         ({"seed": 3}, "seed was 0, is now 3"),
-        ({"arm": [TABLE["arm"][0], {"name": "slow", "command": "true 2"}]}, r"arms\[1\].command"),
+        ({"arm": [TABLE["arm"][0], {"name": "slow", "command": "true 2 {instance}"}]}, r"arms\[1\].command"),
     ],
 )
 def test_the_folder_of_another_spec_is_refused(spec, tmp_path, change, words):

@@ -11,6 +11,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
+from keyhole.tune.gain_estimates import GainEstimates, Interval
 from keyhole.tune.held_out_validation import has_outcome_for
 from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
@@ -22,7 +23,6 @@ from keyhole.tune.summary import (
     summarize,
 )
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.tune.varied_parameters import label_arms
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
@@ -182,7 +182,7 @@ def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
     if isinstance(tune, SavedTune):
         gains = tune.gains
         if is_past:
-            gains = ValueEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
+            gains = GainEstimates(tune.spec, tune.runs[:count], most_draws=HISTORY_DRAWS)
         arm, limit_index = gains.best_pair()
         labels, _ = label_arms(tune.spec)
         name = f"{labels[arm]} with {tune.spec.limits[limit_index]:g} s"

@@ -21,6 +21,7 @@ from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
 from keyhole.tune.decision_sources import make_decider
+from keyhole.tune.gain_estimates import GainEstimates, Interval
 from keyhole.tune.held_out_validation import VALIDATION, compare_configurations
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.recommendation import (
@@ -34,7 +35,6 @@ from keyhole.tune.recommendation import (
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
-from keyhole.tune.value_estimates import Interval, ValueEstimates
 from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validate import escape_controls, short_repr
 
@@ -311,9 +311,9 @@ class SavedTune(SavedRuns):
     noun = "arm"
 
     @cached_property
-    def gains(self) -> ValueEstimates:
+    def gains(self) -> GainEstimates:
         """Posterior estimates of the gains of all pairs."""
-        return ValueEstimates(self.spec, self.runs)
+        return GainEstimates(self.spec, self.runs)
 
     def runs_of(self, arm: str) -> list[TrialRecord]:
         """Return the runs of an arm."""

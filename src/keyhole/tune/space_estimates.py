@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Parameter
+from keyhole.tune.gain_estimates import Interval
 from keyhole.tune.model_search import ModelSearch, only_failed_mask
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
@@ -18,7 +19,6 @@ from keyhole.tune.run_time_model import (
     normal_cdf,
     posterior_sweeps,
 )
-from keyhole.tune.value_estimates import Interval
 
 _RUNNERS_UP: Final = 3
 _ROUNDING: Final = 1e-9

@@ -13,6 +13,7 @@ from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
 from keyhole.pages.page import Table
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED, Arm
+from keyhole.tune.gain_estimates import Interval
 from keyhole.tune.recommendation import (
     NO_SUCCESS,
     TOLERANCE,
@@ -25,7 +26,6 @@ from keyhole.tune.recommendation import (
 )
 from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.tune.value_estimates import Interval
 from keyhole.tune.varied_parameters import label_arms
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.tune.warnings import OtherLoad
@@ -136,9 +136,12 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
 
 
 def _format_gain(difference: Interval, unit: str, over: str) -> str:
-    # Unless the whole interval is above 0, it is uncertain whether anything is gained.
-    verb = "gains" if difference.low > 0.0 else "may gain"
-    return f": it {verb} {difference} {unit} a run over {over}"
+    if difference.low <= 0.0 <= difference.high:
+        return (
+            f": as far as these runs tell, it does as well as {over} "
+            f"(gain {difference} {unit} a run)"
+        )
+    return f": it gains {difference} {unit} a run over {over}"
 
 
 def _estimates_head(yardstick: str) -> list[str]:

@@ -44,7 +44,7 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
-from keyhole.tune.warnings import EarlyWarnings, workers_warning
+from keyhole.tune.warnings import EarlyWarnings, warn_of_unused_instances, workers_warning
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
@@ -380,6 +380,7 @@ class Tuner:
         if warm_start is None and weight != 1.0:
             raise ValueError(f"weight must be left out without warm_start, got {weight}")
         self._check_workers(workers, on)
+        warn_of_unused_instances(self.spec)
         start = None
         # Before the folder is made: a warm start that is refused leaves none.
         if warm_start is not None and not read_same_start(self.out, Path(warm_start), weight):
@@ -488,6 +489,7 @@ def _make_progress_printer(max_runs: float) -> Progress:
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command line of `count` trials that could be run; run nothing."""
     spec.check_new()
+    warn_of_unused_instances(spec)
     trials = _plan_list(spec) if spec.search is None else _plan_space_trials(spec)
     return [
         (trial.arm.name, trial.limit, make_command(spec, trial))

@@ -14,7 +14,7 @@ from keyhole.spec_values.error_messages import check_entries
 from keyhole.text_formatting import count_text
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import RUNS, TrialRecord, describe_error
-from keyhole.validate import Range, check_number
+from keyhole.validate import Range, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedRuns
@@ -76,6 +76,12 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
     return start
 
 
+def _outcome_entries(spec: Spec) -> dict[str, object]:
+    """Return the entries of a spec on which the meaning of times and successes depends."""
+    rule = {f"success.{name}": value for name, value in vars(spec.success).items()}
+    return {"clock": spec.clock, **rule}
+
+
 def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStart:
     """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
@@ -87,6 +93,14 @@ def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStar
     space = spec.search.space
     earlier_names = earlier.spec.search.space.names
     check_entries("warm_start: parameters", earlier_names, space.names)
+    earlier_entries = _outcome_entries(earlier.spec)
+    for entry, value in _outcome_entries(spec).items():
+        if value != earlier_entries[entry]:
+            raise ValueError(
+                f"warm_start must have the {entry} of this spec, {short_repr(value)}, or its times "
+                f"or successes mean something else: {earlier.folder} has "
+                f"{short_repr(earlier_entries[entry])}; use that, or leave warm_start out"
+            )
     warm_runs = []
     for run in earlier.runs:
         with suppress(TypeError, ValueError):

@@ -9,6 +9,7 @@ from keyhole.text_formatting import count_text
 from keyhole.tune.machine_load import count_physical_cores
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
+from keyhole.validate import short_repr
 
 _MIN_RUNS: Final = 10  # with the same problem, before the problem is reported
 _MAX_FAILED_RUNS: Final = 100  # if all have failed, untried arms are not waited for
@@ -128,6 +129,24 @@ class EarlyWarnings:
         if topic not in self._warned:
             self._warned.add(topic)
             warnings.warn(text, stacklevel=2)
+
+
+def warn_of_unused_instances(spec: Spec) -> None:
+    """Warn of arms whose commands are the same on each of several instances."""
+    instance_fields = {"instance", *spec.instances[0].columns, "**"}
+    names = [
+        arm.name
+        for arm in spec.arms
+        # The arguments of a function may be unknown.
+        if (arm.command or arm.arguments)
+        and instance_fields.isdisjoint({*arm.open_fields(), *arm.arguments} - {*arm.parameters})
+    ]
+    if names and len(spec.instances) > 1:
+        warnings.warn(
+            f"arms {short_repr(names)} use neither {{instance}} nor a column: they run the same on "
+            f"all {len(spec.instances):,} instances; add {{instance}}, or leave instances out",
+            stacklevel=3,
+        )
 
 
 def workers_warning(workers: int, cores_each: int, cores: Sequence[int]) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.tune import SavedTune, Spec
-from keyhole.tune.value_estimates import ValueEstimates
+from keyhole.tune.gain_estimates import GainEstimates
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
 
@@ -30,7 +30,7 @@ def true_gains(mean):
 
 def test_many_runs_determine_the_gains_though_most_are_censored(spec):
     rng = np.random.default_rng(5)
-    gains = ValueEstimates(spec, simulate_runs(rng, (0.05, 1.0), 6_000, [0.01, 0.1, 1.0]))
+    gains = GainEstimates(spec, simulate_runs(rng, (0.05, 1.0), 6_000, [0.01, 0.1, 1.0]))
     means = gains.draws.mean(axis=0)
     # Some 1,000 runs of each arm with each limit: five standard errors of a share.
     assert np.abs(means - [true_gains(0.05), true_gains(1.0)]).max() < 5 * 0.5 / 1_000**0.5
@@ -46,7 +46,7 @@ def test_many_runs_determine_the_gains_though_most_are_censored(spec):
 def test_intervals_cover_the_truth_as_often_as_stated(spec):
     rng, covered = np.random.default_rng(6), []
     for _ in range(60):
-        gains = ValueEstimates(spec, simulate_runs(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
+        gains = GainEstimates(spec, simulate_runs(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
         low, high = np.quantile(gains.draws, (0.025, 0.975), axis=0)
         truth = [true_gains(0.3), true_gains(0.6)]
         covered.append((low <= truth) & (high >= truth))
@@ -82,14 +82,14 @@ def test_intervals_of_an_arm_that_mostly_succeeds_cover_the_truth(count):
     for _ in range(100):
         outcomes = ("ok" if rng.random() < 0.9 else "failed" for _ in range(count))
         runs = [record(outcome, rng.random(), 1.0) for outcome in outcomes]
-        low, high = np.quantile(ValueEstimates(spec, runs).success_rates[:, 0, 0], (0.025, 0.975))
+        low, high = np.quantile(GainEstimates(spec, runs).success_rates[:, 0, 0], (0.025, 0.975))
         covered.append(low <= 0.9 <= high)
     assert np.mean(covered) > 0.8  # five standard errors below .95
 
 
 def test_quick_runs_under_a_large_limit_are_quick():
     spec = Spec.from_table({"arm": [{"name": "quick", "command": "true"}], "limits": 10.0})
-    gains = ValueEstimates(
+    gains = GainEstimates(
         spec, [record("ok", t, 10.0) for t in (0.0027, 0.003, 0.004, 0.0072, 0.0131)]
     )
     low, high = np.quantile(gains.seconds[:, 0, 0], (0.025, 0.975))
@@ -101,14 +101,14 @@ def test_many_pairs_have_fewer_draws():
     arm = [{"name": "quick", "command": "true"}]
     arm += [{"name": f"slow {n}", "command": "true"} for n in range(599)]
     spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0, 2.0, 3.0, 4.0]})
-    gains = ValueEstimates(spec, [record("ok", 0.05, 1.0)])
+    gains = GainEstimates(spec, [record("ok", 0.05, 1.0)])
     assert gains.draws.shape == (666, 600, 5)
 
 
 def test_an_arm_that_always_fails_is_worth_nothing(spec):
     runs = [record("failed", 0.001, 1.0, "slow") for _ in range(50)]
     runs += [record("ok", 0.05, 1.0) for _ in range(50)]
-    gains = ValueEstimates(spec, runs)
+    gains = GainEstimates(spec, runs)
     assert gains.draws[:, 1].mean(axis=0) == pytest.approx([0.0, 0.0, 0.0], abs=0.06)
     assert gains.draws[:, 0, 2].mean() == pytest.approx(0.95, abs=0.06)
 
@@ -119,7 +119,7 @@ def test_gains_are_in_the_unit_of_the_reward():
     )
     runs = [record("ok", 0.5, 1.0, reward=150.0) for _ in range(100)]
     runs += [record("failed", 0.5, 1.0, "slow") for _ in range(100)]
-    draws = ValueEstimates(spec, runs).draws[:, :, 2].mean(axis=0)
+    draws = GainEstimates(spec, runs).draws[:, :, 2].mean(axis=0)
     assert draws == pytest.approx([150 - 5, -100 - 5], abs=8)
 
 
@@ -166,7 +166,7 @@ def test_shrinkage_is_stronger_for_similar_arms():
             successes = round(40 * share)
             runs += [record("ok", 0.5, 1.0, name) for _ in range(successes)]
             runs += [record("out of time", 1.0, 1.0, name) for _ in range(40 - successes)]
-        return ValueEstimates(spec, runs).success_rates[:, 0, 0].mean()
+        return GainEstimates(spec, runs).success_rates[:, 0, 0].mean()
 
     alike, apart = first_success_rate([0.25] * 9), first_success_rate([0.0] * 7 + [1.0, 1.0])
     assert alike == pytest.approx((1 + 16 * 0.25) / 17, abs=0.02)

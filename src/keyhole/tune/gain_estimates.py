@@ -89,7 +89,7 @@ _RUNS_TO_COME: Final = 2.0
 _ROUNDING: Final = 1e-12
 
 
-class ValueEstimates:
+class GainEstimates:
     r"""Posterior draws of the gains of all pairs, given the runs.
 
     An *arm* is a command, and a *pair* is an arm with a limit. The limits divide time into
@@ -355,7 +355,7 @@ def _beta_parameters(
 
 
 def _prior_runs(count: FloatArray, totals: FloatArray) -> float:
-    """Return the number s of prior runs (`ValueEstimates`), larger for more similar arms.
+    """Return the number s of prior runs (`GainEstimates`), larger for more similar arms.
 
     It is estimated by the method of moments for a beta-binomial distribution, from all intervals.
     """
