@@ -20,6 +20,7 @@ MOVED = {
     "keyhole.thresholding.study_adapter": "StudyVocabulary",
     "keyhole.tune.executor": "Executor",
     "keyhole.tune.survival": "Survival",
+    "keyhole.tune.value_estimates": "ValueEstimates",
 }
 
 

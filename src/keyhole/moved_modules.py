@@ -20,6 +20,7 @@ _NEW_NAMES: Final = {
     "keyhole.play.arm_learner": "keyhole.play.setting_learner",
     "keyhole.tune.executor": "keyhole.tune",
     "keyhole.tune.survival": "keyhole.tune.charts",
+    "keyhole.tune.value_estimates": "keyhole.tune.gain_estimates",
 }
 
 

@@ -18,7 +18,7 @@ from tests.tune import work
 from tests.tune.conftest import Simulated
 from tests.tune.spaces import SMALL, SMALL_COMMAND, SPACE, decisions
 
-LIST = {"arm": [{"name": "a", "command": "true"}], "limits": [1]}
+LIST = {"arm": [{"name": "a", "command": "true {instance}"}], "limits": [1]}
 
 
 def run(out, runs, changed=None, **options):
@@ -184,6 +184,12 @@ _NARROW = {"parameters": {**SPACE["parameters"], "mean": {"range": [3, 4], "defa
             "start: parameters.luby is not known",
         ),
         (LIST | {"parameters": None}, {}, "warm_start needs a spec with parameters"),
+        ({"clock": "cpu"}, {}, "must have the clock of this spec, 'cpu', .*/earlier has 'wall';"),
+        (
+            {"success": {"codes": [10]}},
+            {},
+            r"must have the success.codes of this spec, \(10,\), .* has \(0,\); use that, or leave",
+        ),
     ],
 )
 def test_a_bad_warm_start_is_refused(tmp_path, entries, options, words):

@@ -234,13 +234,62 @@ def test_more_workers_than_cores_are_warned_of(spec, tmp_path, monkeypatch):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4, workers=2)
 
 
+class Instant(Simulated):
+    """Executor whose runs all succeed at once."""
+
+    def run(self, command, limit, **options):
+        return Run(seconds=0.001)
+
+
+def same(seed, size=1):
+    return seed > size
+
+
+def take_all(**fields):
+    return True
+
+
+@pytest.mark.parametrize(
+    ("entries", "names"),
+    [
+        ({"arm": [*TABLE["arm"], {"name": "same", "command": "true {seed}"}]}, ["same"]),
+        ({"arm": [{"name": "same", "command": "true {seed}", "grid": {"a": [1, 2]}}]},
+         ["same a=1", "same a=2"]),
+        ({"arm": [{"name": "same", "function": same}]}, ["same"]),
+        ({"arm": [{"name": "same", "command": "true {a}"}],
+          "parameters": {"a": {"categories": [1, 2], "default": 1}}}, ["same"]),
+    ],
+)  # fmt: skip
+def test_arms_that_do_the_same_on_each_instance_are_warned_of_once(tmp_path, entries, names):
+    spec = Spec.from_table(TABLE | entries)
+    words = rf"^arms {re.escape(repr(names))} use neither {{instance}} nor a column: .* all 3 inst"
+    with pytest.warns(UserWarning, match=words) as caught:
+        make_dry_run(spec, 10)
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match=words) as caught:
+        Tuner(spec, tmp_path, executors=Instant).run(runs=1)
+    assert len(caught) == 1
+
+
+def test_arms_with_a_column_or_all_fields_are_not_warned_of(tmp_path):
+    (tmp_path / "rows.csv").write_text("instance,size\na,1\nb,2\n")
+    arms = [{"name": "column", "command": "true {size}"}, {"name": "all", "function": take_all}]
+    table = TABLE | {"arm": arms, "instances": {"csv": "rows.csv"}}
+    make_dry_run(Spec.from_table(table, folder=tmp_path), 10)
+    make_dry_run(Spec.from_table(TABLE | {"arm": [{"name": "a", "command": "true"}],
+                                          "instances": ["one"]}), 10)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"limits": [0.01, 0.1, 2]}, r"limits\[2\] was 1.0, is now 2.0"),
         ({"instances": ["a", "b"]}, "the number of instances was 3, is now 2"),
         ({"seed": 3}, "seed was 0, is now 3"),
-        ({"arm": [TABLE["arm"][0], {"name": "slow", "command": "true 2 {instance}"}]}, r"arms\[1\].command"),
+        (
+            {"arm": [TABLE["arm"][0], {"name": "slow", "command": "true 2 {instance}"}]},
+            r"arms\[1\].command",
+        ),
     ],
 )
 def test_the_folder_of_another_spec_is_refused(spec, tmp_path, change, words):

@@ -238,6 +238,9 @@ class GainEstimates:
         )
 
 
+ValueEstimates = GainEstimates  # the former name, which `keyhole.moved_modules` looks for
+
+
 class _CountsByLimit:
     """Sufficient statistics of runs, by arm and interval.
 

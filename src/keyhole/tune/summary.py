@@ -137,10 +137,7 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
 
 def _format_gain(difference: Interval, unit: str, over: str) -> str:
     if difference.low <= 0.0 <= difference.high:
-        return (
-            f": as far as these runs tell, it does as well as {over} "
-            f"(gain {difference} {unit} a run)"
-        )
+        return f": no sure difference from {over} (gain {difference} {unit} a run)"
     return f": it gains {difference} {unit} a run over {over}"
 
 
