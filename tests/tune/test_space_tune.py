@@ -184,12 +184,13 @@ _NARROW = {"parameters": {**SPACE["parameters"], "mean": {"range": [3, 4], "defa
             "start: parameters.luby is not known",
         ),
         (LIST | {"parameters": None}, {}, "warm_start needs a spec with parameters"),
-        ({"clock": "cpu"}, {}, "must have the clock of this spec, 'cpu', .*/earlier has 'wall';"),
         (
-            {"success": {"codes": [10]}},
+            {"clock": "cpu"},
             {},
-            r"must have the success.codes of this spec, \(10,\), .* has \(0,\); use that, or leave",
+            "have the clock of .*: clock was 'wall' in .*/earlier, is now 'cpu';",
         ),
+        ({"success": {"codes": [10]}}, {}, r": success.codes was \(0,\) in .*, is now \(10,\); ch"),
+        ({"success": {"pattern": "a"}}, {}, "success.pattern was '' in .*, is now 'a'; change the"),
     ],
 )
 def test_a_bad_warm_start_is_refused(tmp_path, entries, options, words):

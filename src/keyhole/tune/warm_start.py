@@ -4,6 +4,7 @@ import json
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedRuns
 
 _FILE: Final = "warm_start.json"
+_OUTCOME_ENTRIES: Final = ("clock", "success.codes", "success.pattern")
+"""Entries that say what times and successes mean; with parameters, others of success are fixed."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,6 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
     return start
 
 
-def _outcome_entries(spec: Spec) -> dict[str, object]:
-    """Return the entries of a spec on which the meaning of times and successes depends."""
-    rule = {f"success.{name}": value for name, value in vars(spec.success).items()}
-    return {"clock": spec.clock, **rule}
-
-
 def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStart:
     """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
@@ -93,13 +90,13 @@ def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStar
     space = spec.search.space
     earlier_names = earlier.spec.search.space.names
     check_entries("warm_start: parameters", earlier_names, space.names)
-    earlier_entries = _outcome_entries(earlier.spec)
-    for entry, value in _outcome_entries(spec).items():
-        if value != earlier_entries[entry]:
+    for entry in _OUTCOME_ENTRIES:
+        old, new = map(attrgetter(entry), (earlier.spec, spec))
+        if old != new:
             raise ValueError(
-                f"warm_start must have the {entry} of this spec, {short_repr(value)}, or its times "
-                f"or successes mean something else: {earlier.folder} has "
-                f"{short_repr(earlier_entries[entry])}; use that, or leave warm_start out"
+                f"warm_start must have the {entry} of this spec, or its times or successes mean "
+                f"something else: {entry} was {short_repr(old)} in {earlier.folder}, is now "
+                f"{short_repr(new)}; change the spec, or leave warm_start out"
             )
     warm_runs = []
     for run in earlier.runs:
