@@ -70,11 +70,10 @@ class AdaptiveRacing:
         shared_count = len(self._losses[challenger].keys() & incumbent_losses.keys())
         margin = self._loss_margin(challenger)
         has_all_positions = shared_count == len(incumbent_losses)
-        if margin < 0.0 or (has_all_positions and margin == 0.0):
-            del self._block_sizes[challenger]
-        elif has_all_positions:
-            del self._block_sizes[challenger]
+        if has_all_positions and margin > 0.0:
             self.incumbent = challenger
+        if has_all_positions or margin < 0.0:
+            del self._block_sizes[challenger]
         elif shared_count >= self._block_sizes[challenger]:
             self._block_sizes[challenger] *= 2
 

@@ -341,13 +341,13 @@ def check_nonempty_list(path: str, value: object, expected: str) -> Sequence[Any
 def check_table(
     path: str, value: object, entries: Collection[str], required: Iterable[str] = ()
 ) -> Mapping[str, object]:
-    """Return a table that has no other than these entries, and all that are required."""
+    """Return a table that has only these entries, and all that are required."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     check_entries(path, value, entries)
     for entry in required:
         if entry not in value:
-            raise ValueError(f"{path}.{entry} must be given")
+            raise ValueError(f"{path}.{entry} must be given".removeprefix("."))
     return value
 
 

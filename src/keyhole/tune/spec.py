@@ -318,11 +318,8 @@ class Spec:
     @classmethod
     def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
         """Make a spec of a dict with the entries of a file; ``function`` may be a function."""
-        check_entries("", table, _ENTRIES)
         _refuse_entries_below_headings(table)
-        for entry in ("arm", "limits"):
-            if entry not in table:
-                raise ValueError(f"{entry} must be given")
+        check_table("", table, _ENTRIES, ["arm", "limits"])
         # Absolute, since a later call may come from another working folder.
         folder = Path(folder).resolve()
         has_space = any(entry in table for entry in SPACE_ENTRIES)

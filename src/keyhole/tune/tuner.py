@@ -214,10 +214,7 @@ class TuningLoop:
         return limit + LOAD_SECONDS if arm.function else limit
 
     def _run_trial(
-        self,
-        executor: Executor,
-        trial: PlannedTrial,
-        cores: tuple[int, ...] | None,
+        self, executor: Executor, trial: PlannedTrial, cores: tuple[int, ...] | None
     ) -> TrialRecord:
         """Run the command of a trial, and return its record."""
         spec = self.spec
