@@ -30,7 +30,7 @@ class PlannedTrial:
     arm: Arm
     limit: float
     instance: Instance
-    configuration: int | None = None  # its number and parameters, in a space
+    configuration: int | None = None  # in a space, its number and its parameters
     parameters: dict[str, Parameter] | None = None
 
 
@@ -118,37 +118,37 @@ def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> Sp
         learns_limit=spec.objective.preset != FULL_CUT_OFF,
         is_deterministic=search.is_deterministic,
     )
-    positions = {instance.name: number for number, instance in enumerate(spec.instances)}
+    numbers = {instance.name: number for number, instance in enumerate(spec.instances)}
     if start := read_warm_start(folder):
         # Instances that only the earlier tune has are numbered after those of this tune.
-        names = dict.fromkeys([*positions, *(run.instance for run in start.runs)])
-        numbers = {name: number for number, name in enumerate(names)}
+        names = dict.fromkeys([*numbers, *(run.instance for run in start.runs)])
+        all_numbers = {name: number for number, name in enumerate(names)}
         trials = [
-            (run.as_trial(numbers), run.outcome, run.seconds)
+            (run.as_trial(all_numbers), run.outcome, run.seconds)
             for run in start.runs
             if run.outcome != "expired"
         ]
         decider.warm(trials, start.weight)
     for record in records:
-        trial = record.as_trial(positions)
+        trial = record.as_trial(numbers)
         if min(trial.configuration, trial.instance) < 0:
             raise ValueError(
                 f"{folder / RUNS}: run {record.round:,} must have a configuration and an instance "
                 f"of the spec, got {record.configuration} and {short_repr(record.instance)}"
             )
         decider.tell(trial, record.outcome, record.seconds)
-        number = trial.configuration
-        if record.is_counted and decider.configurations[number] != trial.parameters:
+        configuration = trial.configuration
+        if record.is_counted and decider.configurations[configuration] != trial.parameters:
             raise ValueError(
                 f"{folder / RUNS}: run {record.round:,} must have the parameters of "
-                f"configuration {number}, got {short_repr(trial.parameters)}"
+                f"configuration {configuration}, got {short_repr(trial.parameters)}"
             )
     return decider
 
 
 @dataclass
 class SpaceDecisionSource:
-    """A `SpaceDecider` as a source; it is made again from the log when a tune is resumed."""
+    """A `SpaceDecider` as a source; the decider of a resumed tune is made anew from the log."""
 
     spec: Spec
     decider: SpaceDecider
@@ -175,8 +175,8 @@ class SpaceDecisionSource:
             raise ValueError(
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
-        # Both under the lock: the decider must learn the runs in the order of the log, since a
-        # resumed tune makes it again from the log.
+        # One lock for both: the decider must learn the runs in the order of the log, from which a
+        # resumed tune makes it anew.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

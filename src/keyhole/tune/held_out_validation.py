@@ -27,7 +27,7 @@ VALIDATION: Final = "validation.jsonl"
 
 
 def has_outcome_for(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
-    """Return whether a run shows how a run of this configuration with this limit would end."""
+    """Return whether a run shows how the configuration and limit of an estimate would end."""
     is_long_enough = record.limit >= estimate.limit or record.outcome != "out of time"
     return is_long_enough and record.parameters == estimate.parameters
 
@@ -54,16 +54,16 @@ class ValidationPlan:
     def __post_init__(self) -> None:
         """List the missing runs."""
         self._lock = Lock()
-        # A run with the longest limit tells how the same configuration ends with a shorter one.
+        # Each configuration is run with its longest limit, which shows how shorter ones would end.
         by_limit = sorted(self.estimates, key=lambda estimate: estimate.limit)
-        longest = {estimate.configuration: estimate for estimate in by_limit}
-        # Instance by instance, so that pairs are complete early.
+        planned_estimates = {estimate.configuration: estimate for estimate in by_limit}
+        # The instances are done one by one, since only complete ones are compared.
         by_path = {resolve_name(self.spec, item.name): item for item in self.instances}
         runs = [(resolve_name(self.spec, run.instance), run) for run in self.log.by_id.values()]
         missing_runs = [
             (estimate, instance)
             for path, instance in by_path.items()
-            for estimate in longest.values()
+            for estimate in planned_estimates.values()
             if not any(
                 run_path == path and has_outcome_for(run, estimate) for run_path, run in runs
             )
@@ -88,7 +88,7 @@ class ValidationPlan:
 
 
 def resolve_name(spec: Spec, name: str) -> str:
-    """Return the name of an instance as a path, which is the same however a file is named."""
+    """Return an instance's name as a path, which is the same for all names of a file."""
     return os.path.realpath(spec.folder / name)
 
 
@@ -106,7 +106,7 @@ def refuse_used_instances(spec: Spec, instances: Sequence[Instance]) -> None:
 def compare_configurations(
     spec: Spec, estimates: Mapping[str, ConfigurationEstimate], records: Iterable[TrialRecord]
 ) -> dict[str, ConfigurationEstimate]:
-    """Return estimates of configurations, by name, from the instances on which all were run.
+    """Return estimates by name, from the instances on which all configurations were run.
 
     Intervals of means are Student's t, cut to the possible range; the interval of a share is
     Clopper and Pearson's.
@@ -123,10 +123,10 @@ def compare_configurations(
     run_gains = RunGains(spec.limits[-1], costs.cost_per_second, costs.cost_of_giving_up)
     gains: dict[str, FloatArray] = {}
     rows = {}
-    for name in [YARDSTICK, *estimates]:  # the yardstick first
+    for name in [YARDSTICK, *estimates]:  # all are compared with the yardstick
         limit = estimates[name].limit
         ordered_runs = [runs[name][instance] for instance in sorted(instances)]
-        # A run that was out of time would have ended at an unknown time after its limit.
+        # A run that was out of time would have ended after its limit, at an unknown time.
         times = np.array(
             [math.inf if run.outcome == "out of time" else run.seconds for run in ordered_runs]
         )

@@ -147,7 +147,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
 
 
 def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
-    """Return the records of all runs; warn if records of some are lost, raise if of all."""
+    """Return the records of all runs; warn if some are lost, and raise if all are."""
     path = folder / RUNS
     told_ids: set[str] = set()
     # The study is read before the log, since a tuner at work records a run before it tells the
@@ -201,7 +201,7 @@ def _told_run_ids(study: Study) -> set[str]:
 
 
 def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
-    """Refuse a log at `path` that has no record of a run that the study was told."""
+    """Refuse a log at `path` that lacks the record of a run that the study was told."""
     if lost_count := len(told - recorded):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
@@ -249,7 +249,7 @@ class SavedRuns:
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a data frame with columns `parameters.NAME` (keyhole[pandas])."""
+        """Return the runs as a data frame (keyhole[pandas]); a parameter is `parameters.NAME`."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
@@ -347,7 +347,7 @@ class SavedTune(SavedRuns):
         gains = self.gains
         arm, limit_index = gains.best_pair()
         full_means = gains.tried_means[:, -1]
-        # If no arm was run with the full cut-off, all arms are compared by their estimates for it.
+        # If no arm was run with the full cut-off, estimates at it are compared for all arms.
         if not np.isfinite(full_means).any():
             full_means = gains.draws.mean(axis=0)[:, -1]
         full_arm = int(full_means.argmax())
@@ -436,7 +436,7 @@ class SavedSpaceTune(SavedRuns):
         return self._decider.effects()
 
     def estimates(self) -> dict[str, ConfigurationEstimate]:
-        """Return the estimates of the recommended, the default and the next best, by name."""
+        """Return estimates of the recommended, default and next best configurations, by name."""
         best = self.best()
         return {
             "recommended": best.incumbent,
@@ -446,7 +446,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return the same estimates from instances kept aside; none before `Tuner.validate`."""
+        """Return such estimates from instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property

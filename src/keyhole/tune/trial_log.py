@@ -32,9 +32,9 @@ class TrialRecord:
     Attributes
     ----------
     id : str
-        Id of its decision, which makes telling idempotent.
+        Id of the decision, which makes telling idempotent.
     round : int
-        Number of its decision.
+        Number of the decision.
     arm, limit, instance, seed
         Command, time limit, instance and seed of the run.
     outcome : str
@@ -48,7 +48,8 @@ class TrialRecord:
     reason : str
         Why the run has this outcome.
     output : str
-        End of the output of a failed run.
+        End of the output of a run without success. It is "" if the run was killed at its limit and
+        its output was not judged.
     at : float
         When the run started, in seconds since 1970.
     elapsed : float
@@ -56,7 +57,7 @@ class TrialRecord:
     others : float
         CPU seconds that the cores of the run spent on other processes.
     configuration, parameters : int and dict, optional
-        Number and active parameters of its configuration, in a tune of a parameter space.
+        Number and active parameters of the configuration, in a tune of a parameter space.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -87,18 +88,18 @@ class TrialRecord:
         """Whether the run counts; an expired run does not."""
         return self.outcome != EXPIRED
 
-    def as_trial(self, positions: Mapping[str, int]) -> Trial:
-        """Return the run as a trial of a configuration; `positions` has the numbers of instances.
+    def as_trial(self, instance_numbers: Mapping[str, int]) -> Trial:
+        """Return the run as a trial of a configuration.
 
-        If the run has no configuration, that of the trial is -1; an unknown instance is -1, too.
+        The number -1 stands for no configuration, and for an instance that has no number.
         """
         configuration = -1 if self.configuration is None else self.configuration
-        position = positions.get(self.instance, -1)
-        return Trial(self.round, configuration, self.parameters or {}, position, self.limit)
+        instance = instance_numbers.get(self.instance, -1)
+        return Trial(self.round, configuration, self.parameters or {}, instance, self.limit)
 
     @property
     def label(self) -> str:
-        """Name of what was run: its command, and in a space the number of its configuration."""
+        """Name of the arm, or in a parameter space the number of the configuration."""
         return self.arm if self.configuration is None else f"configuration {self.configuration}"
 
     def to_feedback(self) -> dict[str, Any]:
@@ -128,8 +129,8 @@ class TrialLog:
 
     def _drop_incomplete_line(self) -> None:
         """Remove the last line if a killed process has written only a part of it."""
-        # Otherwise the next record would be appended to the part. The study was not told of that
-        # run: its decision is pending, and is run again.
+        # Otherwise the next record would be appended to this part. The study was not told of the
+        # run, so its decision is pending and is run again.
         data = self.path.read_bytes()
         complete_size = data.rfind(b"\n") + 1
         if complete_size < len(data):
@@ -138,7 +139,7 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        # Records of a tune of a list have no entries of a parameter space, as in 0.2.0.
+        # Records of a list of commands lack the entries of a parameter space, as in 0.2.0.
         data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with add_path_to_errors(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")
@@ -154,7 +155,7 @@ class TrialLog:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the message of an error of a saved file; one of pydantic's in words of our own."""
+    """Return the message of an error in a saved file; a message of pydantic is rewritten."""
     return error_message(error).strip() if isinstance(error, ValidationError) else str(error)
 
 
@@ -163,7 +164,7 @@ def read_records(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     if not path.exists():
         return
     names = frozenset(arms)
-    # The text after the last line end is empty, or the part of a record: that run is made again.
+    # The text after the last line end is empty, or a part of a record, whose run is made again.
     for number, text in enumerate(read_saved_file(path).split(b"\n")[:-1], 1):
         try:
             record = _FORMAT.validate_python(json.loads(text))

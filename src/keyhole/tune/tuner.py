@@ -48,7 +48,7 @@ from keyhole.tune.warnings import EarlyWarnings, warn_of_unused_instances, worke
 from keyhole.validate import Range, check_integer, check_number, short_repr
 
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
-_KEPT_OUTPUT: Final = 500  # characters of the output of a failed run that are recorded
+_KEPT_OUTPUT: Final = 500  # recorded characters of the output of a run without success
 _POLL_SECONDS: Final = 0.05
 _SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
 _SHARE_BETWEEN_LINES: Final = 0.1  # of the time so far
@@ -80,7 +80,7 @@ class Executor(Protocol):
         """
 
     def close(self) -> None:
-        """Kill the current run, and release resources; called from another thread on Ctrl-C."""
+        """Kill the current run, and release resources; another thread may call this."""
 
 
 ExecutorFactory = Callable[[], Executor]
@@ -89,14 +89,14 @@ ExecutorFactory = Callable[[], Executor]
 
 @dataclass
 class TuningLoop:
-    """Loop that runs the trials of a call of `Tuner.run` or `validate`, a thread per worker.
+    """Loop that runs the trials of a call of `Tuner.run` or `validate`, with a thread per worker.
 
     Parameters
     ----------
     progress : bool or callable, optional
         As for `Tuner.run`.
     max_runs, budget : float
-        How many runs and seconds there are in all, those of earlier calls included.
+        The largest number of runs, and the seconds in which runs may begin; earlier calls count.
     """
 
     spec: Spec
@@ -120,18 +120,16 @@ class TuningLoop:
 
     @property
     def elapsed(self) -> float:
-        """Seconds of work, including earlier calls of `Tuner.run`."""
+        """Seconds of work, those of earlier calls included."""
         return self._earlier_seconds + time.monotonic() - self._start
 
-    def run(
-        self, workers: int, on: str | futures.Executor, local_executors: ExecutorFactory
-    ) -> None:
+    def run(self, workers: int, on: str | futures.Executor, local_factory: ExecutorFactory) -> None:
         """Run trials, here or on a cluster, until the runs or the budget are spent."""
         with cluster_executors(on, workers, self.spec) as cluster_factory:
             self._start = time.monotonic()
             if self._is_finished():
                 return
-            make_executor = cluster_factory or local_executors
+            make_executor = cluster_factory or local_factory
             cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
             tasks = [partial(self._run_trials, make_executor, group) for group in cores]
             pool = DaemonThreadPool(tasks, workers)
@@ -139,9 +137,9 @@ class TuningLoop:
                 while not pool.wait_for_task(_POLL_SECONDS):
                     pass
             except BaseException:
-                # An error of a thread, or Ctrl-C: commands are killed, and their decisions stay
-                # pending until the next call expires them (`resume_study`): the policy never learns
-                # from an interrupted run.
+                # After an error of a thread or Ctrl-C, commands are killed. Their decisions stay
+                # pending until the next call expires them (`resume_study`), so that the policy
+                # never learns from an interrupted run.
                 self._stop_executors()
                 pool.shut_down(inf)
                 raise
@@ -180,7 +178,7 @@ class TuningLoop:
                 executor.close()
 
     def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
-        """Run trials, at most five, until one counts; return False if there is none to run."""
+        """Run trials until one counts, at most five; return False if no more are to be run."""
         for _ in range(_MAX_EXPIRED):
             trial = self._wait_for_trial()
             if trial is None:
@@ -210,7 +208,7 @@ class TuningLoop:
         # A command that sleeps uses no CPU time, and would never reach a limit of CPU time alone.
         if self.spec.clock == "cpu":
             return _WALL_FACTOR * limit + 1.0
-        # The function process has an alarm, whose seconds begin when the function does.
+        # A function is stopped by an alarm in its process, which is set once it has been loaded.
         return limit + LOAD_SECONDS if arm.function else limit
 
     def _run_trial(
@@ -234,8 +232,8 @@ class TuningLoop:
             **({"grace": spec.grace} if spec.grace else {}),
         )
         result = judge_outcome(spec, arm, limit, run)
-        # The output of a run without success is kept; of one that was killed at its limit, only if
-        # it was judged.
+        # The output of a run without success is kept, unless the run was killed at its limit and
+        # its output was not judged.
         is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
         keeps_output = is_judged and result.reward is None
         return TrialRecord(
@@ -344,9 +342,10 @@ class Tuner:
         Parameters
         ----------
         runs : int, optional
-            How many runs, in all.
+            How many runs, in all calls together.
         budget : float, optional
-            Seconds of wall time while the tuner is at work, in all. No run starts later.
+            Seconds of wall time while a tuner is at work, in all calls together. No run starts
+            later.
         workers : int, default 1
             How many runs at a time; on this machine each has its own cores.
         on : str or concurrent.futures.Executor, default "threads"
@@ -356,9 +355,10 @@ class Tuner:
             Whether to print counts of outcomes and the last run, on standard error or below the
             cell of a notebook; or a function that is called with the record of every run.
         warm_start : str or Path, optional
-            The folder of an earlier tune. Its runs of configurations of this space are copied, and
-            known before the first run. A parameter that the earlier tune lacks has its default in
-            them. A later call may leave the folder out, or must name it as the first did.
+            The folder of an earlier tune with the same clock and success rule. Its runs of
+            configurations of this space are copied, and known before the first run. They get the
+            default of each parameter that the earlier tune lacks. A later call names the folder as
+            the first call did, or leaves it out.
         weight : float, default 1
             How much a run of the earlier tune counts, if one of this tune counts 1; at most 1.
 
@@ -379,7 +379,7 @@ class Tuner:
         self._check_workers(workers, on)
         warn_of_unused_instances(self.spec)
         start = None
-        # Before the folder is made: a warm start that is refused leaves none.
+        # This comes before the folder is made, so that a refused warm start leaves no folder.
         if warm_start is not None and not read_same_start(self.out, Path(warm_start), weight):
             start = make_warm_start(self.spec, SavedSpaceTune.load(warm_start), weight)
         # The folder is locked first: another tuner must not open log or study meanwhile.
@@ -409,7 +409,7 @@ class Tuner:
         Parameters
         ----------
         instances : str, list of str or dict
-            As the entry ``instances`` of a spec. None of them may be one of the tune.
+            As the entry ``instances`` of a spec. None may be an instance of the tune.
         workers, on, progress
             As for `run`.
 
@@ -484,7 +484,7 @@ def _make_progress_printer(max_runs: float) -> Progress:
 
 
 def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
-    """Return arm, limit and command line of `count` trials that could be run; run nothing."""
+    """Return arm, limit and command of at most `count` trials that could be run; run nothing."""
     spec.check_new()
     warn_of_unused_instances(spec)
     trials = _plan_list(spec) if spec.search is None else _plan_space_trials(spec)
@@ -496,7 +496,7 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
 
 def _plan_space_trials(spec: Spec) -> Iterator[PlannedTrial]:
     decider = make_decider(Path(), spec, ())
-    with suppress(SpaceExhaustedError):  # nothing is left, or nothing before an outcome is known
+    with suppress(SpaceExhaustedError):  # nothing is left, or the next trial needs an outcome
         while True:
             trial = decider.ask()
             yield plan_chosen_run(spec, trial.round, spec.instances[trial.instance], trial)

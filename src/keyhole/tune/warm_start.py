@@ -38,7 +38,7 @@ class WarmStart:
     earlier_count : int
         How many runs the earlier tune had.
     runs : list of TrialRecord
-        Those of them whose configurations belong to the space of this tune.
+        The earlier runs whose configurations belong to the space of this tune.
     """
 
     folder: str
@@ -62,9 +62,10 @@ def read_warm_start(folder: Path) -> WarmStart | None:
 
 
 def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | None:
-    """Return the warm start of a tune if it has begun; refuse one that has begun otherwise.
+    """Return the warm start of a tune that has begun; None if it has not begun.
 
-    Only the name of the earlier folder is compared: its runs may have changed, or be gone.
+    A tune that has begun with another earlier folder or weight is refused. Only the name of the
+    earlier folder is compared: its runs may have changed, or be gone.
     """
     start = read_warm_start(folder)
     log = folder / RUNS
@@ -82,7 +83,7 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
 def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStart:
     """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
-    A parameter that the earlier tune lacks has its default in them.
+    The runs get the default of each parameter that the earlier tune lacks, where it is active.
     """
     if spec.search is None or earlier.spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")
