@@ -10,11 +10,11 @@ from keyhole.tune.run_arrays import SHORTEST, RunGains
 class AdaptiveRacing:
     """Race of challengers against the incumbent, on blocks of 1, 2, 4, ... instances.
 
-    A challenger is dropped as soon as it has lost more than the incumbent on the same instances.
-    Its runs are capped at the time after which it would be dropped. If it has lost less than the
-    incumbent on all instances of the incumbent, it is the new incumbent. For each challenger the
-    incumbent is run on one instance more. All configurations are run on instances in one order, and
-    a position is a place in this order.
+    A challenger is dropped as soon as it has lost more in total than the incumbent on the same
+    instances. Its runs are capped at the time after which it would be dropped. Once it was run on
+    all instances of the incumbent, it becomes the incumbent if it has lost less in total, and is
+    dropped if not. For each challenger the incumbent is run on one more instance. All
+    configurations are run on instances in one order, and a position is an index in this order.
 
     Source: random online adaptive racing of Hutter et al. (2011), Algorithm 3, with the capping of
     Hutter et al. (2009), Section 4.
@@ -33,7 +33,7 @@ class AdaptiveRacing:
     _block_sizes: dict[int, int] = field(default_factory=dict)  # of challengers in the race
 
     def tell(self, configuration: int, position: int, loss: float) -> None:
-        """Take the loss of a configuration at a position of the order of instances."""
+        """Learn the loss of a configuration at a position."""
         losses = self._losses.setdefault(configuration, {})
         if not losses and configuration != self.incumbent:
             self._block_sizes[configuration] = 1
@@ -57,7 +57,7 @@ class AdaptiveRacing:
         incumbent_starts = started.get(self.incumbent, frozenset())
         is_behind = not incumbent_losses or len(incumbent_starts) < len(started)
         if len(incumbent_starts) < position_count and (is_behind or challenger is None):
-            # The first free position; a position whose run did not count is free again.
+            # The first free position: one whose run did not count is free again.
             position = min(set(range(len(incumbent_starts) + 1)) - incumbent_starts)
             return self.incumbent, position, self.gains.cutoff
         if challenger is None or not incumbent_losses:
@@ -78,7 +78,7 @@ class AdaptiveRacing:
             self._block_sizes[challenger] *= 2
 
     def _loss_margin(self, challenger: int) -> float:
-        """Return how much a challenger may still lose on its block to equal the incumbent."""
+        """Return how much more a challenger may lose on its block until it equals the incumbent."""
         losses = self._losses.get(challenger, {})
         incumbent_losses = self._losses[self.incumbent]
         own_positions_first = sorted(incumbent_losses, key=lambda p: (p not in losses, p))

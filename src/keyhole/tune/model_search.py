@@ -13,15 +13,15 @@ from keyhole.tune.run_time_model import OutcomeModel
 
 _RUNS_PER_CONFIGURATION: Final = 3
 _FAILURE_DISCOUNT: Final = 0.5
-"""A failed run counts as one run less this number, since it tells less than a run time."""
+"""A failed run counts as one run less this number, since it tells less than a run time does."""
 _FOCUS: Final = 0.5
-"""Factor of the deviations of draws; below 1, so that the best-looking are run more often."""
+"""Factor of the deviations of draws; below 1, so that good configurations are run more often."""
 _SWEPT_RUNS: Final = 500
 """After n runs, the next sweep of the model is made n / 500 runs later, but at least one."""
 _CAPPED_FROM: Final = 10  # runs; with fewer, no run is given up early
 _RACE_DEVIATIONS: Final = 2.0
 """If the default lags by fewer deviations, it is run as often as the best configuration."""
-_LEAST_COST: Final = 1e-9  # of a second, where seconds cost nothing
+_LEAST_COST: Final = 1e-9  # assumed for a second that costs nothing
 _LOG_TIME_STEP: Final = 0.05
 _FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]
 
@@ -30,14 +30,15 @@ _FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]
 class ModelSearch:
     """Search by Thompson sampling from `OutcomeModel`, with a growing number of configurations.
 
-    As long as configurations are fewer than a third of the runs, a new one is run; a failed run
-    counts half. Otherwise effects are drawn, and the configuration with the largest gain by them is
-    run. Configurations that have no instance left, or whose runs have all failed, are left out. The
-    default is run as often as the best configuration as long as it may be as good.
+    As long as there are fewer configurations than a third of the runs, a new one is run; a failed
+    run counts half. Otherwise effects are drawn, and the configuration with the largest gain for
+    these effects is run. Configurations that have no instance left, or whose runs have all failed,
+    are left out. The default is run as often as the best configuration as long as it may be as
+    good.
 
-    A run has the limit with the largest expected gain. A run of neither the best configuration nor
-    the default is given up earlier, once even a success would gain less than the best is expected
-    to.
+    A run has the limit with the largest expected gain. If its configuration is neither the best nor
+    the default, it is given up earlier: once even a success would gain less than the expected gain
+    of the best.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class ModelSearch:
             return np.asarray(effects[0])
         times = self.model.times
         deviation = math.sqrt(times.variance + times.mean_square)
-        # Log times are rounded to 0.05: gains of fewer different ones take a tenth of the CPU time.
+        # Log times are rounded to 0.05, since gains of fewer times take a tenth of the CPU time.
         steps, columns = np.unique((effects[0] / _LOG_TIME_STEP).round(), return_inverse=True)
         failed_gains, success_gains = self.gains.expected(
             steps * _LOG_TIME_STEP, deviation, self.limits, _FAILED_OR_NOT
@@ -143,7 +144,7 @@ class ModelSearch:
         return limit
 
     def _break_even_time(self, instance: int) -> float:
-        """Return the time from which on a success gains less than the best is expected to."""
+        """Return the time of a success that gains as much as a run of the best is expected to."""
         model = self.model
         best_time = math.exp(model.times.means[self._best] + model.times.instance_effects[instance])
         failure_chance = 1.0 - float(model.success_chances(model.means[:, self._best]))

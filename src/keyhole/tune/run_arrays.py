@@ -24,7 +24,7 @@ _COLUMNS: Final = np.dtype(
     ]
 )
 SHORTEST: Final = 0.001
-"""The shortest run time in seconds: a shorter one counts as this, and no cap is shorter."""
+"""The shortest run time in seconds: a shorter run counts as this long, and no cap is shorter."""
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ DRAWS: Final = 200
 _BURN_IN: Final = 50
 _TAIL_BEGIN: Final = 0.45
 """Above this bound, exponential proposals are accepted more often than normal ones."""
-# Variances have inverse gamma priors of this shape and these scales, which are their means: 1 for
-# configurations and for single runs, and 3 for instances, since these mostly differ most.
+# Variances have inverse gamma priors of this shape, with which the mean of a prior is its scale.
+# The scale is largest for instances, since they mostly differ most.
 _SHAPE: Final = 2.0
 _SCALE: Final = 1.0
 _INSTANCE_SCALE: Final = 3.0
 _FEATURE_SCALE: Final = 0.5
 _MEAN_VARIANCE: Final = 9.0
-"""Prior variance of the mean: a deviation of 3, which is a factor of 20 in time. If all runs are
-censored, this prior alone keeps the mean from growing."""
+"""Prior variance of the mean. The deviation is 3, which is a factor of 20 in time. If all runs are
+censored, only this prior keeps the mean from growing."""
 
 
 class RunTimeModel:
@@ -93,7 +93,7 @@ class RunTimeModel:
         self._draw_run_variance(rng, runs["weight"] * errors**2)
 
     def _add_new_effects(self, runs: RunRows, features: FloatArray) -> None:
-        """Add configurations and instances that are new."""
+        """Add effects of new configurations and instances."""
         if not self.configuration_effects.size:
             self.mean = self._first_mean = self._guess_mean(runs)
         new_features = features[len(self.configuration_effects) :]
@@ -120,7 +120,7 @@ class RunTimeModel:
         return np.asarray(effects + self.instance_effects[runs["instance"]])
 
     def _draw_values(self, runs: RunRows, rng: np.random.Generator) -> FloatArray:
-        """Return the log times, and draws for those that are censored."""
+        """Return the log times, with draws in place of censored ones."""
         log_times: FloatArray = runs["log_time"].copy()
         censored = runs[runs["is_censored"]]
         means = self._sum_effects(censored)
@@ -132,7 +132,7 @@ class RunTimeModel:
     def _sum_evidence(
         self, runs: RunRows, column: str, rest: FloatArray, count: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed precisions of the runs of each effect, and their weighted `rest`."""
+        """Return for each effect the sum of its runs' precisions, and of precision * `rest`."""
         weights = runs["weight"]
         precisions = np.bincount(runs[column], weights, count) / self.variance
         return precisions, np.bincount(runs[column], weights * rest, count) / self.variance
@@ -145,8 +145,8 @@ class RunTimeModel:
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
         draws = variances * sums + np.sqrt(variances) * rng.standard_normal(count)
         # A normal vector is conditioned on a sum of 0: the excess is taken off in proportion to the
-        # variances. Instances without runs are left out: they would make up for any sum of the
-        # others, and the level of the configurations would drift.
+        # variances. Instances without runs are left out, since they would offset any sum of the
+        # others, and the effects of all configurations would drift together.
         self.used_instances = used = precisions > 0.0
         excess = draws[used].sum() / variances[used].sum()
         self.instance_effects = draws - used * variances * excess
@@ -189,7 +189,7 @@ class FailureModel(RunTimeModel):
     .. math::
         z = a_c + b_i + e, \qquad e \sim N(0, 1 / w)
 
-    with effects as in `RunTimeModel`. The runs are those that have failed or succeeded.
+    with effects as in `RunTimeModel`. Its runs are those that failed or succeeded.
 
     Source: Albert and Chib (1993), the sampler of the probit model.
     """
@@ -201,7 +201,7 @@ class FailureModel(RunTimeModel):
         """Keep the variance, which is 1."""
 
     def _draw_values(self, runs: RunRows, rng: np.random.Generator) -> FloatArray:
-        """Draw the normal numbers: above 0 for failed runs, below 0 for others."""
+        """Draw z of each run: above 0 if the run failed, else below 0."""
         signs = np.where(runs["is_failed"], 1.0, -1.0)
         deviations = 1.0 / np.sqrt(runs["weight"])
         means = self._sum_effects(runs)
@@ -210,9 +210,9 @@ class FailureModel(RunTimeModel):
 
 
 class OutcomeModel:
-    """Model of run times and failures: `RunTimeModel`, and `FailureModel` from a failure on.
+    """Model of run times and failures: `RunTimeModel`, and `FailureModel` once a run has failed.
 
-    Run times are those of runs that did not fail. If all runs failed, they are those of all runs.
+    The run times are those of runs that did not fail, or of all runs if all failed.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class OutcomeModel:
             self.failures.sweep(runs[is_failed | ~runs["is_censored"]], features, rng)
 
     def success_chances(self, effects: FloatArray) -> FloatArray | float:
-        """Return the chances that runs on any instance succeed once they end.
+        """Return the chances that runs on a random instance succeed, given that they end.
 
         `effects` has a row for each of the `models`.
         """
@@ -263,7 +263,7 @@ Model = TypeVar("Model", RunTimeModel, OutcomeModel)
 def posterior_sweeps(
     model: Model, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> Iterator[Model]:
-    """Yield a model after each of `DRAWS` sweeps, which follow a burn-in."""
+    """Sweep a model for a burn-in, then yield it after each of `DRAWS` sweeps."""
     for sweep in range(-_BURN_IN, DRAWS):
         model.sweep(runs, features, rng)
         if sweep >= 0:

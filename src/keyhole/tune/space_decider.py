@@ -19,10 +19,10 @@ from keyhole.tune.run_arrays import RunArray, RunGains, RunOutcome, Trial
 from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
 
-_TRIES: Final = 1_000  # random draws of a configuration that is new
-_FIRST_SIZE: Final = 64  # rows of features
+_TRIES: Final = 1_000  # draws of a configuration, of which one should be new
+_FIRST_SIZE: Final = 64  # rows of the array of features
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Share of all instances: this many of the next instances are compared, and the easiest is run."""
+"""Of the next instances, this share of the number of all is compared, and the easiest is run."""
 # Purposes of random numbers: each has a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES, _EFFECTS = range(6)
 
@@ -34,8 +34,8 @@ class SpaceExhaustedError(ValueError):
 class SpaceDecider:
     """Decider of a tune over a parameter space.
 
-    Its state is a function of the seed and of the runs that it was told, in their order. So a
-    decider that is told the runs of a log goes on as the decider that wrote the log would have.
+    Its state is a function of the seed and of the sequence of runs that it was told. So a decider
+    that is told the runs of a log goes on as the decider of these runs would have.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class SpaceDecider:
         self._last_round = 0
         self._warm_count = 0
         self._first_new = 1
-        # One run on the only instance says all of a configuration: nothing is to be estimated.
+        # One run on the only instance says all of a configuration, so that no model is needed.
         is_raced = policy == "racing" or self._positions == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
         model = OutcomeModel(instance_count, len(space.levels))
@@ -134,11 +134,11 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effects = choice
-        # An easy instance says as much of the configuration as a hard one, and takes less time.
-        instance_effects = self._search.model.times.instance_effects
         free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
             return None
+        # An easy instance says as much of the configuration as a hard one, and takes less time.
+        instance_effects = self._search.model.times.instance_effects
         position = min(
             free_positions,
             key=lambda position: instance_effects[self._instance(configuration, position)],
@@ -148,7 +148,7 @@ class SpaceDecider:
         return configuration, position, limit
 
     def tell(self, trial: Trial, outcome: RunOutcome | Literal["expired"], seconds: float) -> None:
-        """Learn the outcome of a run and its seconds; an expired run is forgotten."""
+        """Learn the outcome and the seconds of a run; forget an expired run."""
         if outcome == "expired":
             self.expire(trial)
             return
@@ -157,8 +157,8 @@ class SpaceDecider:
         configuration = trial.configuration
         if configuration not in self.configurations:
             self._number_configuration(configuration, trial.parameters)
-        # A log has no positions: a configuration's n-th run on an instance in the log is taken for
-        # that of the n-th permutation.
+        # A log has no positions. The n-th run of a configuration on an instance in the log is taken
+        # for the run of the n-th permutation.
         repetition = self._repetitions[configuration, trial.instance]
         self._repetitions[configuration, trial.instance] += 1
         offset = self._order(configuration, repetition).index(trial.instance)
@@ -169,15 +169,15 @@ class SpaceDecider:
             self._racing.tell(configuration, position, self._gains.loss(outcome, seconds))
 
     def expire(self, trial: Trial) -> None:
-        """Forget a pending run, which does not count and may be chosen again."""
+        """Forget a pending run that does not count, so that it may be chosen again."""
         self._last_round = max(self._last_round, trial.round)
         if trial.round not in self._pending_rounds:
             return
         self._pending_rounds.remove(trial.round)
         configuration = trial.configuration
         positions = self._started[configuration]
-        # A log gives the first positions of an instance to its runs, in the order of their ends.
-        # So the last position of the instance is free again, whichever of its runs expired.
+        # The runs in a log get the first positions of their instance, in the order in which they
+        # ended. So the last position is free again, whichever run on the instance expired.
         positions.remove(
             max(p for p in positions if self._instance(configuration, p) == trial.instance)
         )
@@ -209,7 +209,7 @@ class SpaceDecider:
         self._warm_count = self._run_array.count
 
     def recommend(self) -> BestConfiguration:
-        """Return the best configuration and its limit; also the default and the next best."""
+        """Return the best configuration and its limit, beside the default and the next best."""
         if self._run_array.count == self._warm_count:
             raise ValueError("a recommendation needs at least one run, got none")
         runs = self._run_array.runs
@@ -227,8 +227,8 @@ class SpaceDecider:
     def effects(self) -> list[ParameterEffect]:
         """Return the effect of each level of each parameter on the mean log time; none before runs.
 
-        In these effects a failed run counts as longer than the full cut-off, so that a level that
-        fails shows.
+        A failed run counts as longer than the full cut-off, so that a level with which runs fail
+        has a large effect.
         """
         runs = self._run_array.runs
         run_configurations = np.unique(runs[self._warm_count :]["configuration"])
@@ -245,7 +245,7 @@ class SpaceDecider:
     def _add_run(self, trial: Trial, outcome: RunOutcome, seconds: float, weight: float) -> None:
         """Add a run to the array of runs; if a model decides, let it learn the run."""
         self._run_array.add(trial, outcome, seconds, weight)
-        # Pending configurations have no features yet, since a log does not have them.
+        # A log lacks pending configurations, so they have no features yet.
         while trial.configuration >= len(self._features):
             self._features = np.concatenate([self._features, np.zeros_like(self._features)])
         self._features[trial.configuration] = self.space.encode(trial.parameters)
@@ -260,7 +260,7 @@ class SpaceDecider:
 
     def _new_number(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
-        # With a model, configurations of a warm start are not new.
+        # Configurations of a warm start are new only in a race.
         numbers = itertools.count(1 if self._racing else self._first_new)
         number = next(number for number in numbers if number not in self._started)
         is_exhausted = len(self.configurations) == len(self.space.configurations)
@@ -292,7 +292,7 @@ class SpaceDecider:
         return self._order(configuration, repetition)[offset]
 
     def _free_positions(self, configuration: int) -> list[int]:
-        """Return the next positions that have no run that counts or is pending."""
+        """Return the next positions without a run that counts or is pending."""
         started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
         last = min(len(started) + count, self._positions)

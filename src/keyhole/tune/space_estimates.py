@@ -73,10 +73,11 @@ class SpaceEstimates:
         self._weights = weights / weights.sum(axis=1, keepdims=True)
         # If all outcomes are equal, the bootstrap has no width. If a share p of the population
         # succeeds, all n instances do with a chance of p^n. The lower end is the p for which this
-        # chance is 2.5 %. A single instance is the population.
+        # chance is 2.5 %. A single instance counts as the whole population.
         self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # With half a deviation added, more runs decide between configurations that look alike.
+        # Half a deviation is added: of configurations that look alike, the one with more runs is
+        # better.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
         is_excluded = only_failed_mask(runs, count) | (self.run_counts == 0)
         self._may_keep_default = not is_excluded[0]
@@ -86,8 +87,8 @@ class SpaceEstimates:
     def choose_incumbent(self) -> int:
         """Return the best configuration if it leads the default by a deviation, else the default.
 
-        A default that was not run, or has only failed, is not kept for this reason. The authors of
-        a program mostly chose its default on more instances than a tune has.
+        The default has this advantage because the authors of a program mostly chose it on more
+        instances than a tune has. A default that was not run, or has only failed, lacks it.
         """
         best = self.ranking[0]
         default_gains, best_gains = (
@@ -105,7 +106,7 @@ class SpaceEstimates:
         (yardstick,) = self._draw_gains(0, cutoff)
         yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
         least_reach = self._least_reach
-        # A success less loses 1, and may add the cost of giving up.
+        # A run without success earns 1 less, and may have the cost of giving up.
         gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
@@ -114,7 +115,7 @@ class SpaceEstimates:
             best = int(np.argmax([draws.mean() for draws in gains]))
             limit = float(limits[best])
             successes = self._draw_success_rates(configuration, limit)
-            # If both always succeed, a lead comes from times, whose differences have a width.
+            # If both succeed alike in all draws, a lead comes from times, which differ by draw.
             are_alike = np.ptp(successes - yardstick_successes) < _ROUNDING
             width = min(np.ptp(successes), np.ptp(yardstick_successes))
             lead_reach = 0.0 if are_alike or width >= _ROUNDING else gain_reach
@@ -139,7 +140,7 @@ class SpaceEstimates:
         )
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Draw the times of a configuration on all instances, and whether it failed, once."""
+        """Draw once the times of a configuration on all instances, and whether it failed there."""
         if configuration in self._outcomes:
             return self._outcomes[configuration]
         runs = self._own_runs[self._own_runs["configuration"] == configuration]
@@ -153,12 +154,12 @@ class SpaceEstimates:
         given_up = runs["is_censored"] & ~runs["is_failed"]
         ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
         for draw in range(DRAWS):
-            # In a random order, the last of several runs on an instance is kept.
+            # Of several runs on an instance, the last one in a random order is kept.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
             log_times[draw, instances] = ends[order]
             is_censored[draw, instances] = given_up[order]
-            # Whether a run that was given up would have failed remains as drawn.
+            # For a run that was given up, the drawn failure or success is kept.
             is_failed[draw, instances] = np.where(
                 given_up[order], is_failed[draw, instances], runs["is_failed"][order]
             )
