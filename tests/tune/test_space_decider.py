@@ -65,17 +65,18 @@ def test_success_on_all_instances_is_no_proof_of_success_on_others():
     assert gain.value - gain.low == pytest.approx(1.0 - rate.low)
 
 
-@pytest.mark.parametrize("default_fails", [True, False])
-def test_a_lead_by_few_successes_may_be_luck_and_a_lead_by_times_is_none(default_fails):
+@pytest.mark.parametrize(("failures", "reach"), [(0, 0.0), (2, 0.6), (4, 0.6)])
+def test_a_lead_by_few_successes_may_be_luck_and_a_lead_by_times_is_none(failures, reach):
     decider = make(SMALL, instances=4)
     for _ in range(16):
         trial = decider.ask()
-        is_failed = default_fails and trial.configuration == 0 and trial.instance < 2
+        is_failed = trial.configuration == 0 and trial.instance < failures
         seconds = 0.09 if trial.configuration == 0 else 0.01
         decider.tell(trial, "failed" if is_failed else "ok", seconds)
     lead = decider.recommend().incumbent.gain_over_default
     assert lead.value > 0.0
-    assert (lead.low > 0.0) != default_fails
+    assert (lead.low > 0.0) == (failures != 2)
+    assert lead.value - lead.low == pytest.approx(reach, abs=0.01)
 
 
 @pytest.mark.parametrize("policy", ["model", "racing"])

@@ -116,7 +116,7 @@ class SpaceEstimates:
             limit = float(limits[best])
             successes = self._draw_success_rates(configuration, limit)
             # If both succeed alike in all draws, a lead comes from times, which differ by draw.
-            are_alike = np.ptp(successes - yardstick_successes) < _ROUNDING
+            are_alike = np.abs(successes - yardstick_successes).max() < _ROUNDING
             width = min(np.ptp(successes), np.ptp(yardstick_successes))
             lead_reach = 0.0 if are_alike or width >= _ROUNDING else gain_reach
             return ConfigurationEstimate(
