@@ -326,9 +326,9 @@ def measure_seconds_per_round(
     """
     make_simulators(plan, label)  # compile before the clock starts
     rounds = plan.rounds_per_replication(plan.policies[label])
-    group = engine.LANES * threads
-    count = min(replications, max(1, FIRST_ROUNDS // (rounds * group)) * group)
-    at_once = min(count, group)  # replications of a group advance together, round by round
+    full_group = engine.LANES * threads
+    count = min(replications, max(1, FIRST_ROUNDS // (rounds * full_group)) * full_group)
+    group_size = min(count, full_group)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
     start = clock()
     rounds_before = 0
@@ -338,7 +338,7 @@ def measure_seconds_per_round(
         rounds_done = rounds_before + played
         trace.append((elapsed, rounds_done))
         # Later rounds may be slower, so the beginning of a long run is measured for longer.
-        limit = _LONG_RUN_FACTOR * seconds if rounds_done < at_once * rounds else seconds
+        limit = _LONG_RUN_FACTOR * seconds if rounds_done < group_size * rounds else seconds
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 
@@ -348,7 +348,7 @@ def measure_seconds_per_round(
             rounds_before += count * rounds
     except _TimeIsUpError:
         pass
-    return _extrapolate_seconds_per_round(trace, at_once * rounds)
+    return _extrapolate_seconds_per_round(trace, group_size * rounds)
 
 
 def _extrapolate_seconds_per_round(trace: list[tuple[float, int]], group_rounds: int) -> float:

@@ -1,7 +1,7 @@
 """Pool of daemon threads, which can be abandoned.
 
-Machine code cannot be interrupted, and a process does not end before the threads of
-`concurrent.futures` have ended: a compiled function in an endless loop would keep it alive for
+A process does not end before the threads of `concurrent.futures` have ended, and machine code
+cannot be interrupted. So a compiled function in an endless loop would keep the process alive for
 ever.
 """
 

@@ -16,7 +16,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 
 _SIMILARITIES: Final = 2.0 ** np.arange(13)
-"""Values of s: the common mean counts as s runs of each arm."""
+"""Values of s; the common mean counts as s runs of each arm."""
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows above 709.8
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)

@@ -59,7 +59,7 @@ def join_continued_lines(text: str) -> str:
 
 def explain_shell_syntax(path: str, text: object) -> str:
     """Return an error message about shell syntax in a command; "" if it has none."""
-    # The words of a command that is a list are arguments as they are.
+    # The words of a list are arguments as they are.
     if not isinstance(text, str) or not (syntax := find_shell_syntax(text)):
         return ""
     return (
@@ -126,7 +126,7 @@ def _find_arguments(path: str, target: Any) -> dict[str, bool]:
 def function_command(
     target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command that calls a function with those fields that are its arguments."""
+    """Return the command that calls a function with the fields that are its arguments."""
     content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
     # -P keeps the folder of the script off sys.path: modules in it would hide others.
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
@@ -253,7 +253,7 @@ class Arm:
             self.format_command(fields)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}: a field cannot be formatted: {error}") from None
-        # A program whose name has a field is known only when a run fills the field in.
+        # A program whose name contains a field is known only once a run fills the field in.
         if self.function or _field_names(path, program := self.command[0]):
             return
         # As in the system, a name with a slash is a path, and others are looked up on the PATH.
@@ -352,10 +352,10 @@ def check_table(
 
 
 def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str, Any]:
-    """Return the values of those fields of a class that its annotations say how to read.
+    """Return, by name, the values of the fields of a class whose annotations say how to read them.
 
-    Such an annotation is ``Annotated[type, read]``, and ``read(field, value)`` returns the value of
-    the entry of this name, or raises an error that begins with the field.
+    The annotation is ``Annotated[type, read]``, where ``read(path, value)`` returns the value of an
+    entry, or raises an error that begins with its path.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str
     path : str
         The path of the table in errors, or empty.
     table : mapping
-        A table that has all these entries.
+        A table that has an entry for each of these fields.
     """
     return {
         name: hint.__metadata__[0](f"{path}.{name}".removeprefix("."), table[name])

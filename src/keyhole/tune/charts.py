@@ -32,8 +32,8 @@ HISTORY_DRAWS: Final = 400
 """Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
 _MOST_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # for all pairs and points of the history: about half a second
-# Runs that all points of the history count together, at half of all runs each: about half a second.
-_MOST_COUNTED_RUNS: Final = 100_000
+# Runs that are counted for all points of the history together, at half of all runs for a point.
+_MOST_COUNTED_RUNS: Final = 100_000  # takes about half a second
 _MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
 _LEAST_POINTS: Final = 8  # of the history of a parameter space
 _PERCENT: Final = 100.0
@@ -93,7 +93,7 @@ def thin_curve(curve: Survival) -> Survival:
     steps = len(curve.seconds)
     if steps <= _MAX_STEPS:
         return curve
-    # More steps than these cannot be distinguished, and would only make the SVG longer.
+    # More steps cannot be distinguished, and would only make the SVG longer.
     step_indices = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
     names = ("seconds", "share", "low", "high")
     return replace(curve, **{name: getattr(curve, name)[step_indices] for name in names})
@@ -163,8 +163,8 @@ class PastRecommendation:
 def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     """Return the recommendations at points of the log, at most 20; the last point is its end.
 
-    Each is made anew from the runs before the point. For a list of commands, all but the last have
-    `HISTORY_DRAWS` draws. With many pairs or runs there are fewer points, to save time.
+    Each recommendation is computed from the runs before its point. For a list of commands, all but
+    the last use `HISTORY_DRAWS` draws. With many pairs or runs, fewer points save time.
     """
     run_count = len(tune.runs)
     if isinstance(tune, SavedTune):
@@ -198,7 +198,7 @@ def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
 def history_chart(tune: AnyTune, history: Sequence[PastRecommendation]) -> LineChart:
     """Return the chart of the gain of past recommendations, by number of runs."""
     names = [past.name for past in history]
-    # The point after the last point whose recommendation differs from the final recommendation.
+    # The point since which the recommendation has not changed.
     first_point = max((k + 1 for k, name in enumerate(names) if name != names[-1]), default=0)
     description = f"{names[-1]} since run {history[first_point].runs:,} of {len(tune.runs):,}"
     counts = [float(past.runs) for past in history]

@@ -67,7 +67,7 @@ class _ClusterExecutor:
     environment : mapping
         Variables that are added to the environment of the cluster worker.
     warned : set of str
-        The warnings that any executor has issued; a warning is issued only once.
+        The warnings that any executor of the tune has issued; each is issued only once.
     """
 
     cluster: Cluster
@@ -86,9 +86,9 @@ class _ClusterExecutor:
         cores: Sequence[int] | None,
         **options: object,
     ) -> CommandResult:
-        """Run a command as a task; environment and cores are those of the cluster worker.
+        """Run a command as a task, in the environment and on the cores of the cluster worker.
 
-        `environment` and `cores`, which are those of this machine, are not used.
+        The arguments `environment` and `cores` are those of this machine, and are not used.
         """
         task = self.cluster.submit(
             run_on_worker, self._version, dict(self.environment), command, limit, options
@@ -149,8 +149,8 @@ def run_on_worker(
 
 def _take_runner() -> Runner:
     """Return an idle runner that is not closed, or a new one."""
-    # Starting a runner takes 0.06 s of CPU time (docs/running.md), more than many runs: a worker
-    # process keeps its runners between tasks.
+    # A worker process keeps its runners between tasks, since starting one takes 0.06 s of CPU time
+    # (docs/running.md), more than many runs.
     while _idle_runners:
         with suppress(IndexError):  # another thread may take the last one
             if not (runner := _idle_runners.pop()).closed:
@@ -164,8 +164,8 @@ def _close_when_unwanted(runner: Runner) -> Iterator[None]:
     run_end = threading.Event()
     is_wanted = make_wanted_check()
 
-    # Dask cannot interrupt a task that is running, so the worker asks once a second; that also
-    # notices a client that has died.
+    # Dask cannot interrupt a running task, so the worker asks once a second. It thus also notices
+    # that the client has died.
     def watch_client() -> None:
         while not run_end.wait(_CHECK_SECONDS):
             if not is_wanted():

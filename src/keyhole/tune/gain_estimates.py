@@ -21,7 +21,7 @@ _INTERVAL_QUANTILES: Final = (0.025, 0.975)
 
 @dataclass(frozen=True, repr=False)
 class Interval:
-    """A posterior mean with its 95 % interval."""
+    """A mean with its 95 % interval."""
 
     value: float
     low: float
@@ -75,17 +75,17 @@ _LEAST_PRIOR_RUNS: Final = 1.0
 _MOST_PRIOR_RUNS: Final = 16.0
 _DRAWS: Final = 4000
 _LEAST_DRAWS: Final = 400
-# The most numbers in an array of draws (16 MB): for more than 500 pairs, fewer draws are taken, but
-# at least `_LEAST_DRAWS`.
+# An array of draws has at most this many numbers (16 MB). For more than 500 pairs, fewer draws are
+# taken, but at least `_LEAST_DRAWS`.
 _MOST_NUMBERS: Final = 2_000_000
 _COMPARISON_WEIGHT: Final = 0.7
 """Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
 _UNRELATED: Final = 0.5
-"""Prior probability that a hazard is unrelated to those of other arms, with ten limits or more."""
+"""Prior probability, with ten limits or more, that a hazard is unrelated to those of other arms."""
 _CUT_OFF_WEIGHT: Final = 0.7
 """Weight of a run in comparisons with the full cut-off."""
 _RUNS_TO_COME: Final = 2.0
-"""Intervals are at least as wide as the change that this many further runs could make."""
+"""An interval is at least as wide as the change that this many further runs could make."""
 _ROUNDING: Final = 1e-12
 
 
@@ -179,7 +179,6 @@ class GainEstimates:
         return Interval.from_draws(self.success_rates[:, arm, limit_index], min_reach, (0.0, 1.0))
 
     def _min_interval_reach(self, arm: int, limit_index: int) -> float:
-        # Two more runs change a share by at most this much.
         return _RUNS_TO_COME / (int(self.run_counts[arm, limit_index]) + _RUNS_TO_COME)
 
     @cached_property
@@ -206,7 +205,7 @@ class GainEstimates:
         arms, limits = len(self._spec.arms), len(self._spec.limits)
         draws = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
         gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
-        # The arms are drawn one by one, so that temporary arrays are smaller than the results.
+        # Arms are drawn one by one, so that temporary arrays are small beside the results.
         for arm in range(arms):
             arm_draws = self._compute_estimates(*self._posterior.draw_arm(rng, arm, draws, weight))
             gains[:, arm], success_rates[:, arm], seconds[:, arm] = arm_draws
@@ -260,8 +259,8 @@ class _CountsByLimit:
             arm = arm_indices[run.arm]
             # With a tolerance, since rounding may have raised the limit of a run a little.
             last_interval = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
-            # A run with a large limit informs all smaller limits as well: how it ended shows how it
-            # would have ended with each of them.
+            # A run informs all smaller limits as well, since its end shows how it would have ended
+            # with each of these.
             self.run_counts[arm, : last_interval + 1] += 1
             if run.outcome == "out of time":
                 self.entered[arm, : last_interval + 1] += 1
@@ -349,8 +348,8 @@ def _beta_parameters(
     other_count = count.sum(axis=0) - count
     other_runs = totals.sum(axis=0) - totals
     other_arms = (totals > 0.0).sum(axis=0) - (totals > 0.0)
-    # The variance of the difference between the arm and the mean of J other arms is (1 + 1/J)/s, in
-    # units of the variance of one run. The error of that mean adds 1 / other_runs.
+    # An arm differs from the mean of J other arms by a number with the variance (1 + 1/J)/s, in
+    # units of the variance of one run. The error of this mean adds 1 / other_runs.
     variance = (1.0 + 1.0 / np.maximum(other_arms, 1)) / _prior_runs(count, totals)
     weight = np.where(other_runs > 0.0, 1.0 / (variance + 1.0 / np.maximum(other_runs, 1.0)), 0.0)
     pool = (other_count + alpha_prior) / (other_runs + alpha_prior + beta_prior)

@@ -116,7 +116,7 @@ class ParameterDefinition:
         return min(max(rounded, self.low), self.high)
 
     def level_index(self, value: Any) -> int:
-        """Return the index in `level_names` of a value, or of the third of the range with it."""
+        """Return the index in `level_names` of a value, or of the third of the range it is in."""
         if self.values:
             return self.values.index(value)
         low, high = self._ends
@@ -232,7 +232,7 @@ class ParameterSpace:
         return list(unique.values())
 
     def complete(self, values: Mapping[str, Parameter], names: set[str]) -> dict[str, Parameter]:
-        """Return a configuration with the defaults of the active parameters among `names`."""
+        """Return `values` with the default of each parameter of `names` that is active."""
         active = self._drop_inactive({**self.all_defaults, **values})
         return {**values, **{name: active[name] for name in active if name in names}}
 
@@ -252,7 +252,7 @@ class ParameterSpace:
         ]
 
     def encode(self, values: Mapping[str, Parameter]) -> FloatArray:
-        """Return 1 for each of the `levels` that a configuration has, and 0 for all others."""
+        """Return 1 for each of the `levels` that a configuration has, and 0 for the others."""
         features: list[float] = []
         for name in self.names:
             definition = self._definitions[name]
@@ -264,7 +264,7 @@ class ParameterSpace:
 
     def _drop_inactive(self, values: Mapping[str, Parameter]) -> dict[str, Parameter]:
         active: dict[str, Parameter] = {}
-        for name in self.names:  # those on which it depends come first
+        for name in self.names:  # a parameter comes after those on which it depends
             conditions = self._definitions[name].when.items()
             if all(active.get(parent) in allowed for parent, allowed in conditions):
                 active[name] = values[name]
@@ -285,14 +285,14 @@ class ParameterSpace:
                 self._definitions[name].check(f"{path}.{name}", value)
 
     def _sort_by_conditions(self) -> tuple[str, ...]:
-        """Return the names, each after those that its `when` names; refuse a circle."""
+        """Return the names, each after those that its `when` names; refuse a cycle."""
         parents = {name: definition.when for name, definition in self._definitions.items()}
         try:
             return tuple(TopologicalSorter(parents).static_order())
         except CycleError as error:
-            circle = error.args[1]
+            cycle = error.args[1]
             raise ValueError(
-                f"parameters.{circle[0]}.when must not depend on itself, got {' > '.join(circle)}"
+                f"parameters.{cycle[0]}.when must not depend on itself, got {' > '.join(cycle)}"
             ) from None
 
     def _check_default_and_size(self) -> None:

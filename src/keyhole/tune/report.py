@@ -55,8 +55,8 @@ def runs_table(tune: AnyTune) -> RunsTable:
     ]  # fmt: skip
     caption = "Click on a heading to sort."
     data = _compress_rows(rows)
-    # The oldest rows are left out until the others fit: how far they can be compressed is known
-    # only afterwards.
+    # The oldest rows are left out until the others fit, since only trying shows how far they can be
+    # compressed.
     while len(data) > _MOST_BYTES:
         rows = rows[len(rows) // 4 + 1 :]
         data = _compress_rows(rows)
@@ -186,7 +186,7 @@ def _estimates_table(result: summary.Summary, caption: str) -> Table:
 
 
 def _break_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return rows whose intervals have lines of their own, so that they fit beside a chart."""
+    """Return rows with each interval on a line of its own, so that they fit beside a chart."""
     return [
         [cell.replace(" [", "\n[").replace(" ", "\N{NO-BREAK SPACE}") for cell in row]
         for row in rows
@@ -194,7 +194,7 @@ def _break_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _write_chart(tune: AnyTune, chart: LineChart, name: str, title: str) -> LineChart:
-    """Write a chart to files of that name; return it with links to them."""
+    """Write a chart to files called `name`; return it with links to them."""
     return write_chart(chart, tune.folder / name, title=f"{tune.spec.name}: {title.lower()}")
 
 

@@ -39,7 +39,7 @@ from keyhole.validate import (
 )
 
 FULL_CUT_OFF: Final = "full cut-off"
-"""Objective PAR10, but only the full cut-off is recommended; shorter limits just save time."""
+"""Objective PAR10 with which only the full cut-off is recommended; shorter limits save time."""
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
 """By name, how many full cut-offs a run without success counts as."""
 _COST_ENTRIES: Final = ("cost_per_second", "cost_of_giving_up")
@@ -153,7 +153,7 @@ class SpaceSearchSpec:
         if "**" in fields:
             fields += space.names
         for name in space.names:
-            # A parameter of the arm itself has its value there, and fills its field.
+            # The arm itself fills the field of one of its own parameters.
             if name in arms[0].parameters or name not in fields:
                 raise ValueError(
                     f"parameters.{name} must be a field of the command, got none of this name: add "
@@ -223,9 +223,9 @@ def _check_environment(path: str, value: object) -> dict[str, str]:
     return dict(value)
 
 
-def _check_text(name: str, value: object) -> str:
+def _check_text(path: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {short_repr(value)}")
+        raise TypeError(f"{path} must be a string, got {short_repr(value)}")
     return value
 
 
@@ -327,7 +327,7 @@ class Spec:
         search = None
         if has_space:
             search = SpaceSearchSpec.from_table(table, arms, folder)
-            table = {**table, "policy": None}  # `SpaceSearchSpec` has read it
+            table = {**table, "policy": None}  # `search` has the rule of the entry
         spec = cls(
             arms=arms,
             instances=parse_instances(table.get("instances"), folder),
@@ -352,8 +352,8 @@ class Spec:
         examples = self.arms
         if self.search is not None:
             space = self.search.space
-            # Each word of a command is checked, so that all parameters are given. A function gets
-            # only those that are always active: it must do without the others.
+            # All parameters are given, so that each word of a command is checked. A function gets
+            # only those that are always active, since it must do without the others.
             values = space.unconditional if self.arms[0].function else space.all_defaults
             examples = (self.configure(values),)
         for arm in examples:
@@ -436,7 +436,7 @@ class Spec:
 
 
 class _SavedTables(BaseModel):
-    """The tables of `Spec.as_json` that a spec file has in another form."""
+    """The tables of `Spec.as_json` whose form in a spec file is another one."""
 
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]

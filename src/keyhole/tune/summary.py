@@ -37,7 +37,7 @@ _SAFE_WORD: Final = re.compile(
 )  # fields and characters that a shell does not interpret
 _OUTCOMES: Final = ("ok", "out of time", "failed", "out of memory")
 _COUNTS_HEAD: Final = ("runs", *_OUTCOMES, "seconds")
-_HALVING_FACTOR: Final = 4  # with runs times this factor, an interval roughly halves
+_HALVING_FACTOR: Final = 4  # with this many times the runs, an interval roughly halves
 _MOST_ROWS: Final = 10  # in a table of a notebook
 _MOST_CONFIGURATIONS: Final = 100  # in a table
 # Limits were probably meant in milliseconds if all are at least 10 s, and every success took less
@@ -118,7 +118,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
 
 def _summarize_space(tune: SavedSpaceTune) -> Summary:
     best = tune.best().incumbent
-    # A validation on other instances is preferred: estimates of what was chosen are optimistic.
+    # A validation on other instances is preferred, since the tune's own estimates are optimistic.
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
     over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
@@ -164,7 +164,7 @@ def configurations_table(
     """Return a table with a row for each estimate, under the name of the estimate."""
     rows = []
     for name, estimate in estimates.items():
-        # If the best limit of the default is the full cut-off, the two rows would be equal.
+        # The rows of the default would be equal if its best limit is the full cut-off.
         if name == "default" and estimate.limit == estimates[YARDSTICK].limit:
             continue
         difference = None if name == YARDSTICK else estimate.gain_over_default
@@ -371,7 +371,7 @@ def tune_html(tune: AnyTune) -> str:
 
 
 def tune_as_json(tune: AnyTune) -> dict[str, Any]:
-    """Return progress and results as JSON data: what `keyhole tune show` prints."""
+    """Return progress and results as JSON data: what `keyhole tune show --json` prints."""
     data = {
         "name": tune.spec.name,
         "runs": len(tune.runs),
@@ -400,7 +400,6 @@ def tune_as_json(tune: AnyTune) -> dict[str, Any]:
 def best_as_json(tune: AnyTune) -> dict[str, Any]:
     """Return the recommendation as JSON data."""
     if isinstance(tune, SavedTune):
-        # The number counts runs of the recommended command only.
         data = asdict(tune.best()) | {"out_of_time_at_full_cut_off": count_cut_off_runs(tune)}
     else:
         recommendation = asdict(tune.best())

@@ -49,7 +49,7 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
     """Return a short label of each arm, and sentences that explain the labels, or "".
 
     A label has the command and the parameters in which its arms differ. If a legend has no room for
-    these labels, they have the values without the names, and the sentences have the names.
+    these labels, they have values without names, and the sentences give the names.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterE
             for name, arms_of_values in levels.items()
             for value, arms in arms_of_values.items()
         }
-        # With a single parameter the table of arms says as much.
+        # With a single parameter, the table of arms says as much.
         if len(levels) < 2 or len(level_arms) > _MOST_LEVELS:
             continue
         members = {arm for row in level_arms.values() for arm in row}
