@@ -1,3 +1,5 @@
+import _thread
+import math
 import threading
 
 import pytest
@@ -51,6 +53,15 @@ def test_who_does_not_end_is_left_behind():
     pool = DaemonThreadPool([for_ever.wait], 1)
     assert not pool.shut_down(0.05)  # comes back
     for_ever.set()
+
+
+def test_a_further_ctrl_c_ends_the_wait_for_threads():
+    for_ever = threading.Event()
+    pool = DaemonThreadPool([for_ever.wait], 1)
+    threading.Timer(0.1, _thread.interrupt_main).start()
+    assert not pool.shut_down(math.inf)
+    for_ever.set()
+    assert pool.shut_down(10.0)
 
 
 def test_where_no_thread_can_be_had_the_others_do_the_work(monkeypatch):

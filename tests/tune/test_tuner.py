@@ -1,3 +1,4 @@
+import _thread
 import dataclasses
 import errno
 import itertools
@@ -8,6 +9,7 @@ import re
 import shlex
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -91,6 +93,32 @@ def test_a_resumed_tune_takes_the_same_decisions(spec, tmp_path):
     ]
     assert facts[0] == facts[1]
     check_every_run_counts_once(tmp_path / "parts", 12)
+
+
+def test_a_second_ctrl_c_ends_the_wait_for_a_run_that_cannot_be_killed(spec, tmp_path):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def never_end(number, run):
+        begun.set()
+        go_on.wait()
+        return run
+
+    def interrupt_twice():
+        begun.wait()
+        _thread.interrupt_main()
+        while not executors[0].closed:  # by the first interrupt
+            time.sleep(0.01)
+        time.sleep(0.1)
+        _thread.interrupt_main()
+
+    executors = [Simulated(never_end)]
+    threading.Thread(target=interrupt_twice, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        Tuner(spec, tmp_path, executors=lambda: executors[0]).run(runs=3)
+    go_on.set()
+    assert not SavedTune.load(tmp_path).runs  # the log was closed before the run ended
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
+    check_every_run_counts_once(tmp_path, 3)
 
 
 @pytest.mark.parametrize("seed", [0, 7])

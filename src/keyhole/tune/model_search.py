@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.run_arrays import SHORTEST, RunGains
-from keyhole.tune.run_time_model import OutcomeModel
+from keyhole.tune.run_time_model import OutcomeModel, RunRows
 
 _RUNS_PER_CONFIGURATION: Final = 3
 _FAILURE_DISCOUNT: Final = 0.5
@@ -57,7 +57,7 @@ class ModelSearch:
     _best: int = 0
     _scores: FloatArray | None = None  # of configurations, until the next sweep
 
-    def tell(self, runs: NDArray[Any], features: FloatArray, rng: np.random.Generator) -> None:
+    def tell(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
         if len(runs) >= self._next_sweep:
             self._next_sweep = len(runs) + max(1, len(runs) // _SWEPT_RUNS)
@@ -85,7 +85,7 @@ class ModelSearch:
 
     def choose(
         self,
-        runs: NDArray[Any],
+        runs: RunRows,
         starts: FloatArray,
         failure_count: int,
         challenger: int | None,
@@ -128,7 +128,7 @@ class ModelSearch:
         return None if np.isinf(losses[choice]) else (choice, effects[:, choice])
 
     def choose_limit(
-        self, runs: NDArray[Any], configuration: int, instance: int, effects: FloatArray
+        self, runs: RunRows, configuration: int, instance: int, effects: FloatArray
     ) -> float:
         """Return the limit of a run of a configuration with drawn effects."""
         if not len(runs):
@@ -151,7 +151,7 @@ class ModelSearch:
         return best_time + failure_chance / max(self.gains.cost_per_second, _LEAST_COST)
 
 
-def only_failed_mask(runs: NDArray[Any], count: int) -> NDArray[np.bool_]:
+def only_failed_mask(runs: RunRows, count: int) -> NDArray[np.bool_]:
     """Return for each of the first `count` configurations whether it has runs and all failed."""
     run_counts = np.bincount(runs["configuration"], minlength=count)
     failure_counts = np.bincount(runs["configuration"], runs["is_failed"], count)

@@ -15,6 +15,7 @@ from keyhole.tune.model_search import ModelSearch, only_failed_mask
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
     DRAWS,
+    RunRows,
     draw_normals_above,
     normal_cdf,
     posterior_sweeps,
@@ -44,8 +45,8 @@ class SpaceEstimates:
 
     def __init__(
         self,
-        runs: NDArray[Any],
-        own_runs: NDArray[Any],
+        runs: RunRows,
+        own_runs: RunRows,
         features: FloatArray,
         search: ModelSearch,
         instance_count: int,
