@@ -37,12 +37,13 @@ def draw_interval_shares(
     """
     shares = np.where(totals > 0.0, count / np.maximum(totals, _TINY), 0.0)
     # The log of the prior probability that a share is unrelated to the others, times the marginal
-    # likelihood of its count in this case, with a uniform prior of the share.
-    unrelated = _log_beta(count + 1.0, totals - count + 1.0) + np.log(max(unrelated_prior, _TINY))
+    # likelihood of its count if the share has a uniform prior.
+    log_prior = np.log(max(unrelated_prior, _TINY))
+    log_unrelated = log_prior + _log_beta(count + 1.0, totals - count + 1.0)
 
     def log_likelihood(s: float, m: FloatArray, _: FloatArray) -> FloatArray:
-        related = _related_log_likelihood(count, totals, s * m, s * (1.0 - m), unrelated_prior)
-        return np.asarray(np.logaddexp(related, unrelated))
+        log_related = _related_log_likelihood(count, totals, s * m, s * (1.0 - m), unrelated_prior)
+        return np.asarray(np.logaddexp(log_related, log_unrelated))
 
     s, mean, mean_runs = _draw_similarity(
         rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, draws
@@ -51,9 +52,9 @@ def draw_interval_shares(
     m = rng.beta(mean * mean_runs, (1.0 - mean) * mean_runs).clip(_TINY, 1.0 - _TINY)
     alpha, beta = ((s * share)[:, None] for share in (m, 1.0 - m))
     if unrelated_prior > 0.0:
-        related = _related_log_likelihood(count, totals, alpha, beta, unrelated_prior)
-        log_odds = np.clip(related - unrelated, -_MAX_EXPONENT, _MAX_EXPONENT)
-        # log_odds is log(P(related) / P(unrelated)): P(unrelated) = 1 / (1 + exp(log_odds)).
+        log_related = _related_log_likelihood(count, totals, alpha, beta, unrelated_prior)
+        log_odds = np.clip(log_related - log_unrelated, -_MAX_EXPONENT, _MAX_EXPONENT)
+        # From log_odds = log(P(related) / P(unrelated)): P(unrelated) = 1 / (1 + exp(log_odds)).
         is_unrelated = rng.random(log_odds.shape) * (1.0 + np.exp(log_odds)) < 1.0
         alpha, beta = (np.where(is_unrelated, 1.0, value) for value in (alpha, beta))
     return rng.beta(np.maximum(count + alpha, _TINY), np.maximum(totals - count + beta, _TINY))
@@ -142,22 +143,22 @@ def _draw_similarity(
     """
     has_runs = totals > 0.0
     intervals = totals.shape[1]
-    log_posterior, means, sizes = (np.empty((len(_SIMILARITIES), intervals)) for _ in range(3))
+    log_posterior, means, precisions = (np.empty((len(_SIMILARITIES), intervals)) for _ in range(3))
     for g, s in enumerate(_SIMILARITIES):
         # The mean of an arm varies around m as an average over s runs does, and the arm's value
         # varies around this mean as an average over the arm's runs does. The weight of the arm in m
         # is the inverse of the sum of both variances.
         weight = np.where(has_runs, 1.0 / (1.0 / np.maximum(totals, _TINY) + 1.0 / s), 0.0)
         # Laplace's approximation of the marginal likelihood of s: the likelihood at the weighted
-        # mean m of the arms, times the width of the posterior of m (the term with `sizes`).
-        sizes[g] = weight.sum(axis=0) + prior_runs
-        means[g] = ((weight * values).sum(axis=0) + prior_sum) / sizes[g]
+        # mean m of the arms, times the width of the posterior of m (the term with `precisions`).
+        precisions[g] = weight.sum(axis=0) + prior_runs
+        means[g] = ((weight * values).sum(axis=0) + prior_sum) / precisions[g]
         likelihood = np.where(has_runs, log_likelihood(s, means[g], weight), 0.0)
-        log_posterior[g] = likelihood.sum(axis=0) - 0.5 * np.log(sizes[g])
+        log_posterior[g] = likelihood.sum(axis=0) - 0.5 * np.log(precisions[g])
     # The maximum is subtracted, since the posteriors of many runs would underflow.
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
     cdf = np.cumsum(chances / chances.sum(axis=0), axis=0)
     # Inverse transform sampling. Rounding may leave the last entry of the cdf a little below 1.
     rows = np.minimum((rng.random((draws, 1, intervals)) > cdf).sum(axis=1), len(cdf) - 1)
     columns = np.arange(intervals)
-    return _SIMILARITIES[rows], means[rows, columns], sizes[rows, columns]
+    return _SIMILARITIES[rows], means[rows, columns], precisions[rows, columns]

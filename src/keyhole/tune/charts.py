@@ -177,7 +177,6 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
 
 
 def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
-    """Return the recommendation after the first `count` runs."""
     is_past = count < len(tune.runs)
     if isinstance(tune, SavedTune):
         gains = tune.gains

@@ -199,7 +199,6 @@ def _write_chart(tune: AnyTune, chart: LineChart, name: str, title: str) -> Line
 
 
 def _spec_section(tune: AnyTune) -> Section:
-    """Return the section with the commands and the other entries of the spec."""
     fields = tune.spec.as_json()
     names = [escape_controls(instance.name) for instance in tune.spec.instances]
     if len(names) > 5:

@@ -93,7 +93,6 @@ class RunTimeModel:
         self._draw_run_variance(rng, runs["weight"] * errors**2)
 
     def _add_new_effects(self, runs: RunRows, features: FloatArray) -> None:
-        """Add effects of new configurations and instances."""
         if not self.configuration_effects.size:
             self.mean = self._first_mean = self._guess_mean(runs)
         new_features = features[len(self.configuration_effects) :]

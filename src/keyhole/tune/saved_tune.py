@@ -194,7 +194,6 @@ def resume_study(study: Study, log: TrialLog) -> None:
 
 
 def _told_run_ids(study: Study) -> set[str]:
-    """Return the ids of the runs whose outcomes the study was told."""
     return {
         str(row.decision) for row in study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
     }

@@ -22,7 +22,7 @@ from keyhole.tune.space_estimates import SpaceEstimates
 _TRIES: Final = 1_000  # draws of a configuration, of which one should be new
 _FIRST_SIZE: Final = 64  # rows of the array of features
 _SHARE_OF_INSTANCES: Final = 0.25
-"""Of the next instances, this share of the number of all is compared, and the easiest is run."""
+"""How many of the next instances are compared, as a share of all; the easiest of them is run."""
 # Purposes of random numbers: each has a generator of its own.
 _CONFIGURATIONS, _ORDERS, _DECISIONS, _SWEEPS, _ESTIMATES, _EFFECTS = range(6)
 
@@ -254,7 +254,6 @@ class SpaceDecider:
             self._search.tell(self._run_array.runs, self._features, rng)
 
     def _number_configuration(self, number: int, values: dict[str, Parameter]) -> None:
-        """Give a configuration its number."""
         self.configurations[number] = values
         self._numbers[configuration_key(values)] = number
 
