@@ -54,7 +54,7 @@ class ValidationPlan:
     def __post_init__(self) -> None:
         """List the missing runs."""
         self._lock = Lock()
-        # A run with the longest limit of a configuration shows how runs with shorter ones would end.
+        # A run with the longest limit of a configuration shows how it ends with shorter ones.
         by_limit = sorted(self.estimates, key=lambda estimate: estimate.limit)
         planned_estimates = {estimate.configuration: estimate for estimate in by_limit}
         # The instances are done one by one, since only complete ones are compared.
