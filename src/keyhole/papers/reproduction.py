@@ -37,7 +37,7 @@ Marker = dict[str, Any]
 """Content of a marker file, which says what its folder holds."""
 
 SHARED_FOLDER: Final = "shared"
-"""Folder of the simulations that runs share, until all runs are finished."""
+"""Folder of simulations that several runs share; it is removed when all runs are finished."""
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _BATCH_FORMAT: Final = "keyhole-everything"
@@ -80,7 +80,7 @@ def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
         f"{count_text(len(on_ours), 'claim')} of the papers on set-ups of ours": on_ours,
         f"{count_text(len(own_checks), 'check')} of Keyhole's own": own_checks,
     }
-    return tuple(f"{number}: {format_counts(group)}" for number, group in groups.items() if group)
+    return tuple(f"{label}: {format_counts(group)}" for label, group in groups.items() if group)
 
 
 def reproduce(
@@ -155,7 +155,7 @@ def _judge_folder(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
 
 
 def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
-    """Return, by name and with verdicts, the entries whose runs in ``folder/NAME`` are finished."""
+    """Return the entries with finished runs in ``folder/NAME``, by name, with their verdicts."""
     finished = {}
     for entry in entries:
         with suppress(FileNotFoundError, ValueError):
@@ -198,8 +198,8 @@ def _run_entries(
 ) -> Iterator[JudgedEntry]:
     """Write the marker files, then run entries and yield each with its verdicts.
 
-    `runs` are the entries, each with its folder and the command that its runs record. Until all
-    are finished, `folder` holds the simulations that they share.
+    `runs` are the entries, each with its folder and the command that its runs record. `folder`
+    holds the simulations that runs share, until all runs are finished.
     """
     specs = {
         entry_folder / key: entry.spec(key, scale)
@@ -212,7 +212,7 @@ def _run_entries(
         for file, marker in markers.items():
             _write_marker(file, marker)
         # The cache has all specs at once, so that runs which differ only in their checkpoints share
-        # one simulation at the checkpoints of all.
+        # one simulation, with the checkpoints of all these runs.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
         simulate_on_cluster(cache, specs, cluster, threads, progress)
     is_tracked = progress and on == THREADS
@@ -240,13 +240,13 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
 
     In a batch, the report also shows verdicts of other finished entries on the same statements.
     """
-    beside = dict[str, JudgedEntry]()
+    others = dict[str, JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.
     if (folder.parent.parent / BATCH_MARKER).is_file():
         related = {name for outcome in outcomes for name in outcome.related_entries}
         names = sorted(related - {outcome.entry.name for outcome in outcomes})
-        beside = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
-    return write_page_and_figures(folder, outcomes, verdicts_by_id(beside.values()))
+        others = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
+    return write_page_and_figures(folder, outcomes, verdicts_by_id(others.values()))
 
 
 def _judge_entry(entry: Entry, scale: str, run_folders: Mapping[str, RunFolder]) -> JudgedEntry:
@@ -277,13 +277,13 @@ def _entry_marker(entry: Entry, scale: str) -> Marker:
 
 
 def _check_marker(folder: Path, marker: Marker) -> None:
-    """Refuse a folder that holds anything other than the reproduction of a marker."""
+    """Refuse a folder with other content than the reproduction that a marker describes."""
     if files.has_content(folder) and _read_marker(folder, marker["parts"]) != marker:
         raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
 def _write_marker(file: Path, marker: Marker) -> None:
-    """Write a marker file into its folder, without temporary files of interrupted writes."""
+    """Write a marker file, and remove temporary files of interrupted writes from its folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     files.remove_drafts(file.parent)
     files.write_atomically(file, (json.dumps(marker, indent=2) + "\n").encode())
@@ -292,15 +292,15 @@ def _write_marker(file: Path, marker: Marker) -> None:
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     """Return the marker of a folder, and refuse a damaged one.
 
-    An entry in it is replaced by the entry of `new_records` that has the same file name.
+    If `new_records` has an entry with the same file name, its path replaces the marker's.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     marker = _load_valid_marker(folder / MARKER, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    # The file of a user's entry may have been moved. The digest of each run shows later whether its
-    # content is the same.
+    # The file of a user's entry may have been moved. The digests of the runs show later whether it
+    # was changed too.
     identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
         check_line("title", marker["title"])
@@ -418,7 +418,7 @@ def reproduce_all(
         outcomes[name] = outcome
         all_verdicts = verdicts_by_id(outcomes.values())
         write_page_and_figures(folders[name], [outcome], all_verdicts)
-        # Pages of entries that judge one of this entry's statements show its verdict.
+        # Pages of entries that judge one of this entry's statements show this entry's verdict, too.
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
         in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
