@@ -167,7 +167,7 @@ def test_claims_of_numbers_without_content_are_refused(tmp_path, fields, message
         (
             '["strict", "soft"]',
             '["other"]',
-            r"problem_figures\[0\]\.draw must be a drawing of the setti",
+            r"problem_figures\[0\]\.draw must be a drawing of 'thresholding'",
         ),
         (
             '"medium", ',

@@ -35,7 +35,7 @@ CLAIMS = {
     "computed: different_best": (
         PLACES | {"policies": ["us", "x"]},
         [
-            "places whose best policy is significantly better there than the other place's best",
+            "places where the best policy significantly beats the best policy of the other place",
             "us minus x on A at T = 640",
             "us minus x on B at T = 640",
         ],
@@ -136,7 +136,7 @@ REVERSAL = (
     {"policies": ["us", "x"]}
     | {"here": {"problem": "a", "round": 10}, "there": {"problem": "a", "round": 640}},
     [
-        "places whose best policy is significantly better there than the other place's best",
+        "places where the best policy significantly beats the best policy of the other place",
         "us minus x on A at T = 10",
         "us minus x on A at T = 640",
     ],

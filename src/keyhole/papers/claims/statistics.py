@@ -58,7 +58,7 @@ class Result:
         return checkpoints.index(checkpoints[-1] if round is None else round)
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
-        """Return the policy with the best mean of a metric; if several have it, the first."""
+        """Return the policy with the best mean of a metric; if several are best, the first."""
         means = {policy: self.estimate(policy, metric, round).value for policy in policies}
         return self.curves.metric(metric).rank(means)[0]
 
@@ -82,7 +82,7 @@ Cells = Annotated[list[Cell], Field(min_length=2)]
 
 
 def decide(*, supported: bool, contradicted: bool) -> Status:
-    """Return the status of a claim, undecided where results neither support nor contradict it."""
+    """Return the status of a claim: undecided if results neither support nor contradict it."""
     if supported:
         return "holds"
     return "does not hold" if contradicted else "undecided"
@@ -243,7 +243,7 @@ def ratio_of(numerators: FloatArray, denominators: FloatArray) -> Estimate | Non
 def log_quotient(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
     r"""Return one number for each replication; their mean is ln of the quotient of two means.
 
-    By the delta method, the standard error of this mean is that of the logarithm.
+    By the delta method, the standard error of their mean is that of the logarithm.
 
     .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
     """
@@ -338,7 +338,7 @@ def exact_number(
 
 
 def trim_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all numbers; if there are more than 50, return `highlights`, which the text shows."""
+    """Return all numbers; if they are more than 50, only `highlights`, which the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
@@ -355,7 +355,7 @@ def judge_counterexamples(exceptions: Sequence[Number], replications: int) -> Fi
 
 
 def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
-    """Return the numbers of a negative control: its name before theirs, and no claimed ranges."""
+    """Return the numbers of a negative control, under its name and without claimed ranges."""
     return tuple(
         Number(f"{control}: {number.name}", number.value, number.low, number.high)
         for number in numbers
@@ -363,7 +363,7 @@ def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ..
 
 
 def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
-    """Return the p-value against the nearest number in a range; None if both ends are open."""
+    """Return the p-value of an estimate against a range; None if both ends are open."""
     if math.isfinite(low) or math.isfinite(high):
         return estimate.p_value(low, high)
     return None
@@ -434,9 +434,8 @@ def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     It holds if every 95 % interval lies in its range. It does not hold if some estimate is
     significantly outside (adjusted by Holm); a single estimate is, if its interval lies outside.
     """
-    # For the claim to hold, all intervals must be inside (an intersection-union test), which needs
-    # no adjustment. One estimate outside contradicts it, so these p-values are adjusted for the
-    # number of tests.
+    # That all intervals lie inside is an intersection-union test, which needs no adjustment. A
+    # single estimate outside contradicts the claim, so these tests are adjusted for their number.
     p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(
         supported=all(low <= mean.low and mean.high <= high for mean, low, high in tests),
