@@ -56,7 +56,7 @@ def test_a_bound_of_another_setting_is_refused(tiny):
     declared = ParameterFigure(
         title="O", x_label="x", x={"easy": 1.0, "hard": 2.0}, bound="threshold.theorem_3"
     )
-    with pytest.raises(ValueError, match="must be one of the setting 'thresholding'"):
+    with pytest.raises(ValueError, match="must be a bound of 'thresholding'"):
         declared.check_bound(tiny.spec("easy", "quick").plan)
 
 

@@ -28,11 +28,11 @@ _FAR_ABOVE: Final = 4.0  # a bound above this times the highest mean would flatt
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
     """Return the chart of an entry's first metric on some problems, with a panel for each.
 
-    `id` begins the identifiers of its elements.
+    `id` begins the identifiers of the chart's elements.
     """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The page shows the number of replications above the chart. What all panels share is shown
-    # once, below them.
+    # The page shows the number of replications above the chart, so captions omit it. The caption
+    # that all panels share stands once, below them.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
@@ -69,7 +69,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
 def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) -> LineChart:
     """Return the chart of a metric against a number that differs between problems.
 
-    `stem` begins the names of its files.
+    `stem` begins the names of the chart's files.
     """
     name = declared.metric or outcome.common_metric()
     metric = next(iter(outcome.curves.values())).metric(name)
@@ -155,9 +155,9 @@ def bounds_by_name(
 def _bound_curves_and_lines(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> tuple[list[Curve], list[ReferenceLine]]:
-    """Return bounds as curves; those that are constant or far above the means, as lines."""
+    """Return bounds as curves, or as horizontal lines if constant or far above the means."""
     curves = outcome.runs[problem].curves
-    lines = []
+    bound_curves = []
     references = []
     if curves.metric(metric).drawn in ("mean", "from 0"):
         highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
@@ -166,12 +166,12 @@ def _bound_curves_and_lines(
                 references.append(ReferenceLine(value=values[-1], label=name))
             else:
                 x = [float(t) for t in rounds]
-                lines.append(Curve(label=name, x=x, y=values, note="bound", is_bound=True))
-    return lines, references
+                bound_curves.append(Curve(label=name, x=x, y=values, note="bound", is_bound=True))
+    return bound_curves, references
 
 
 def _choose_labels(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
-    """Return the policies whose names a chart shows: first the claims' policies, then the best.
+    """Return the policies whose names a chart shows: those of the paper's claims, then the best.
 
     `means` are the means at the last point of each policy's curve.
     """

@@ -1,4 +1,4 @@
-"""Drawings of problems side by side: of their runs, of their gains, or of stages of grids."""
+"""Drawings of problems side by side: their runs, their gains, or stages of their grids."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -55,12 +55,12 @@ def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
 
 
 _HEIGHT: Final = 4.2
-_PANEL: Final = 1.4  # the height of each panel in a column of several
+_PANEL: Final = 1.4  # the height of a panel in a column of several, in inches, as `_HEIGHT`
 
 Problems = Mapping[str, Any]
 """Problems of the drawing's setting, by title."""
 DrawProblems = Callable[[Figure, Problems, Sequence[str]], None]
-"""The type of functions that draw problems into a figure, given the names of the arms."""
+"""A function that draws problems into a figure, given the names of the arms."""
 
 
 def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:

@@ -19,7 +19,7 @@ from keyhole.results.curve_chart import cell_note
 BATCH_MARKER: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 _MOST_PANELS: Final = 9
-"""Charts of more problems are folded, so that the first part of the page stays short."""
+"""The most charts of problems on the first screen; further charts are folded."""
 
 
 def write_page_and_figures(
@@ -37,7 +37,7 @@ def write_page_and_figures(
 def write_reproduction_page(
     folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
-    """Write ``report.html`` where the files of its figures are written already."""
+    """Write ``report.html``; the files of its figures must be written already."""
     all_verdicts = {**all_verdicts, **judged_entry.verdicts_by_id(outcomes)}
     index_link = ""
     if (folder.parent.parent / BATCH_MARKER).is_file():
@@ -79,7 +79,7 @@ class _EntryView:
         self.drawings = list(enumerate(entry.problem_figures, 1))
         self.overviews = list(enumerate(entry.parameter_figures, 1))
         problems = list(self.outcome.runs)
-        # A chart against a parameter shows at once what the charts of the problems show together.
+        # A chart against a parameter takes the place of the charts of all problems.
         if self.overviews:
             problems = []
         self.charted_problems = problems[:_MOST_PANELS]
@@ -119,7 +119,7 @@ class _EntryView:
         return blocks
 
     def as_section(self) -> Section:
-        """Return a section with the blocks of a first screen, for entries after the first."""
+        """Return the section of an entry after the first, with the blocks of a first screen."""
         blocks = [
             *self.answer(),
             judged_entry.TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
