@@ -1,4 +1,4 @@
-"""Reader of the user's CSV files of recorded rewards, with named columns, and its errors."""
+"""Reader of users' CSV files with named columns, and its errors."""
 
 import csv
 import io
@@ -184,12 +184,12 @@ class DateParser:
             self._has_zone = has_zone
         if has_zone != self._has_zone:
             raise ValueError(
-                f"{name} must have a time zone if, and only if, the times before it have, "
+                f"{name} must have a time zone if, and only if, times in earlier rows have, "
                 f"got {text!r}"
             )
         seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-        # A day later than now is accepted, because a local time without a zone is taken as UTC, and
-        # may be up to 14 hours ahead of it.
+        # Times up to a day from now are accepted, because a local time without a zone is taken as
+        # UTC, and may be up to 14 hours ahead of UTC.
         if seconds > time() + 86_400:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
         return seconds
@@ -297,12 +297,12 @@ def _row_error_message(error: Exception) -> str:
 
 
 def for_each_row(
-    path: str | PathLike[str], reader: Reader, fields: int, add: Callable[[list[str]], None]
+    path: str | PathLike[str], reader: Reader, field_count: int, add: Callable[[list[str]], None]
 ) -> None:
-    """Call `add` with each row after the header that is not blank.
+    """Call `add` with each row after the header, except blank rows.
 
-    A row is bad if it does not have `fields` fields, or if `add` raises a ValueError. After all
-    rows are read, a ValueError names the first five bad ones by their lines, and says how many more
+    A row is bad if it has not `field_count` fields, or if `add` raises a ValueError. After all rows
+    are read, a ValueError names the first five bad ones by their lines, and says how many more
     there are. Reading ends early after 1,000 bad rows, and at text that is not CSV.
     """
     errors: list[tuple[int, str]] = []
@@ -311,8 +311,8 @@ def for_each_row(
         for row in filter(None, reader):
             has_rows = True
             try:
-                if len(row) != fields:
-                    raise ValueError(f"the row must have {fields} fields, got {len(row)}")
+                if len(row) != field_count:
+                    raise ValueError(f"the row must have {field_count} fields, got {len(row)}")
                 add(row)
             except ValueError as error:
                 errors.append((reader.line_num, str(error) if len(errors) < _MOST_NAMED else ""))
@@ -358,10 +358,10 @@ def read_rows(
     `add` raises, name the file and the line; `for_each_row` says how bad rows are reported. `hint`
     ends an error about the header.
 
-    `identify` is called with the same texts, and returns a value that should differ by row;
-    messages call the value `identity`. It returns a false value for a row that may well equal
-    others, such as a day without anybody's name. Rows that repeat a value are accepted, and a
-    warning says how many they are, and the line of the first. With `is_key` they are refused.
+    `identify` is called with the same texts as `add`, and returns a value that should differ by
+    row; messages call the value `identity`. For a row that may well equal others, such as one that
+    names nobody, `identify` returns a false value. Rows that repeat a value are accepted, and a
+    warning counts them, and names the line of the first. With `is_key` they are refused.
 
     Examples
     --------
@@ -414,7 +414,7 @@ def read_rows(
 
 
 def check_column(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of a list of numbers; refuse an empty list, and anything else."""
+    """Return a read-only copy of a list of numbers; refuse an empty list, and other values."""
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
         got = shorten_message(repr(values))
@@ -452,8 +452,8 @@ def read_rewards_csv(
     r"""Read recorded rewards from a CSV file with one row for each reward.
 
     The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
-    ignored. The problems' ``replay`` accepts the result. Where outcomes take time, leave out rows
-    that are too young to have an outcome, because nothing in the file tells "not yet" from "never".
+    ignored. The problems' ``replay`` accepts the result. If outcomes take time, leave out rows that
+    are too young to have an outcome, because nothing in the file tells "not yet" from "never".
 
     Parameters
     ----------

@@ -108,8 +108,8 @@ class Conversions:
         Parameters
         ----------
         within : int, optional
-            Attribution window in rounds; by default the longest delay, or the longest follow-up of
-            an arm if that is shorter.
+            Attribution window in rounds; by default the longest delay, or less, if otherwise some
+            arm had no impression that was followed for longer.
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is observed, or also their decisions.
         """
@@ -121,7 +121,7 @@ class Conversions:
         return Problem.replay(rewards, waits, feedback=feedback)
 
     def _window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
-        """Return the window in rounds, and the delays of impressions followed for longer."""
+        """Return the window in rounds, and the delays of impressions followed beyond it."""
         if within is None:
             columns = [delays[np.isfinite(delays)] for delays in self.delays]
             limit = max((float(delays.max()) for delays in columns if len(delays)), default=0.0)
@@ -176,7 +176,7 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 
 
 def load_cdnow() -> Conversions:
-    """Return the days from first to second order of a shop's customers, by items in the first.
+    """Return the days from a shop customer's first order to the second, by items in the first.
 
     The data are of 23,570 customers of an online shop whose first order was in the first quarter of
     1997, followed up to the middle of 1998. The delay of a customer without a second order in that
@@ -273,8 +273,8 @@ def read_conversions_csv(
     delays = np.where(ends <= log_end, delay_times, math.inf) / unit_length
     rounds = (log_end - starts) / unit_length
     fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
-    # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down, so
-    # that a conversion less than a round after its impression has the delay 0.
+    # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down: a
+    # conversion less than a round after its impression has the delay 0.
     columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
     rows_by_arm: dict[str, list[int]] = {}
     for row in np.flatnonzero(starts <= log_end).tolist():
@@ -301,8 +301,8 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 def reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
-    Cases that were reported after the end of the source are missing in it, so that long delays are
-    a little rarer than in truth.
+    The source lacks cases that were reported after its end, so long delays are a little rarer in it
+    than in truth.
 
     Parameters
     ----------

@@ -14,9 +14,8 @@ Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
 the conclusion of its experiment could be read, and "as a bound" if it is read from a bound."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""Whose set-up a claim is judged on: the paper's or ours. Two kinds of set-ups of ours are marked:
-"any" for a claim about every set-up, such as a theorem, and "replica" for a set-up that we made
-after the paper's, which could not be read in full, or on data of ours."""
+"""Whose set-up a claim is judged on. "any": the claim is about every set-up, as a theorem is.
+"replica": made by us after the paper's, which could not be read in full, or on data of ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",

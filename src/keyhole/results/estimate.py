@@ -23,8 +23,8 @@ _EPSILON: Final = 2.0**-52
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """Return the quantile of a beta distribution, with `probability` in [1e-6, 0.999].
 
-    The method is Newton's on `beta_cdf`. It keeps an interval that holds the quantile; where a step
-    would leave the interval, it takes the middle of the interval instead.
+    The method is Newton's on `beta_cdf`, with an interval that contains the quantile. Instead of a
+    step that would leave this interval, it goes to the middle of the interval.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     >>> print(tail_of_runs(np.arange(100.0), lower_is_better=False))
     9, 0
     """
-    # The quantile is the value of a run, not one between two runs, so that readers find that run.
+    # The quantile is the value of a run, not between two runs, so that readers can find this run.
     sign = 1.0 if lower_is_better else -1.0
     ascending = np.sort(sign * values)
     rank = min(len(ascending) - 1, math.floor(_TAIL_QUANTILE * len(ascending)))

@@ -77,7 +77,7 @@ class PolicyWithPending:
 
         `stream` is the position of the policy's stream at that time.
         """
-        # The telling is undone in the end, since the same feedback is told from several states.
+        # The telling is undone in the end, since the same row is told again in another state.
         cells = self.cells.copy()
         words_before = self._words.copy()
         self._words[:2] = stream
@@ -113,7 +113,7 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
-    """Check that `pending` changes no decision if each is told before the next is asked for."""
+    """Check that `pending` changes no decision if each has its feedback before the next is made."""
     expected_decisions, _ = subject.played
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)
@@ -140,7 +140,7 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
 
 
 def _compare_with_late_feedback(subject: CheckContext) -> None:
-    """Compare the state after feedback that is told at once with that after a later telling."""
+    """Check that feedback has the same effect at once as after a further decision."""
     policy = PolicyWithPending(subject, "ignore")
     environment = subject.environment()
     while environment.rounds + 1 < subject.horizon:
@@ -177,8 +177,8 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
             try:
                 rows.append(policy.ask(environment, rows))
                 is_unchanged = policy.cells[policy.state].tobytes() == state_before
-                # Feedback is told in random order, since a policy that confuses decisions might
-                # pass if it were told in their order.
+                # Feedback is told in random order: in the order of the decisions, a policy that
+                # confuses them might pass.
                 if len(rows) == _PENDING_AT_A_TIME:
                     policy.tell(rows.pop(draw.integers(_PENDING_AT_A_TIME)))
             except IndexError as error:

@@ -36,8 +36,8 @@ class SettingCase:
     vocabulary : type of StudyVocabulary, optional
         The vocabulary that studies use.
     decision : mapping of str to value, optional
-        A decision that the setting allows. By default the decision of zeros and that with the last
-        arm, as far as they are allowed.
+        A decision that the setting allows. By default the decision of zeros, and the decision with
+        the last arm, are used if they are allowed.
     """
 
     setting: Setting
@@ -120,7 +120,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     setting = case.setting
     sizes = case.sizes
     for name, declaration in setting.decision.items():
-        # Far beyond any array, but still an int64: only the guard can refuse it.
+        # 2**62 is beyond any array, but still an int64: only the guard can refuse it.
         bad_values = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad_values:
             # One field is out of range at a time and the others are 0, so that no other field can
@@ -179,7 +179,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
         )
         fields = ", ".join(vocabulary.find_arm_fields())
         assert reversed_values == named_values, (
-            f"{case}: a decision must name arms by {fields} alone (its arm_fields), and says "
+            f"{case}: a decision must name arms by {fields} alone (its arm_fields), but says "
             f"{named_values}, or {reversed_values} with the arms in another order"
         )
 
@@ -201,7 +201,7 @@ def feedback_round_trips(case: SettingCase) -> None:
 
 
 def numbered_arms_are_read(case: SettingCase) -> None:
-    """Check that contexts and feedback are parsed in learners too, where arms are numbers."""
+    """Check that contexts and feedback are also parsed in learners, where arms are numbers."""
     if case.vocabulary is None:
         return
     vocabulary = case.vocabulary_for(range(int(case.checked_facts["arms"])))
