@@ -132,7 +132,7 @@ class CheckContext:
         AssertionError
             If a kernel reads or writes beyond an array.
         """
-        # The game of `played` cannot serve here: the kernels that recommend and score may draw random
+        # The game of `played` cannot serve here: kernels that recommend and score may draw random
         # numbers, which changes later rounds.
         learner, environment = self.start_game()
         text = ""
