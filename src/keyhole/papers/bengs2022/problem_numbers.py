@@ -259,7 +259,7 @@ def falling_numbers(
     results: Results, problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
-    """Judge whether a number of some arms falls from each to the next."""
+    """Judge whether a number falls from each of some arms to the next."""
     numbers = _ranged_numbers_by_arm(results[problem], number, arms)
     is_falling = all(after.value < before.value for before, after in pairwise(numbers))
     status = statistics.decide(supported=is_falling, contradicted=not is_falling)

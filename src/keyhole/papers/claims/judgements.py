@@ -222,9 +222,9 @@ def growing_lead(
     x: Annotated[list[ProblemName], Field(min_length=2)], round: Checkpoint | None = None,
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
 ) -> Finding:  # fmt: skip
-    r"""Judge whether the ratio of others' means to a policy's rises from problem to problem.
+    r"""Judge whether ratios of others' means to a policy's mean rise from problem to problem.
 
-    Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems in
+    If higher is better, they are ratios of the policy's mean to others'. `x` are the problems in
     the order in which the ratios should rise. A step is the change of one of these ratios from one
     problem to the next:
     :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)`, with the means :math:`\bar a` in

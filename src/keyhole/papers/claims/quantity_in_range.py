@@ -131,11 +131,11 @@ def judge_growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean at `late` divided by the mean at `early`.
+    """Judge the growth of the mean, or of its ratio to `ratio_to`'s mean, from `early` to `late`.
 
-    With `ratio_to`, both means are first divided by the mean of that policy. The interval comes
-    from the delta method. The claim is undecided if the 95 % interval of the mean at `early`
-    contains 0; with `ratio_to`, if the interval of any of the four means reaches down to 0.
+    The growth is the value at `late` divided by the value at `early`. Its interval comes from the
+    delta method. The claim is undecided if the 95 % interval of the mean at `early` contains 0;
+    with `ratio_to`, if the interval of any of the four means reaches down to 0.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
@@ -180,7 +180,7 @@ def judge_gain(
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
     bound: BoundName | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean at `late` less that at `early`.
+    """Judge the mean at `late` less the mean at `early`.
 
     Costs before `early`, such as those of a search, do not change this gain. With a `bound`, the
     ends of the range are multiples of the gain of the bound from `early` to `late`.
