@@ -234,7 +234,7 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     names = check_column_names(item=item, label=label, gold=gold)
-    required = 2 if names[-1] == _GOLD else 3
+    required_count = 2 if names[-1] == _GOLD else 3
     tally: dict[str, list[int]] = {}  # by item: labels that are 1, all labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
@@ -255,9 +255,9 @@ def read_labels_csv(
 
     read_rows(
         path,
-        names[:required],
+        names[:required_count],
         add,
-        (*names[required:], *(name for name in _WORKER_IDS if name not in names)),
+        (*names[required_count:], *(name for name in _WORKER_IDS if name not in names)),
         delimiter=delimiter,
         hint=_NAMES_HINT,
         filled=names[:1],

@@ -69,10 +69,10 @@ class Conversions:
         delays = csv_rows.check_arm_columns("delays", self.delays, self.arms, _check_delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = csv_rows.check_arm_columns("followed", self.followed, self.arms, _check_delays)
-            if [len(column) for column in ends] != [len(column) for column in self.delays]:
+            rounds = csv_rows.check_arm_columns("followed", self.followed, self.arms, _check_delays)
+            if [len(column) for column in rounds] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
-            object.__setattr__(self, "followed", ends)
+            object.__setattr__(self, "followed", rounds)
 
     def __repr__(self) -> str:
         """Return the name, and the number of conversions of each arm."""
@@ -121,25 +121,26 @@ class Conversions:
         return Problem.replay(rewards, waits, feedback=feedback)
 
     def _window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
-        """Return the window in rounds, and the delays of impressions followed beyond it."""
+        """Return the window, in rounds, and the delays of impressions followed beyond it."""
         if within is None:
-            columns = [delays[np.isfinite(delays)] for delays in self.delays]
-            limit = max((float(delays.max()) for delays in columns if len(delays)), default=0.0)
+            arm_delays = [delays[np.isfinite(delays)] for delays in self.delays]
+            limit = max((float(delays.max()) for delays in arm_delays if len(delays)), default=0.0)
         else:
             limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
         if self.followed is None:
             return limit, self.delays
-        ends_by_arm = zip(self.arms, self.followed, strict=True)
-        longest_end, arm = min((float(ends.max()), arm) for arm, ends in ends_by_arm)
+        # Each arm needs an impression that was followed beyond the window.
+        arm_follow_ups = zip(self.arms, self.followed, strict=True)
+        limit_bound, arm = min((float(follow_ups.max()), arm) for arm, follow_ups in arm_follow_ups)
         if within is None:
-            limit = max(min(limit, longest_end - 1), 0.0)
-        if limit >= longest_end:
+            limit = max(min(limit, limit_bound - 1), 0.0)
+        if limit >= limit_bound:
             raise ValueError(
-                f"within must be below {longest_end:g} rounds, the longest follow-up of an "
+                f"within must be below {limit_bound:g} rounds, the longest follow-up of an "
                 f"impression of {arm!r}; got {limit:g}"
             )
         pairs = zip(self.delays, self.followed, strict=True)
-        followed_delays = [delays[ends > limit] for delays, ends in pairs]
+        followed_delays = [delays[follow_ups > limit] for delays, follow_ups in pairs]
         total, kept = (sum(map(len, column)) for column in (self.delays, followed_delays))
         if kept < total:
             warnings.warn(
@@ -271,11 +272,11 @@ def read_conversions_csv(
     if not (starts <= log_end).any():
         raise ValueError(f"until must not be before all impressions, got {until}")
     delays = np.where(ends <= log_end, delay_times, math.inf) / unit_length
-    rounds = (log_end - starts) / unit_length
-    fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
+    follow_ups = (log_end - starts) / unit_length
+    fractions = np.concatenate([delays[np.isfinite(delays)], follow_ups]) % 1
     # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down: a
     # conversion less than a round after its impression has the delay 0.
-    columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
+    columns = np.floor(delays), np.floor(follow_ups) + (not fractions.any())
     rows_by_arm: dict[str, list[int]] = {}
     for row in np.flatnonzero(starts <= log_end).tolist():
         rows_by_arm.setdefault(arms[row], []).append(row)

@@ -130,7 +130,6 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
 
 
 def _count_deadlines_met(minutes: FloatArray, grid: FloatArray) -> IntArray:
-    """Return the number of deadlines that each time meets."""
     # The side "left" lets a time meet a deadline that it equals.
     return np.asarray(len(grid) - np.searchsorted(grid[::-1], minutes, side="left"))
 

@@ -61,7 +61,7 @@ class ParameterFigure(TableModel):
             raise ValueError(f"x must be above 0 on a logarithmic axis, got {min(self.x.values())}")
         return self
 
-    def estimates(
+    def points_by_policy(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
         """Return the points of each policy, by label: x, in rising order, with the last mean."""
@@ -313,9 +313,9 @@ class Entry(TableModel):
         if self.ratio_to is not None:
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
-            chart = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown_names(f"parameter_figures[{i}]", chart, self.problems, plans_of)
-            for plan in (plan for key in chart.x for plan in plans_of(key).values()):
+            with_metric = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
+            refuse_unknown_names(f"parameter_figures[{i}]", with_metric, self.problems, plans_of)
+            for plan in (plan for key in figure.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
             refuse_unknown_names(f"published[{i}]", published, self.problems, plans_of)
@@ -338,7 +338,7 @@ class Entry(TableModel):
         """Return the entry with only some problems, and with the claims and figures about these."""
         subset = {key: self.problems[key] for key in problems}
         lists = {
-            field: [m for m in getattr(self, field) if subset.keys() >= {*m.problem_keys}]
+            field: [item for item in getattr(self, field) if subset.keys() >= {*item.problem_keys}]
             for field in ("claims", "parameter_figures", "problem_figures", "published")
         }
         return self.model_copy(update={"problems": subset} | lists)
@@ -347,17 +347,17 @@ class Entry(TableModel):
         """Return the experiment on a problem, given its key, at the scale "quick" or "paper"."""
         check_choice("scale", scale, self.scales)
         size = self.scales[scale]
-        instance = self.problems[problem]
+        entry_problem = self.problems[problem]
         table = {
             "name": f"{self.name}/{problem}",
-            "title": instance.title,
+            "title": entry_problem.title,
             "seed": self.seed,
             "replications": size.replications,
-            "horizon": instance.horizon,
-            "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-            "details": self._has_detail_metric(instance),
-            "duration": instance.duration,
-            "problem": instance.problem,
+            "horizon": entry_problem.horizon,
+            "checkpoints": entry_problem.checkpoints or {"count": size.checkpoints},
+            "details": self._has_detail_metric(entry_problem),
+            "duration": entry_problem.duration,
+            "problem": entry_problem.problem,
             "policy": self._policies_of(problem),
         }
         folder = Path()
@@ -365,9 +365,9 @@ class Entry(TableModel):
             folder = self._file.parent
         return Spec.from_table(table, folder=folder)
 
-    def _has_detail_metric(self, instance: EntryProblem) -> bool:
+    def _has_detail_metric(self, entry_problem: EntryProblem) -> bool:
         """Return whether the entry names a metric that the problem records only on request."""
-        setting = instance.problem.get("setting")
+        setting = entry_problem.problem.get("setting")
         if setting not in setting_registry.setting_names():
             return False  # the spec refuses the setting with its own message
         metrics = setting_registry.find_setting(setting).metrics
@@ -376,11 +376,11 @@ class Entry(TableModel):
 
     def _policies_of(self, problem: str) -> list[TomlTable]:
         """Return the policies to run on a problem, with their parameters on this problem."""
-        instance = self.problems[problem]
+        entry_problem = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)
         where = f"problems.{problem}"
-        policies = entry_files.select_keys(f"{where}.policies", by_label, instance.policies)
-        for label, parameters in instance.parameters.items():
+        policies = entry_files.select_keys(f"{where}.policies", by_label, entry_problem.policies)
+        for label, parameters in entry_problem.parameters.items():
             check_choice(f"{where}.parameters", label, policies)
             policies[label] = policies[label] | parameters
         return list(policies.values())

@@ -262,7 +262,6 @@ def _judge_entry(entry: Entry, scale: str, run_folders: Mapping[str, RunFolder])
 
 
 def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str) -> Marker:
-    """Return the marker of a reproduction of some entries."""
     records = [
         {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
         for entry in entries
@@ -272,7 +271,6 @@ def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str)
 
 
 def _entry_marker(entry: Entry, scale: str) -> Marker:
-    """Return the marker of the reproduction of one entry."""
     return _make_marker(f"{entry.title} ({scale} scale)", [entry], scale, entry.command(scale))
 
 
@@ -440,5 +438,4 @@ def _check_folder_of_entries(folder: Path, scale: str) -> None:
 
 
 def _batch_marker(scale: str) -> Marker:
-    """Return the marker of many reproductions."""
     return {"format": _BATCH_FORMAT, "version": _VERSION, "scale": scale}

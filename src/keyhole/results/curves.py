@@ -187,8 +187,8 @@ class Curves:
         if round not in self.checkpoints:
             listed = ", ".join(map(str, self.checkpoints))
             raise ValueError(f"round must be one of the checkpoints {listed}, got {round}")
-        c = self.checkpoints.index(round)
-        return paired_difference(self.values(a, metric)[c], self.values(b, metric)[c])
+        index = self.checkpoints.index(round)
+        return paired_difference(self.values(a, metric)[index], self.values(b, metric)[index])
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the summary as an Arrow table.
@@ -201,10 +201,10 @@ class Curves:
         import pyarrow as pa
 
         rows = [
-            (label, c, metric, mean, error, self.replications)
+            (label, checkpoint, metric, mean, error, self.replications)
             for label in self.labels
             for metric in self.metrics
-            for c, mean, error in zip(
+            for checkpoint, mean, error in zip(
                 self.checkpoints,
                 self.mean(label, metric),
                 self.std_error(label, metric),

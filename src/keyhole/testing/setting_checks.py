@@ -141,8 +141,8 @@ def decisions_round_trip(case: SettingCase) -> None:
         return
     for context, decision in case.decisions:
         named_values = vocabulary.format_decision(context, decision)
-        read = vocabulary.parse_decision(json.loads(json.dumps(named_values, allow_nan=False)))
-        _check_parsed(case, "parse_decision", named_values, read, (context, decision))
+        result = vocabulary.parse_decision(json.loads(json.dumps(named_values, allow_nan=False)))
+        _check_parsed(case, "parse_decision", named_values, result, (context, decision))
 
 
 def words_are_not_reserved(case: SettingCase) -> None:
@@ -194,10 +194,10 @@ def feedback_round_trips(case: SettingCase) -> None:
         _check_values(case, "parse_feedback", feedback, fields, vocabulary.note_fields)
         named_values = vocabulary.format_feedback(*pair, feedback)
         # The words go through JSON, in which an export of a study stores them.
-        read = vocabulary.parse_feedback(
+        result = vocabulary.parse_feedback(
             *pair, **json.loads(json.dumps(named_values, allow_nan=False))
         )
-        _check_parsed(case, "parse_feedback", named_values, read, feedback)
+        _check_parsed(case, "parse_feedback", named_values, result, feedback)
 
 
 def numbered_arms_are_read(case: SettingCase) -> None:
@@ -207,13 +207,13 @@ def numbered_arms_are_read(case: SettingCase) -> None:
     vocabulary = case.vocabulary_for(range(int(case.checked_facts["arms"])))
     for context, decision in case.decisions:
         context_words = vocabulary.format_context(context)
-        read = vocabulary.parse_context(**context_words)
-        _check_parsed(case, "parse_context", context_words, read, context)
+        result = vocabulary.parse_context(**context_words)
+        _check_parsed(case, "parse_context", context_words, result, context)
         if vocabulary.has_feedback:
             feedback = _parse_default_feedback(case, vocabulary, (context, decision))
             named_values = vocabulary.format_feedback(context, decision, feedback)
-            read = vocabulary.parse_feedback(context, decision, **named_values)
-            _check_parsed(case, "parse_feedback", named_values, read, feedback)
+            result = vocabulary.parse_feedback(context, decision, **named_values)
+            _check_parsed(case, "parse_feedback", named_values, result, feedback)
 
 
 def bad_words_are_refused(case: SettingCase) -> None:
@@ -258,10 +258,10 @@ def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:
 
 
 def _check_parsed(
-    case: SettingCase, method: str, words: object, read: object, expected: object
+    case: SettingCase, method: str, words: object, result: object, expected: object
 ) -> None:
-    """Refuse words that are parsed as other values than those that were formatted."""
-    assert read == expected, f"{case}: {method} reads {words} as {read}, not as {expected}"
+    """Check that words are parsed as the values from which they were formatted."""
+    assert result == expected, f"{case}: {method} reads {words} as {result}, not as {expected}"
 
 
 def _parse_default_feedback(

@@ -254,7 +254,6 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
 
 
 def _has_cells(annotation: object) -> bool:
-    """Return whether the values of a type are cells or contain cells."""
     return annotation is Cell or any(map(_has_cells, get_args(annotation)))
 
 

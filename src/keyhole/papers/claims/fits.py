@@ -219,8 +219,8 @@ def judge_power(
         detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
     low, high = statistics.make_open_ends_infinite(at_least, at_most)
-    # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
-    # may be cut off at the ends of the search.
+    # If the claim is true, the excess is at most 0 at the upper end of the range, and at least 0 at
+    # the lower end. The interval is only shown: it may be cut off at the ends of the search.
     tests = [
         (_step_excess(points, y, end), floor, ceiling)
         for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))

@@ -44,7 +44,6 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 
 
 def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
-    """Return the stages to draw, by their titles."""
     titled_stages = {"at the start": all_stages[0]}
     first_single = [stage for stage in all_stages if stage.extended_points == 1][:1]
     first_joint = [stage for stage in all_stages if stage.extended_points > 1][:1]
@@ -63,10 +62,10 @@ DrawProblems = Callable[[Figure, Problems, Sequence[str]], None]
 """A function that draws problems into a figure, given the names of the arms."""
 
 
-def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
+def draw_problem_figure(declaration: ProblemFigure, problems: Problems) -> Figure:
     """Return a figure of problems, given its declaration and the problems by title."""
     figure = blank_figure(height=_HEIGHT)
-    DRAWINGS[declared.draw](figure, problems, declared.names)
+    DRAWINGS[declaration.draw](figure, problems, declaration.names)
     return figure
 
 

@@ -155,27 +155,27 @@ class _EntryView:
         problems = [self._problem_section(key) for key in outcome.runs]
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
-    def _drawing_section(self, declared: ProblemFigure, name: str) -> Section:
+    def _drawing_section(self, declaration: ProblemFigure, name: str) -> Section:
         """Return the section of a figure of problems, with the drawing from the file `name`.svg."""
-        title = entry_charts.drawing_title(self.outcome, declared)
+        title = entry_charts.drawing_title(self.outcome, declaration)
         picture = judged_entry.TemplateBlock(
             "picture",
             alt=title,
-            caption=declared.note,
+            caption=declaration.note,
             image=image_html((self.folder / f"{name}.svg").read_bytes(), title),
             files=[f"{name}.{suffix}" for suffix in FIGURE_KINDS],
         )
-        return Section(name, declared.title, [picture])
+        return Section(name, declaration.title, [picture])
 
-    def _figure_table(self, declared: ParameterFigure, stem: str) -> Section:
+    def _figure_table(self, declaration: ParameterFigure, stem: str) -> Section:
         """Return the section with the table of a figure against a number."""
-        metric = declared.metric or self.outcome.common_metric()
+        metric = declaration.metric or self.outcome.common_metric()
         metric_entry = next(iter(self.outcome.curves.values())).metric(metric)
-        points = declared.estimates(self.outcome.curves, metric)
+        points = declaration.points_by_policy(self.outcome.curves, metric)
         rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
         first = next(iter(points.values()))
-        head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
-        return Section(stem, declared.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
+        head = ["policy", *(f"{declaration.x_label} = {x:g}" for x, _ in first)]
+        return Section(stem, declaration.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
 
     def _problem_section(self, problem: str) -> Section:
         """Return the section of a problem: its tables, and the charts that are shown only here."""
