@@ -73,7 +73,7 @@ class Reproduction:
 
 
 def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Return a text for each origin: how many claims hold, are open, and do not hold."""
+    """Return a text for each group of `split_by_origin`: how many claims hold, and so on."""
     papers, on_ours, own_checks = split_by_origin(verdicts)
     groups = {
         f"{count_text(len(papers), 'claim')} of the papers": papers,
@@ -357,7 +357,7 @@ class ReproducedEntries:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """A line for each origin: how many claims hold, are open, and do not hold."""
+        """A line for each group of claims: how many hold, are open, and do not hold."""
         return _count_by_origin(self.verdicts)
 
 

@@ -47,7 +47,7 @@ class _RangeTest(NamedTuple):
 
 
 def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
-    """Judge whether estimates lie in their claimed ranges, one at each round.
+    """Judge whether estimates, one for each round, lie in their claimed ranges.
 
     The claim holds if the 95 % interval lies in the range at every round. With one round, it does
     not hold if the interval lies outside the range; with several rounds, it does not hold if an

@@ -100,7 +100,11 @@ def format_round(round: int | None) -> str:
 
 
 def cell_names(cells: Sequence[Cell], results: Results) -> list[str]:
-    """Return a name for each cell: its policy, its problem's title, or both if both differ."""
+    """Return a name for each cell.
+
+    It is the policy if all cells have one problem, the title of the problem if all cells have one
+    policy, and else both.
+    """
     titles = [results[cell.problem].title for cell in cells]
     policies = [cell.policy for cell in cells]
     if len(set(titles)) == 1:
@@ -291,7 +295,7 @@ def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
 
 _MOST_NUMBERS: Final = 50
 MOST_SHOWN: Final = 3
-"""How many of several numbers the text of a verdict shows."""
+"""The most numbers of one kind that the text of a verdict shows."""
 _LARGEST_EXPONENT: Final = 700.0  # exp(700) is finite, exp(710) is not
 
 
