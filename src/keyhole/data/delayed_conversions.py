@@ -177,7 +177,7 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 
 
 def load_cdnow() -> Conversions:
-    """Return the days from a shop customer's first order to the second, by items in the first.
+    """Return the days between the first two orders of a shop's customers, by items in the first.
 
     The data are of 23,570 customers of an online shop whose first order was in the first quarter of
     1997, followed up to the middle of 1998. The delay of a customer without a second order in that

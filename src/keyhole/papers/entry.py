@@ -64,7 +64,7 @@ class ParameterFigure(TableModel):
     def points_by_policy(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
-        """Return the points of each policy, by label: x, in rising order, with the last mean."""
+        """Return each policy's points by label: pairs of x, in rising order, and the final mean."""
         keys_by_x = sorted((x, key) for key, x in self.x.items())
         return {
             label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in keys_by_x]
@@ -199,8 +199,8 @@ class RunSize(TableModel):
 class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
-    Its file may `include` files of the same folder, and has their problems and policies too. With
-    `use` it selects some of all these problems and policies.
+    Its file may `include` files of the same folder, which add their problems and policies to its
+    own. With `use` it takes only some of all these.
 
     Examples
     --------
@@ -215,11 +215,11 @@ class Entry(TableModel):
     title: str
     question: Question = ""  # its answer is yes if the claims hold
     source: str
-    setup: Setup = "ours"  # of claims that have no `setup` themselves
+    setup: Setup = "ours"  # the `setup` of claims that give none
     about: str = ""  # a description for the report
     seed: int = 1  # of all runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # the policy by whose mean the report also divides other means
+    ratio_to: str | None = None  # a policy; the report also shows other means divided by its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels

@@ -49,7 +49,7 @@ class CheckpointRound(int):
 
 
 # Validation turns a name into an instance of one of these classes, by which
-# `_walk_referenced_names` tells names of problems, policies and metrics, and checkpoints, apart.
+# `_walk_referenced_names` distinguishes problems, policies, metrics and checkpoints.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]

@@ -19,7 +19,7 @@ class PaperItem(TableModel):
     name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
     says: str
     entries: list[EntryName] = Field(default_factory=list)  # the entries that reproduce it
-    # the import path of a function that computes it, whose values tests compare with the paper's
+    # import path of the function that computes the item; tests compare values with the paper's
     function: str = ""
     why: str = ""  # the reason why entries do not cover all of it
 

@@ -105,7 +105,7 @@ class CheckContext:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The known quantities of a simulation, with which a learner agrees with it to the bit."""
+        """The known quantities of a simulation; a learner that knows them gives the same bits."""
         horizon = self.horizon
         plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
         return plan.facts(self.policy, horizon)

@@ -50,7 +50,7 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
 
 
 def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return the right-hand side of Lemma 1 for each run; its mean bounds the mean regret.
+    r"""Return potential + 2 T delta for each run; the mean is Lemma 1's bound on the regret.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 

@@ -70,7 +70,7 @@ class Claim(TableModel):
     def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem.
 
-        The judgement is called with the fields of the claim; `replaced_arguments` replace some.
+        The judgement is called with the fields of the claim, or with `replaced_arguments` instead.
         """
         values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
         names = inspect.signature(self.judgement).parameters.keys() - {"results"}
@@ -88,7 +88,7 @@ class Claim(TableModel):
     def check(self, plan: Plan) -> None:
         """Refuse a claim that the experiment cannot decide, by a ValueError that names a field.
 
-        That the problems, policies, metrics and rounds exist is checked by `refuse_unknown_names`.
+        `refuse_unknown_names` checks that problems, policies, metrics and rounds exist.
         """
         type(self).refuse(self, plan)
 
@@ -130,7 +130,7 @@ class Claim(TableModel):
 
     @model_validator(mode="after")
     def _check_ranges_and_rounds(self) -> Self:
-        """Refuse empty ranges, ends other than one for each round, and `late` up to `early`."""
+        """Refuse empty ranges, too few or too many ends, and a `late` that is not after `early`."""
         values = dict(self)
         count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:
@@ -209,12 +209,12 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     Parameters
     ----------
     judgement : function
-        It returns a `Finding`. Its parameter `results` gets the results by problem. Of parameters
-        that it may have, `metric` gets the metric of the claim, and `claimed_policy` the policy of
-        the claim, also while the negative control is judged as `policy`. All other parameters
-        become fields of the claim. The module of a function NAME (for kinds of Keyhole:
-        ``judge_NAME``) may have a function ``check_NAME(claim, plan)``, which raises a ValueError
-        for a claim that NAME cannot judge.
+        It returns a `Finding`. Its parameter `results` gets the results by problem. A parameter
+        `metric` gets the metric of the claim. A parameter `claimed_policy` gets the policy of the
+        claim, also while the negative control is judged as `policy`. All other parameters become
+        fields of the claim. The module of a function NAME (for kinds of Keyhole: ``judge_NAME``)
+        may have a function ``check_NAME(claim, plan)``, which raises a ValueError for a claim that
+        NAME cannot judge.
     **names : str
         The fields by which a file names the kind: `kind`, and `of` or `by`.
     """
@@ -296,7 +296,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     beyond = list[float]()
     needs_some = False
     for number in numbers:
-        # Such a number is a claimed count of comparisons: only that many of them must be clear.
+        # A number with a range, but no p-value, is a claimed count of comparisons: only that many
+        # comparisons need to be clear.
         needs_some |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]

@@ -42,8 +42,8 @@ def linear_fit(
     weights are taken as known; the interval of R squared is a jackknife interval.
 
     The claim holds if the 95 % interval of the slope lies above 0 and the interval of R squared
-    lies at or above `r_squared`. Without `r_squared` only the slope counts, as befits a metric that
-    varies too much to show a shape.
+    lies at or above `r_squared`. Without `r_squared` only the slope counts: this is for a metric
+    that varies too much to show a shape.
 
     The claim does not hold if the slope is significantly below 0. It also does not hold if the
     interval of R squared lies below `r_squared` and some mean lies significantly off the line

@@ -15,8 +15,8 @@ _RUNS: Final = "runs"  # name of the `Number` of replications, which some claims
 def deciding_number(verdict: Verdict) -> Number | None:
     """Return the number of a verdict that is nearest to its limit, or furthest beyond it.
 
-    In an ordering, only counts of comparisons are considered, if there are any. In other claims
-    only numbers with an interval are, if there are any.
+    Only some numbers are considered, if there are any: in an ordering the counts of comparisons, in
+    other claims the numbers with an interval.
     """
     ranged = [number for number in verdict.numbers if number.is_ranged and number.name != _RUNS]
     candidates = [number for number in ranged if number.low < number.high]

@@ -188,7 +188,7 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
     status, mark = _entry_mark(on_papers_setup or replicas, deciding)
     if is_answer_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
-    # The first word answers a question; the page of an entry without one is headed by its title.
+    # The first word answers a question. An entry without a question is headed by its title.
     if not outcome.entry.question:
         mark = ""
     return Answer(text, "", mark, status)
