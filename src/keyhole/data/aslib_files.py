@@ -21,10 +21,10 @@ LIMIT: Final = "limit"
 """Column of each run's own limit. In a file that has this column, runs may be missing."""
 # A quotation mark within a quoted field has a backslash before it, or is doubled, as Keyhole writes
 # it. A backslash at the end of a field is part of a name, such as a folder's.
-_FIELD: Final = re.compile(
+_FIELD_PATTERN: Final = re.compile(
     r"""\s*(?:(["'])((?:\\\1(?!\s*,)|\1\1|(?!\1).)*)\1\s*|((?:[^"',][^,]*)?)),"""
 )
-_YAML: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
+_LINE_TO_COMMENT: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
 """A line up to its comment: a # outside quotation marks, at the start or after a space."""
 
 
@@ -54,7 +54,7 @@ def _read_description(path: Path) -> defaultdict[str, list[str]]:
     current = ""
     # In a list below the name, each word has a line of its own, which begins with a dash.
     for text in read_text(path).splitlines():
-        line = _YAML.findall(text)[0]
+        line = _LINE_TO_COMMENT.findall(text)[0]
         if match := re.match(r"([a-z_]+)\s*:(.*)$", line):
             current = match.group(1)
             items = match.group(2).strip().strip("[]").split(",")
@@ -148,7 +148,7 @@ def _split_fields(location: str, line: str) -> list[str]:
     """Return the fields of a run, plain or in quotation marks of either kind."""
     fields = []
     length = 0
-    for match in _FIELD.finditer(f"{line},"):
+    for match in _FIELD_PATTERN.finditer(f"{line},"):
         mark, quoted, plain = match.groups(default="")
         fields.append(quoted.replace(f"\\{mark}", mark).replace(mark * 2, mark) if mark else plain)
         length += len(match[0])

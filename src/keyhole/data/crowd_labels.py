@@ -233,39 +233,39 @@ def read_labels_csv(
     >>> labels.items, labels.means
     (('cat', 'dog'), array([1. , 0.5]))
     """
-    names = check_column_names(item=item, label=label, gold=gold)
-    required_count = 2 if names[-1] == _GOLD else 3
-    tally: dict[str, list[int]] = {}  # by item: labels that are 1, all labels, gold label
+    columns = check_column_names(item=item, label=label, gold=gold)
+    required_count = 2 if columns[-1] == _GOLD else 3
+    tallies: dict[str, list[int]] = {}  # by item: labels that are 1, all labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
-        label_bit = _parse_label_bit(names[1], label, "0 or 1")
-        item_tally = tally.setdefault(item, [0, 0, _UNKNOWN])
-        item_tally[0] += label_bit
-        item_tally[1] += 1
+        label_bit = _parse_label_bit(columns[1], label, "0 or 1")
+        tally = tallies.setdefault(item, [0, 0, _UNKNOWN])
+        tally[0] += label_bit
+        tally[1] += 1
         if not gold:
             return
-        gold_bit = _parse_label_bit(names[2], gold, "0, 1 or empty")
+        gold_bit = _parse_label_bit(columns[2], gold, "0, 1 or empty")
         # Contradictory rows are refused: to keep the first or the last gold label would hide the
         # mistake.
-        if item_tally[2] not in (_UNKNOWN, gold_bit):
+        if tally[2] not in (_UNKNOWN, gold_bit):
             raise ValueError(
-                f"{names[2]} of {names[0]} {item!r} must be {item_tally[2]} as before, got {gold!r}"
+                f"{columns[2]} of {columns[0]} {item!r} must be {tally[2]} as before, got {gold!r}"
             )
-        item_tally[2] = gold_bit
+        tally[2] = gold_bit
 
     read_rows(
         path,
-        names[:required_count],
+        columns[:required_count],
         add,
-        (*names[required_count:], *(name for name in _WORKER_IDS if name not in names)),
+        (*columns[required_count:], *(name for name in _WORKER_IDS if name not in columns)),
         delimiter=delimiter,
         hint=_NAMES_HINT,
-        filled=names[:1],
+        filled=columns[:1],
         identity="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
-    ones, counts, gold_labels = np.array([*tally.values()]).T
-    return Labels(Path(path).stem, tuple(tally), ones, counts, gold_labels, source=str(path))
+    ones, counts, gold_labels = np.array([*tallies.values()]).T
+    return Labels(Path(path).stem, tuple(tallies), ones, counts, gold_labels, source=str(path))
 
 
 def _parse_label_bit(name: str, text: str, allowed: str) -> int:

@@ -35,7 +35,7 @@ _LEAVE_EMPTY: Final = ": leave the field empty where there is nothing"
 _EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
 _EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # a time of the years 2001 to 2033
 # A time to the second. Midnight does not match, because it may stand for a whole day.
-_SECOND: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
+_EXACT_TIME: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
 
 Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
@@ -237,7 +237,7 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
     (('red', '2024-05-31 18:30:07'), None)
     """
     for text in texts:
-        if _SECOND.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400):
+        if _EXACT_TIME.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400):
             return texts
     return None
 

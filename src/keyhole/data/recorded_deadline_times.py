@@ -61,7 +61,7 @@ class Times:
 
     def __repr__(self) -> str:
         """Return the name, and the number of times of each arm."""
-        sizes = [f"{arm}: {len(m)}" for arm, m in zip(self.arms, self.minutes, strict=True)]
+        sizes = [f"{arm}: {len(times)}" for arm, times in zip(self.arms, self.minutes, strict=True)]
         return f"Times({self.name}; {', '.join(sizes)})"
 
     def met_shares(self, deadlines: ArrayLike) -> FloatArray:
@@ -70,7 +70,7 @@ class Times:
         Deadlines are in minutes, decreasing.
         """
         grid = check_deadlines("deadlines", deadlines)
-        return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
+        return np.array([(times[:, None] <= grid).mean(axis=0) for times in self.minutes])
 
     def problem(self, deadlines: ArrayLike, *, feedback: Feedback, order: Any = "iid") -> Problem:
         """Make a problem in which a threshold is a deadline, and a pull draws one of the times.

@@ -24,7 +24,7 @@ from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import (
-    BATCH_MARKER,
+    BATCH_MARKER_FILE,
     write_page_and_figures,
     write_reproduction_page,
 )
@@ -38,7 +38,7 @@ Marker = dict[str, Any]
 
 SHARED_FOLDER: Final = "shared"
 """Folder of simulations that several runs share; it is removed when all runs are finished."""
-MARKER: Final = "reproduction.json"
+MARKER_FILE: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _BATCH_FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
@@ -134,7 +134,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
         for entry in entries:
             for key in entry.problems:
                 _remove_stale_run(folder / key, entry.spec(key, "paper"))
-        _write_marker(folder / MARKER, marker)
+        _write_marker(folder / MARKER_FILE, marker)
     return _reproduce_entries(entries, "paper", folder, marker, threads, progress)
 
 
@@ -165,7 +165,7 @@ def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[
 
 def is_reproduction(folder: str | Path) -> bool:
     """Return whether a folder was written by `reproduce` or `demo`."""
-    return (Path(folder) / MARKER).is_file()
+    return (Path(folder) / MARKER_FILE).is_file()
 
 
 def _reproduce_entries(
@@ -180,7 +180,7 @@ def _reproduce_entries(
     """Run entries into one folder, judge their claims, and write one report."""
     _check_marker(folder, marker)
     runs = [(entry, folder, marker["command"]) for entry in entries]
-    markers = {folder / MARKER: marker}
+    markers = {folder / MARKER_FILE: marker}
     outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on))
     if progress:
         print_step_name("drawing the report")
@@ -242,7 +242,7 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
     """
     others = dict[str, JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.
-    if (folder.parent.parent / BATCH_MARKER).is_file():
+    if (folder.parent.parent / BATCH_MARKER_FILE).is_file():
         related = {name for outcome in outcomes for name in outcome.related_entries}
         names = sorted(related - {outcome.entry.name for outcome in outcomes})
         others = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
@@ -294,7 +294,7 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    marker = _load_valid_marker(folder / MARKER, _FORMAT)
+    marker = _load_valid_marker(folder / MARKER_FILE, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
     # The file of a user's entry may have been moved. The digests of the runs show later whether it
@@ -315,7 +315,7 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
             "reproduce it again into this folder"
         ) from None
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
+        raise ValueError(f"{folder / MARKER_FILE} is damaged: {error}") from error
     return marker
 
 
@@ -403,11 +403,11 @@ def reproduce_all(
     _check_folder_of_entries(folder, scale)
     selection = [entry for entry in entries if paper in (None, entry.paper)]
     runs = [(entry, folders[entry.name], entry.command(scale)) for entry in selection]
-    markers = {folder / BATCH_MARKER: _batch_marker(scale)}
+    markers = {folder / BATCH_MARKER_FILE: _batch_marker(scale)}
     for entry, entry_folder, _ in runs:
         marker = _entry_marker(entry, scale)
         _check_marker(entry_folder, marker)
-        markers[entry_folder / MARKER] = marker
+        markers[entry_folder / MARKER_FILE] = marker
     # The index also shows entries that earlier calls ran into this folder.
     others = [entry for entry in entries if entry not in selection]
     outcomes = _judge_finished(others, scale, folder / "entries")
@@ -429,7 +429,7 @@ def reproduce_all(
 def _check_folder_of_entries(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if files.has_content(folder):
-        marker = _load_valid_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
+        marker = _load_valid_marker(folder / BATCH_MARKER_FILE, _BATCH_FORMAT)
         if marker is None:
             raise ValueError(f"{folder} holds something else; choose another folder")
         if marker != _batch_marker(scale):

@@ -73,14 +73,14 @@ class Claim(TableModel):
         The judgement is called with the fields of the claim, or with `replaced_arguments` instead.
         """
         values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
-        names = inspect.signature(self.judgement).parameters.keys() - {"results"}
+        parameters = inspect.signature(self.judgement).parameters.keys() - {"results"}
 
-        def explain(error: BaseException) -> ValueError:
+        def make_error(error: BaseException) -> ValueError:
             text = " ".join(str(error).split())
             return ValueError(f"{self.id} ({self.judged_by}): {type(error).__name__}: {text}")
 
-        with replaced_errors(explain):  # a user's function may raise anything
-            finding = type(self).judgement(results, **{name: values[name] for name in names})
+        with replaced_errors(make_error):  # a user's function may raise anything
+            finding = type(self).judgement(results, **{name: values[name] for name in parameters})
         if not isinstance(finding, Finding):
             raise ValueError(f"{self.id} ({self.judged_by}) must return a Finding, got {finding!r}")
         return finding

@@ -18,7 +18,7 @@ from keyhole.results.estimate import PairedDifference, mean_estimate, paired_dif
 from keyhole.results.holm_adjustment import LEVEL
 
 _Factor = Annotated[float, Field(gt=0)]
-_Two = Annotated[list[PolicyName], Field(min_length=2)]
+_TwoOrMore = Annotated[list[PolicyName], Field(min_length=2)]
 
 
 class ProblemRound(TableModel):
@@ -172,7 +172,7 @@ def policy_spread(
 
 
 def different_best(
-    results: Results, metric: str, policies: _Two, here: ProblemRound, there: ProblemRound
+    results: Results, metric: str, policies: _TwoOrMore, here: ProblemRound, there: ProblemRound
 ) -> Finding:
     """Judge whether the best of some policies differs between two problems, or two rounds of one.
 

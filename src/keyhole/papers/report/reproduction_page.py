@@ -16,7 +16,7 @@ from keyhole.papers.report.claim_rows import MOST_ROWS, claim_rows, claim_rows_b
 from keyhole.papers.verdicts import Verdict, format_counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
 
-BATCH_MARKER: Final = "everything.json"
+BATCH_MARKER_FILE: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 _MOST_PANELS: Final = 9
 """The most charts of problems on the first screen; further charts are folded."""
@@ -40,7 +40,7 @@ def write_reproduction_page(
     """Write ``report.html``; the files of its figures must be written already."""
     all_verdicts = {**all_verdicts, **judged_entry.verdicts_by_id(outcomes)}
     index_link = ""
-    if (folder.parent.parent / BATCH_MARKER).is_file():
+    if (folder.parent.parent / BATCH_MARKER_FILE).is_file():
         index_link = "../../index.html"
     on_page = [outcome.entry.name for outcome in outcomes]
     views = [_EntryView(outcome, folder, all_verdicts, on_page, index_link) for outcome in outcomes]
