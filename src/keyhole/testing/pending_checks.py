@@ -102,7 +102,7 @@ class PolicyWithPending:
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, operation))
 
 
-def _advise_declaration(subject: CheckContext) -> str:
+def _declaration_advice(subject: CheckContext) -> str:
     """Return the advice for a policy that declares a mode it does not support."""
     return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
@@ -123,7 +123,7 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
             assert decision_as_numbers(policy.taken) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
-                f"{_advise_declaration(subject)}"
+                f"{_declaration_advice(subject)}"
             )
 
 
@@ -155,7 +155,7 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
         # anyway. Both updates draw from the same position of the stream.
         assert (bits_at_once[is_unchanged] == bits_later[is_unchanged]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
-            f"a later decision; {_advise_declaration(subject)}"
+            f"a later decision; {_declaration_advice(subject)}"
         )
         policy.tell(later_row)
         policy.tell(row)

@@ -201,8 +201,8 @@ def compare_pairs(
 
 def adjust_p_values(unadjusted: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons whose p-values are adjusted for the number of comparisons (Holm)."""
-    p_values = holm([pair.gap.p_value for pair in unadjusted]).tolist()
-    return [replace(pair, p_value=p) for pair, p in zip(unadjusted, p_values, strict=True)]
+    p_values = holm([case.gap.p_value for case in unadjusted]).tolist()
+    return [replace(case, p_value=p) for case, p in zip(unadjusted, p_values, strict=True)]
 
 
 def significant_signs(tests: Sequence[tuple[float, float]]) -> list[float]:

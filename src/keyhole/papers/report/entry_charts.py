@@ -74,27 +74,27 @@ def parameter_chart(outcome: JudgedEntry, declaration: ParameterFigure, stem: st
     name = declaration.metric or outcome.common_metric()
     metric = next(iter(outcome.curves.values())).metric(name)
     points = declaration.points_by_policy(outcome.curves, name)
-    first = next(iter(points.values()))
-    ends = {label: line[-1][1] for label, line in points.items()}
-    means = ", ".join(f"{label} {end.plus_minus()}" for label, end in ends.items())
+    last_x = next(iter(points.values()))[-1][0]
+    last_means = {label: line[-1][1] for label, line in points.items()}
+    means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in last_means.items())
     return LineChart(
         id=f"chart-{stem}",
         x=Axis(title=declaration.x_label, scale=declaration.x_scale),
         y=Axis(title=metric.title, scale=declaration.axis_scale(points)),
         curves=[
             *(estimates_curve(label, line) for label, line in points.items()),
-            *_bound_curves(outcome, declaration),
+            *_parameter_bound_curves(outcome, declaration),
         ],
-        alt=f"{metric.title} against {declaration.x_label}; at {first[-1][0]:g}: {means}.",
+        alt=f"{metric.title} against {declaration.x_label}; at {last_x:g}: {means_text}.",
         caption=interval_caption(outcome.replications),
         title=declaration.title,
-        named=_choose_labels(outcome, {label: end.value for label, end in ends.items()}, metric),
+        named=_choose_labels(outcome, {key: end.value for key, end in last_means.items()}, metric),
         files=[f"{stem}.{suffix}" for suffix in FIGURE_KINDS],
         among=[policy["label"] for policy in outcome.entry.policies],
     )
 
 
-def _bound_curves(outcome: JudgedEntry, declaration: ParameterFigure) -> list[Curve]:
+def _parameter_bound_curves(outcome: JudgedEntry, declaration: ParameterFigure) -> list[Curve]:
     """Return the curve of the bound that a figure names, in a list; empty if it names none."""
     if declaration.bound is None:
         return []
@@ -111,16 +111,16 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
     """
     title = curves.metric(metric).title
     denominators = curves.values(denominator, metric)
-    lines = []
+    curve_list = []
     for label in curves.labels:
         if label != denominator:
             ratios = map(ratio_of, curves.values(label, metric), denominators)
-            lines.append(estimates_curve(label, zip(curves.checkpoints, ratios, strict=True)))
+            curve_list.append(estimates_curve(label, zip(curves.checkpoints, ratios, strict=True)))
     return LineChart(
         id=f"chart-{problem}-{metric}-ratio",
         x=Axis(title="round"),
         y=Axis(title=f"{title} / that of {denominator}"),
-        curves=lines,
+        curves=curve_list,
         alt=f"{title} relative to {denominator}, over the rounds",
         caption=f"Ratio of the means over {curves.replications:,} replications, with its 95 % "
         "interval (delta method, paired); left out where the mean in the denominator may be 0.",
