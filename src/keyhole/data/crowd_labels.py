@@ -122,7 +122,7 @@ class Labels:
 
 
 def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = True) -> Problem:
-    """Make a problem in which an arm is an item, and a pull buys one label of it.
+    """Make a problem in which an arm is an item, and a pull buys one of the item's labels.
 
     A pull draws one of the item's recorded labels, so that an arm's mean is exactly the share of
     its labels that are 1. An item is classified correctly if it is put on the side of the threshold

@@ -275,8 +275,8 @@ def make_row_reader(text: str, delimiter: str = ",") -> Reader:
     separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
     if len(separator) != 1 or separator in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
-    # Strict, so that a quotation mark that is never closed is an error, and not the start of a
-    # field that goes on to the end of the file.
+    # With `strict`, a quotation mark that is never closed is an error. Otherwise it would begin a
+    # field that ends with the file.
     file = io.StringIO(text, newline="")
     return csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
 
@@ -351,12 +351,12 @@ def read_rows(
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
-    The header may name columns in any order and case. It must have each of `columns` once; those of
-    `optional` may be missing. Other columns and blank lines are ignored. `add` is called for each
-    row with the texts of these columns; the text of a missing column is empty. Fields of the
-    columns in `filled` must not be empty. Errors about the header and about rows, also those that
-    `add` raises, name the file and the line; `for_each_row` says how bad rows are reported. `hint`
-    ends an error about the header.
+    The header may name columns in any order, in upper or lower case. It must have each of `columns`
+    once; columns of `optional` may be missing. Other columns and blank lines are ignored. `add` is
+    called for each row with the texts of these columns; the text of a missing column is empty.
+    Fields of the columns in `filled` must not be empty. Errors about the header and about rows,
+    also those that `add` raises, name the file and the line; `for_each_row` says how bad rows are
+    reported. `hint` ends an error about the header.
 
     `identify` is called with the same texts as `add`, and returns a value that should differ by
     row; messages call the value `identity`. For a row that may well equal others, such as one that

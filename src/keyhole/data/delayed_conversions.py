@@ -41,7 +41,7 @@ class Conversions:
     source, licence : str, default ""
         Source and licence of the data.
     followed : sequence of ndarray of float64, shape (arms,), optional
-        For each delay the number of whole rounds for which its impression was followed, so that a
+        For each delay, the number of whole rounds for which its impression was followed: any
         shorter delay would have been seen. By default impressions are followed for ever, and an
         infinite delay means that there is never a conversion.
 

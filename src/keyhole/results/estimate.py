@@ -283,7 +283,7 @@ def summarized_estimate(
     """Return the estimate of a mean or a share from a summary of its replications."""
     if is_share:
         return Estimate(mean, std_error, replications, round(mean * replications))
-    # As in `mean_estimate`, a spread that is only due to rounding errors counts as none.
+    # As in `mean_estimate`, a spread that is only due to rounding errors counts as 0.
     is_constant = std_error * math.sqrt(replications) <= _ROUNDING * abs(mean)
     return Estimate(mean, 0.0 if is_constant else std_error, replications)
 

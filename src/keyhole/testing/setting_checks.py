@@ -123,8 +123,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
         # 2**62 is beyond any array, but still an int64: only the guard can refuse it.
         bad_values = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad_values:
-            # One field is out of range at a time and the others are 0, so that no other field can
-            # be the reason of a refusal.
+            # Only this field is out of range. The others are 0, so they are no reason for a refusal.
             decision: dict[str, Any] = {
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
@@ -279,7 +278,7 @@ def _parse_default_feedback(
 
 
 def _check_refused(case: SettingCase, parse: Callable[..., Any], *args: Any, **words: Any) -> None:
-    """Check that `parse` refuses `words`, or if there are none, the last of `args`."""
+    """Check that `parse` refuses `words`, or, without any words, the last of `args`."""
     try:
         parse(*args, **words)
     except (TypeError, ValueError):

@@ -143,7 +143,7 @@ REVERSAL = (
 )
 BOUNDED_GAIN = (
     ONE | {"early": 10, "late": 640, "high": 1.0, "bound": "thresholding.ln"},
-    ["gain from T = 10 to 640", "that of the bound"],
+    ["gain from T = 10 to 640", "gain of the bound"],
 )
 # Its own test compares text and numbers.
 APART = {"computed: potential_lemma"}

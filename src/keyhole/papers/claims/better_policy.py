@@ -83,7 +83,7 @@ def not_worse(
 
 
 def _judge_none_better(cases: Sequence[Comparison], replications: int, runs: int) -> Finding:
-    """Judge whether there is no case whose first policy is significantly better.
+    """Judge the claim that in no case the first policy is significantly better.
 
     The claim holds only if the number of `replications` is at least `runs`.
     """

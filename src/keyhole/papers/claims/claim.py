@@ -148,7 +148,7 @@ class ControlledClaim(Claim):
 
     A bound that every policy keeps is no evidence for one of them. So a claim with a negative
     control holds only if the policy keeps the claim, and the control, judged by the same numbers,
-    breaks it. If both keep it, or if it is unclear whether the control does, it is undecided.
+    breaks it. If the policy keeps the claim, but the control may keep it too, it is undecided.
     """
 
     # the label of a bad policy that plays the same problems

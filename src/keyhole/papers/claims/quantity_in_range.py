@@ -200,9 +200,9 @@ def judge_gain(
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
         multiples = statistics.describe_range(floor, ceiling)
-        claim_text = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
+        claim_text = f" (the bound gains {rise:.4g}; claimed: {multiples} times as much)"
         floor, ceiling = floor * rise, ceiling * rise
-        bound_numbers = [statistics.exact_number("that of the bound", rise)]
+        bound_numbers = [statistics.exact_number("gain of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claim_text}"
     return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])

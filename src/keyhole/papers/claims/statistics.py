@@ -274,7 +274,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     squares_b, squares_b_without_each = _squared_deviations(b)
     if 0.0 in squares_a_without_each or 0.0 in squares_b_without_each:
         return None
-    # The distribution of a ratio is skewed; that of its logarithm is nearly symmetric.
+    # A ratio has a skewed distribution; its logarithm has a nearly symmetric one.
     log_ratios = np.log(squares_a_without_each / squares_b_without_each) / 2
     error = math.sqrt(float(((log_ratios - log_ratios.mean()) ** 2).sum()) * (n - 1) / n)
     return Estimate(math.log(squares_a / squares_b) / 2, error, n)
