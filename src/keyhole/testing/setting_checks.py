@@ -123,7 +123,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
         # 2**62 is beyond any array, but still an int64: only the guard can refuse it.
         bad_values = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad_values:
-            # Only this field is out of range. The others are 0, so they are no reason for a refusal.
+            # Only this field is out of range. The others are 0, which is no reason for a refusal.
             decision: dict[str, Any] = {
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }

@@ -144,7 +144,7 @@ class _IndexContent:
         )
         line = TemplateBlock(
             "index_line", scale=self.scale, done=len(self.outcomes), entries=len(self.entries),
-            replicas=format_counts(self.on_our_setups), checks=format_counts(self.own_checks),
+            on_ours=format_counts(self.on_our_setups), checks=format_counts(self.own_checks),
         )  # fmt: skip
         return [Answer(sentence), line]
 

@@ -180,12 +180,12 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
             checks = count_sentence(outcome.own_check_verdicts, "Keyhole's own", "check")
             text = f"No paper claims this. {checks}"
         return Answer(text)
-    on_papers_setup, replicas = split_by_setup(deciding)
-    where = "" if on_papers_setup else f" on {describe_setups(replicas)}"
+    on_papers_setup, on_our_setups = split_by_setup(deciding)
+    where = "" if on_papers_setup else f" on {describe_setups(on_our_setups)}"
     text = count_sentence(deciding, "The paper's", "claim", where)
-    if on_papers_setup and replicas:
-        text += f" On {describe_setups(replicas)}, of these: {format_counts(replicas)}."
-    status, mark = _entry_mark(on_papers_setup or replicas, deciding)
+    if on_papers_setup and on_our_setups:
+        text += f" On {describe_setups(on_our_setups)}, of these: {format_counts(on_our_setups)}."
+    status, mark = _entry_mark(on_papers_setup or on_our_setups, deciding)
     if is_answer_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
     # The first word answers a question. An entry without a question is headed by its title.

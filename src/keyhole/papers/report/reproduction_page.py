@@ -102,10 +102,10 @@ class _EntryView:
 
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims, or of Keyhole's own checks if there are none."""
-        on_papers_setup, replicas = split_by_setup(self.outcome.papers_verdicts)
+        on_papers_setup, on_ours = split_by_setup(self.outcome.papers_verdicts)
         groups = {
             "The paper says": on_papers_setup,
-            f"The paper says; judged on {judged_entry.describe_setups(replicas)}": replicas,
+            f"The paper says; judged on {judged_entry.describe_setups(on_ours)}": on_ours,
         }
         if not self.outcome.papers_verdicts:
             groups = {"Keyhole checks": self.outcome.own_check_verdicts}
