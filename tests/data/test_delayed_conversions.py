@@ -128,7 +128,7 @@ def test_bad_files_are_named_with_the_line(tmp_path, text, unit, message):
 @pytest.mark.parametrize("text", ["NA", "null", "-", "NaT", "None"])
 def test_a_word_for_never_is_refused_with_what_to_write(tmp_path, text):
     path = write(tmp_path, f"shown_at,converted_at,arm\n2024-01-01,{text},a\n")
-    words = f"line 2: converted_at .* got '{text}': leave the field empty where there is nothing"
+    words = f"line 2: converted_at .* got '{text}': leave the field empty where there is no value"
     with pytest.raises(ValueError, match=words):
         read_conversions_csv(path)
 

@@ -27,11 +27,11 @@ _MOST_NAMED: Final = 5  # bad rows that an error names
 _MOST_READ: Final = 1_000
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # Texts, in lower case, that programs write where there is no value.
-_NOTHING: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
+_PLACEHOLDERS: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
 # Days that programs write where there is no date: the first and the last days of their calendars,
 # and the day from which Unix counts.
 _DEFAULT_DAYS: Final = ("0000-00-00", "0001-01-01", "1900-01-01", "1970-01-01", "9999-12-31")
-_LEAVE_EMPTY: Final = ": leave the field empty where there is nothing"
+_LEAVE_EMPTY: Final = ": leave the field empty where there is no value"
 _EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
 _EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # a time of the years 2001 to 2033
 # A time to the second. Midnight does not match, because it may stand for a whole day.
@@ -91,13 +91,13 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
 
 
 def _empty_field_hint(text: str) -> str:
-    """Return the hint to leave a field empty if its text stands for nothing; else an empty text."""
-    is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
-    return _LEAVE_EMPTY * is_nothing
+    """Return the hint to leave a field empty if its text is a placeholder; else an empty text."""
+    is_placeholder = text.lower() in _PLACEHOLDERS or text[:10] in _DEFAULT_DAYS
+    return _LEAVE_EMPTY * is_placeholder
 
 
 def check_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse texts for nothing, such as NULL or 1970-01-01.
+    """Return whether a field is not empty; refuse placeholders, such as NULL or 1970-01-01.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def check_filled(name: str, text: str) -> bool:
     (True, False)
     """
     if hint := _empty_field_hint(text):
-        raise ValueError(f"{name} must not be a word or a date for nothing, got {text!r}{hint}")
+        raise ValueError(f"{name} must not be a placeholder for no value, got {text!r}{hint}")
     return bool(text)
 
 
@@ -115,12 +115,12 @@ def parse_number(
     decimal: str = ".",
     *,
     reason: str = "",
-    if_nothing: str = "leave the row out",
+    if_missing: str = "leave the row out",
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    In an error, `reason` says why there must be a number, and `if_nothing` what to do if there is
-    none.
+    In an error, `reason` says why there must be a number, and `if_missing` says what to do if there
+    is none.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def parse_number(
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        hint = f": {if_nothing} where there is none" if not text or _empty_field_hint(text) else ""
+        hint = f": {if_missing} where there is none" if not text or _empty_field_hint(text) else ""
         if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
             hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
         sign = "," if decimal == "." else "."
@@ -178,7 +178,7 @@ class DateParser:
         """Return a date as seconds since 1970; errors name its column."""
         date = self._parse_datetime(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
-            raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
+            raise ValueError(f"{name} must not be a default date, got {text!r}{_LEAVE_EMPTY}")
         has_zone = date.tzinfo is not None
         if self._has_zone is None:
             self._has_zone = has_zone

@@ -280,5 +280,5 @@ def read_measured_csv(
 
 
 def _parse_number(name: str, text: str, decimal: str, allowed: validate.Range) -> float:
-    value = parse_number(name, text, decimal, if_nothing="leave reward and consumption empty")
+    value = parse_number(name, text, decimal, if_missing="leave reward and consumption empty")
     return validate.check_number(name, value, allowed)

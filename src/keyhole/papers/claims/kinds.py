@@ -106,7 +106,7 @@ def read_claims(
 
 
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
-    """Refuse a claim that names something unknown, or that its experiments cannot decide."""
+    """Refuse a claim that names something unknown, cannot be decided, or lacks a needed control."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
     refuse_unknown_names(where, claim, problems, plans_of)
