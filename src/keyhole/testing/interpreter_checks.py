@@ -75,7 +75,7 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
                 pending.tell(decisions.pop(t % _MOST_PENDING))
         groups = [
             {
-                "the decision": pending.taken,
+                "the decision": pending.decision_views,
                 "the state": pending.views,
                 "the stream": {"rng": pending.stream_position},
             }

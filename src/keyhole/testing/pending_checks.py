@@ -29,7 +29,7 @@ class PolicyWithPending:
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
         sizes = compiled.sizes(input_values)
         self.cells, self._plan, views = allocate(layouts, compiled.dims, sizes)
-        inputs, self.views, self._context_views, self.taken, self._feedback, _ = views
+        inputs, self.views, self._context_views, self.decision_views, self._feedback, _ = views
         for name, view in inputs.items():
             view[...] = input_values[name]
         with bounds_checked():
@@ -40,7 +40,7 @@ class PolicyWithPending:
         # A policy that ignores pending decisions decides on the state itself.
         self.copy = self.cells.copy() if self._imputes else self.cells
         # The plan has the starts of inputs, state, context, decision, feedback, report. A row for
-        # `DECIDE` holds context and decision, a row for `TELL` the feedback behind them too.
+        # `DECIDE` holds context and decision; a row for `TELL` holds the feedback after them, too.
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context = slice(starts[1], starts[2])
@@ -51,7 +51,7 @@ class PolicyWithPending:
     def ask(
         self, environment: InteractiveEnvironment, pending_rows: Sequence[FloatArray]
     ) -> FloatArray:
-        """Decide while other decisions are pending; return the new decision's row with feedback."""
+        """Decide while other decisions are pending; return the row of decision and feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
         # The context was written into the cells, but the decision is taken on the copy.
@@ -59,12 +59,12 @@ class PolicyWithPending:
         # A policy that ignores pending decisions is not shown them.
         pending_rows = pending_rows if self._imputes else ()
         width = ROW_HEADER + self._context_and_decision.stop - self._context_and_decision.start
-        # The zero is not read. It is needed since NumPy refuses to concatenate nothing.
+        # The zero is not read: NumPy refuses to concatenate an empty list.
         rows = np.concatenate([*(row[:width] for row in pending_rows), np.zeros(1)])
         if not self._run(self.copy, rows, environment.rounds, len(pending_rows), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
-        for name, value in environment.respond(self.taken).items():
+        for name, value in environment.respond(self.decision_views).items():
             self._feedback[name][...] = value
         return np.concatenate([[environment.rounds, 0.0], self.cells[self._context_to_feedback]])
 
@@ -77,7 +77,7 @@ class PolicyWithPending:
 
         `stream` is the position of the policy's stream at that time.
         """
-        # The telling is undone in the end, since the same row is told again in another state.
+        # The state is restored in the end, since the same row is told again in another state.
         cells = self.cells.copy()
         words_before = self._words.copy()
         self._words[:2] = stream
@@ -120,7 +120,7 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
         environment = subject.environment()
         for t, decision in enumerate(expected_decisions, start=1):
             policy.tell(policy.ask(environment, ()))
-            assert decision_as_numbers(policy.taken) == decision, (
+            assert decision_as_numbers(policy.decision_views) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
                 f"{_declaration_advice(subject)}"
