@@ -134,7 +134,7 @@ class Comparison:
     gap: PairedDifference  # mean of `policy` minus mean of `rival`, over common random numbers
     p_value: float  # two-sided; `adjust_p_values` adjusts it for comparisons that are made together
     is_higher_better: bool = False  # as the metric declares
-    is_same: bool = False  # whether both are equal in every replication, and not 0 in all of them
+    is_tied: bool = False  # whether both are equal in every replication, and not 0 in all of them
 
     @property
     def lead(self) -> float:
@@ -153,8 +153,8 @@ class Comparison:
 
     @property
     def has_lost(self) -> bool:
-        """Whether more replications cannot make `policy` better: it is worse, or always equal."""
-        return self.is_worse or self.is_same
+        """Whether `policy` is significantly worse or tied, which more replications do not change."""
+        return self.is_worse or self.is_tied
 
     @property
     def evidence(self) -> float:
@@ -173,7 +173,7 @@ class Comparison:
         return f"{name} at T = {self.round:,}"
 
     def number(self, *, claims_better: bool) -> Number:
-        """Return the `Number` of the difference, with the range that is claimed of it.
+        """Return the `Number` of the difference, with its claimed range.
 
         `claims_better` says whether the claim is that `policy` is better, or that it is not.
         """
@@ -192,9 +192,9 @@ def compare_pairs(
         gap = curves.paired(policy, rival, metric=metric, round=round)
         # Two policies that are always 0 are not tied: more replications may show a rare event.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
-        is_same = gap.equal and bool(values.any())
+        is_tied = gap.equal and bool(values.any())
         unadjusted.append(
-            Comparison(policy, rival, round, gap, gap.p_value, is_higher_better, is_same)
+            Comparison(policy, rival, round, gap, gap.p_value, is_higher_better, is_tied)
         )
     return adjust_p_values(unadjusted) if adjust else unadjusted
 
