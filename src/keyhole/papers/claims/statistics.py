@@ -153,7 +153,7 @@ class Comparison:
 
     @property
     def has_lost(self) -> bool:
-        """Whether `policy` is significantly worse or tied, which more replications do not change."""
+        """Whether `policy` is significantly worse, or tied: more replications would not help."""
         return self.is_worse or self.is_tied
 
     @property
