@@ -15,8 +15,7 @@ the conclusion of its experiment could be read, and "as a bound" if it is read f
 
 Setup = Literal["paper", "any", "replica", "ours"]
 """Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
-theorem is; our replica of the paper's, which could not be read in full, or on data of ours; or
-ours."""
+theorem is; our replica of the paper's, not readable in full, or on data of ours; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
