@@ -69,7 +69,7 @@ class Scenario:
     def solved_shares(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver completes within a fraction of the cut-off.
 
-        Runs whose own limit is smaller are left out. A solver without other runs has the share NaN.
+        Runs whose own limit is smaller than this are left out. A share is NaN if no run is left.
         """
         is_solved = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:

@@ -88,8 +88,9 @@ def patrols(
     """Make a problem of allocating patrols to places.
 
     An arm is a place, and a round is a day. A place's loss is 1 if it had an event on the day and
-    its allocation is below its threshold; otherwise the loss is 0. The arms have the order of the
-    places in `Events`. The thresholds are assumptions, since data do not contain them.
+    its allocation is below its threshold; otherwise the loss is 0. The arms are the places of the
+    `Events`, in their order: see `load_crimes`. The thresholds are assumptions, since data do not
+    contain them.
 
     Parameters
     ----------

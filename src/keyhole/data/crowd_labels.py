@@ -201,9 +201,9 @@ def read_labels_csv(
     r"""Read labels from a CSV file with one row per label.
 
     The first row names the columns, in any order. A label is 0, 1, 0.0, 1.0, false or true. Gold is
-    a label or empty, and rows of one item must not have different gold labels. Upper and lower case
-    of labels and columns, blank lines, and spaces around a value are ignored. Items keep the order
-    of their first appearance. An error names up to five bad rows.
+    a label or empty, and rows of one item must not have different gold labels. The case of labels
+    and of column names, blank lines, and spaces around a value are ignored. Items keep the order of
+    their first appearance. An error names up to five bad rows.
 
     If a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``) says
     who gave the labels, a warning counts rows that repeat the item and the worker of an earlier
@@ -216,7 +216,7 @@ def read_labels_csv(
         The file, in UTF-8.
     item, label, gold : str
         The names of the columns; other columns are ignored. A column of gold labels is needed only
-        if `gold` is given another name than the default.
+        if `gold` is another name than the default.
     delimiter : str, default ","
         The sign between columns.
 

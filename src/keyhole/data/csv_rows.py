@@ -184,7 +184,7 @@ class DateParser:
             self._has_zone = has_zone
         if has_zone != self._has_zone:
             raise ValueError(
-                f"{name} must have a time zone if, and only if, times in earlier rows have, "
+                f"{name} must have a time zone if, and only if, the times read before it have, "
                 f"got {text!r}"
             )
         seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
@@ -301,9 +301,9 @@ def for_each_row(
 ) -> None:
     """Call `add` with each row after the header, except blank rows.
 
-    A row is bad if it has not `field_count` fields, or if `add` raises a ValueError. After all rows
-    are read, a ValueError names the first five bad ones by their lines, and says how many more
-    there are. Reading ends early after 1,000 bad rows, and at text that is not CSV.
+    A row is bad if it does not have `field_count` fields, or if `add` raises a ValueError. After
+    all rows are read, a ValueError names the first five bad ones by their lines, and says how many
+    more there are. Reading ends early after 1,000 bad rows, and at text that is not CSV.
     """
     errors: list[tuple[int, str]] = []
     has_rows = False

@@ -44,7 +44,7 @@ CONFIGURATIONS: Final = tuple(
     Configuration(*values)
     for values in product((4, 12, 40), (1 / 3, 2 / 3, 1.0), (1, 5), (0.5, 1.0))
 )
-"""The arms: all combinations of 3 numbers of trees, 3 shares of features, 2 leaves, 2 samples."""
+"""The arms: all combinations of these numbers of trees, features, leaf sizes and samples."""
 
 # The houses are loaded once in each process that trains; they are not sent with each task.
 _houses: dict[str, FloatArray] = {}

@@ -199,8 +199,8 @@ class RunSize(TableModel):
 class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
-    Its file may `include` files of the same folder, which add their problems and policies to its
-    own. With `use` it takes only some of all these.
+    Its file may `include` files of the same folder: the entry then has their problems and policies,
+    too. With `use`, the entry has only those of all these problems and policies that `use` lists.
 
     Examples
     --------
@@ -228,7 +228,8 @@ class Entry(TableModel):
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
-    # the metrics that the file names, also in claims and figures that `with_problems` leaves out
+    # the metrics that the file names, also in claims and figures that `with_problems` leaves out:
+    # the problems that are left record the same metrics as in the whole entry
     _file_metrics: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -313,8 +314,8 @@ class Entry(TableModel):
         if self.ratio_to is not None:
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
-            with_metric = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown_names(f"parameter_figures[{i}]", with_metric, self.problems, plans_of)
+            full_figure = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
+            refuse_unknown_names(f"parameter_figures[{i}]", full_figure, self.problems, plans_of)
             for plan in (plan for key in figure.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):

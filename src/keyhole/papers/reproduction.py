@@ -73,7 +73,7 @@ class Reproduction:
 
 
 def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Return a text for each group of `split_by_origin`: how many claims hold, and so on."""
+    """Return the size and the counts of each group of `split_by_origin` that is not empty."""
     papers, on_ours, own_checks = split_by_origin(verdicts)
     groups = {
         f"{count_text(len(papers), 'claim')} of the papers": papers,
@@ -290,7 +290,8 @@ def _write_marker(file: Path, marker: Marker) -> None:
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     """Return the marker of a folder, and refuse a damaged one.
 
-    If `new_records` has an entry with the same file name, its path replaces the marker's.
+    If an entry of `new_records` has the file name of an entry in the marker, the path in the marker
+    is replaced.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
@@ -357,7 +358,11 @@ class ReproducedEntries:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """A line for each group of claims: how many hold, are open, and do not hold."""
+        """A line for each group of claims: how many hold, are open, and do not hold.
+
+        The groups are the papers' claims on their set-ups, the papers' claims on set-ups of ours,
+        and Keyhole's own checks. A group without claims has no line.
+        """
         return _count_by_origin(self.verdicts)
 
 

@@ -14,8 +14,8 @@ Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
 the conclusion of its experiment could be read, and "as a bound" if it is read from a bound."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""Whose set-up a claim is judged on. "any": the claim is about every set-up, as a theorem is.
-"replica": made by us after the paper's, which could not be read in full, or on data of ours."""
+"""Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
+theorem is; our replica of the paper's, not readable in full, or on data of ours; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
@@ -39,7 +39,7 @@ class Number:
     low: float = -math.inf
     high: float = math.inf
     # two-sided, of the hypothesis that two policies are equal, or that the number lies in its
-    # claimed range; not adjusted, whereas the status of a verdict rests on adjusted ones (Holm)
+    # claimed range; not adjusted for other numbers, although most verdicts are (Holm)
     p_value: float | None = None
     at_least: float = -math.inf
     at_most: float = math.inf

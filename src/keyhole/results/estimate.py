@@ -65,8 +65,8 @@ def student_t_quantile(probability: float, freedom: int) -> float:
 
 _TAIL_PROBABILITY: Final = 0.025  # beyond each end of a 95 % interval
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
-_TAIL_QUANTILE: Final = 0.9  # the worst tenth of the runs lies beyond it
-_WHOLE_NUMBERS_FROM: Final = 1000  # larger values in tails have no decimals
+_TAIL_QUANTILE: Final = 0.9  # share of the runs that are better than the worst tenth
+_WHOLE_NUMBERS_FROM: Final = 1000  # tails show values of at least this without decimals
 _LEAST_P_VALUE: Final = 1e-300
 _PAIRED_HEAD: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
 _SIGNIFICANT_DIGITS: Final = 6

@@ -67,7 +67,7 @@ class CheckContext:
     def simulate_metrics(
         self, *others: Policy, threads: int = 1, replications: int = REPLICATIONS
     ) -> NDArray[np.float64]:
-        """Return the policy's metrics at the horizon, (metrics, replications), beside `others`."""
+        """Return the policy's final metrics, shape (metrics, replications); `others` play, too."""
         curves = simulate(
             self.problem,
             {"it": self.policy, **{f"other {i}": p for i, p in enumerate(others)}},

@@ -34,7 +34,7 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
 
 def _compare_learners(subject: CheckContext) -> None:
     pairs = _make_pair(lambda: (subject.learner(), subject.environment()))
-    # Both learners play round by round: the first difference is reported, which causes later ones.
+    # Both learners are compared after each round, since the first difference causes later ones.
     for t in range(1, subject.horizon + 1):
         if pairs[0][0].is_done:
             break

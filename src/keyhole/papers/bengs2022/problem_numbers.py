@@ -267,7 +267,7 @@ def falling_numbers(
 
 
 def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse an empty range, and a range with an open end but without a control or a reason."""
+    """Refuse an empty range, and an open range with neither `unlike` nor a reason in its place."""
     _check_number_and_arms(claim, plan)
     statistics.check_range_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:

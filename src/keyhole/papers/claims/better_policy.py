@@ -72,8 +72,8 @@ def not_worse(
     """Judge whether no other policy is significantly better than this one, in at least `runs` runs.
 
     The claim does not hold if another policy is significantly better at some checkpoint (all
-    comparisons are adjusted together, Holm). It holds if none is better, in at least `runs` runs:
-    in fewer runs the absence of a difference is no evidence.
+    comparisons are adjusted together, Holm). It holds if none is significantly better, and at least
+    `runs` runs were played: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]

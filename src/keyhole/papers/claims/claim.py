@@ -70,7 +70,8 @@ class Claim(TableModel):
     def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem.
 
-        The judgement is called with the fields of the claim, or with `replaced_arguments` instead.
+        The judgement is called with the fields of the claim; `replaced_arguments` take the place of
+        the fields of the same names.
         """
         values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
         parameters = inspect.signature(self.judgement).parameters.keys() - {"results"}
@@ -296,8 +297,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     beyond = list[float]()
     needs_some = False
     for number in numbers:
-        # A number with a range, but no p-value, is a claimed count of comparisons: only that many
-        # comparisons need to be clear.
+        # A claimed count of comparisons has a range, but no p-value: only that many comparisons
+        # need to be clear.
         needs_some |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]

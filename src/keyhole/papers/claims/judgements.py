@@ -224,9 +224,9 @@ def growing_lead(
 ) -> Finding:  # fmt: skip
     r"""Judge whether ratios of others' means to a policy's mean rise from problem to problem.
 
-    If higher is better, they are ratios of the policy's mean to others'. `x` are the problems in
-    the order in which the ratios should rise. A step is the change of one of these ratios from one
-    problem to the next:
+    If higher is better, they are ratios of the policy's mean to others' means. `x` are the problems
+    in the order in which the ratios should rise. A step is the change of one of these ratios from
+    one problem to the next:
     :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)`, with the means :math:`\bar a` in
     the numerator and :math:`\bar b` in the denominator of the ratio.
 

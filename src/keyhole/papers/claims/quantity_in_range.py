@@ -131,9 +131,9 @@ def judge_growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the growth of the mean, or of its ratio to `ratio_to`'s mean, from `early` to `late`.
+    """Judge the factor by which a mean, or its ratio to `ratio_to`'s, grows from `early` to `late`.
 
-    The growth is the value at `late` divided by the value at `early`. Its interval comes from the
+    The factor is the value at `late` divided by the value at `early`. Its interval comes from the
     delta method. The claim is undecided if the 95 % interval of the mean at `early` contains 0;
     with `ratio_to`, if the interval of any of the four means reaches down to 0.
     """

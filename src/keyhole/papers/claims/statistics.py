@@ -295,7 +295,7 @@ def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
 
 _MOST_NUMBERS: Final = 50
 MOST_SHOWN: Final = 3
-"""The most numbers of one kind that the text of a verdict shows."""
+"""The most comparisons, steps or exceptions that the text of a verdict shows."""
 _LARGEST_EXPONENT: Final = 700.0  # exp(700) is finite, exp(710) is not
 
 

@@ -15,8 +15,8 @@ _RUNS: Final = "runs"  # name of the `Number` of replications, which some claims
 def deciding_number(verdict: Verdict) -> Number | None:
     """Return the number of a verdict that is nearest to its limit, or furthest beyond it.
 
-    Only some numbers are considered, if there are any: in an ordering the counts of comparisons, in
-    other claims the numbers with an interval.
+    Only some numbers are considered, if there are any: in an ordering the counts of comparisons,
+    which decide it, and in other claims the numbers with an interval.
     """
     ranged = [number for number in verdict.numbers if number.is_ranged and number.name != _RUNS]
     candidates = [number for number in ranged if number.low < number.high]
@@ -88,7 +88,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A statement with all verdicts on it: on several problems, or of several readings."""
+    """A statement with an entry's verdicts on it, by problem or by reading; at least one."""
 
     judged: Sequence[JudgedClaim]
 

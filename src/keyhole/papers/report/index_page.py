@@ -162,9 +162,9 @@ class _IndexContent:
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_sections(self) -> list[Section]:
-        """Return a list of the section of claims that do not hold, empty if there are none."""
+        """Return a list of the section of the papers' claims that do not hold, if there are any."""
         blocks: list[PageBlock] = [
-            # In brief, a claim is shown by its headline, and its number without a name.
+            # With `in_brief`, a claim is shown by its headline, and its number without a name.
             TemplateBlock(
                 "unmet_claims",
                 heading=where,

@@ -1,4 +1,4 @@
-"""Allocation equivalence: whether two lists of thresholds have the same best allocation."""
+"""Allocation equivalence: whether lists of thresholds have the same minimum expected loss."""
 
 from typing import Annotated, Any
 
@@ -60,7 +60,7 @@ def allocation_equivalent(
     thresholds, estimates : sequence of float, shape (arms,)
         The two lists, in (0, 1].
     resource : float
-        The sum of all :math:`a_i` is at most this; above 0.
+        Largest sum of all :math:`a_i`, above 0.
 
     Returns
     -------
