@@ -36,8 +36,8 @@ class OpenStudies:
         self._policies = import_user_policies(policy_names)
         self._max_open = max_open
         self._studies: OrderedDict[str, OpenStudy] = OrderedDict()
-        # Each request that uses a study takes one of `max_open` slots. A request that opens a study
-        # has a slot itself, so that one of `max_open` open studies is not in use and can be closed.
+        # A request has one of `max_open` slots while it uses a study. A request that opens a study
+        # has a slot, too: if `max_open` others are open, one of them is unused and can be closed.
         self._slots = asyncio.Semaphore(max_open)
 
     @property
