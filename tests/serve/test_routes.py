@@ -226,6 +226,13 @@ def test_what_is_not_there_is_a_problem_document(client):
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_a_head_request_is_answered_as_a_get_request(client):
+    assert client.request("HEAD", BUTTONS).status_code == 200
+    assert client.request("HEAD", "/").status_code == 200
+    answer = client.request("HEAD", f"{BUTTONS}/sums")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
 def test_metrics_count_asks_tells_and_answers(client):
     ids = [client.check(201, "POST", ITEMS)["id"] for _ in range(3)]
     client.check(204, "POST", f"{ITEMS}/{ids[0]}/feedback", json={"reward": 1})
