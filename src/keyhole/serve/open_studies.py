@@ -49,7 +49,8 @@ class OpenStudies:
         """Call a function with a study, which stays open meanwhile; return the result."""
         async with self._slots:
             study = self._studies.get(name)
-            if study is None:
+            # A study that failed to open is opened anew, since the failure may have been temporary.
+            if study is None or (study.opening.done() and not hasattr(study, "study")):
                 study = OpenStudy.open(self._storage, name, policies=self._policies)
                 study.opening = asyncio.ensure_future(self._open(name, study))
                 self._studies[name] = study
