@@ -29,7 +29,7 @@ key_app = typer.Typer(
 )
 app.add_typer(key_app, name="key")
 
-_STORAGE: Final = typer.Option("--storage", metavar="FILE|URL", help="Or postgresql://...")
+_STORAGE: Final = typer.Option("--storage", metavar="FILE|URL", help="A file, or postgresql://...")
 Storage = Annotated[str, _STORAGE]
 
 

@@ -176,7 +176,7 @@ class Service(Router):
 
     async def _respond(self, request: Request, scope: Scope, receive: Receive) -> Response:
         """Return the answer to a request; raise an error if it is refused or fails."""
-        route = request.route = self._find_route(scope, request.path)
+        route = request.route = self._find_route(scope, request)
         headers = request.headers
         if route.right is not None:
             cookies = cookie_parser(headers.get("cookie", "")) if route.is_page else {}
@@ -204,12 +204,12 @@ class Service(Router):
             result = await handle()
         return _make_response(route, result)
 
-    def _find_route(self, scope: Scope, path: dict[str, str]) -> Route:
-        """Return the route of a request; add the variable parts of the request's path to `path`."""
+    def _find_route(self, scope: Scope, request: Request) -> Route:
+        """Return the route of a request, and set the request's `path`."""
         raw_path = scope["raw_path"].decode("latin-1")
         for pattern, route_by_method in self._route_tables.items():
             if match := pattern.fullmatch(raw_path):
-                path |= {name: unquote(text) for name, text in match.groupdict().items()}
+                request.path = {name: unquote(text) for name, text in match.groupdict().items()}
                 method = scope["method"].replace("HEAD", "GET")
                 if method not in route_by_method:
                     raise problem_documents.WrongMethodError(", ".join(route_by_method))

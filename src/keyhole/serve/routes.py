@@ -68,18 +68,18 @@ class Route:
     Attributes
     ----------
     method, path : str
-        A path with ``{study}`` is about a study, which is open while the handler runs, except to
-        delete it.
+        If the path has ``{study}``, the route is about a study. The study is open while the handler
+        runs, unless the method is DELETE.
     right : str or None
         The right that a key must have; None if no key is needed.
     handler : callable
-        The function that takes the request, and the study if that is open, and returns the content
-        of the answer, or the answer itself. Its name is the name of the route in logs and metrics,
-        and its docstring is the summary of the route.
+        It takes the request, and the study if that is open; it returns the content of the answer,
+        or the answer. Its name is the name of the route in logs and metrics, and its docstring is
+        the summary of the route.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
     status : int
-        The status of an answer that is made from the handler's result.
+        The status of the answer, if the handler returns the content.
     problems : tuple of exception classes
         The errors that not all routes have, for the OpenAPI document.
     media_type : str
