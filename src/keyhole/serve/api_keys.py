@@ -163,8 +163,10 @@ class KeyCache:
 def _refuse_foreign_site(headers: Mapping[str, str]) -> None:
     """Refuse a request that a page of another site sends from a browser on this machine."""
     host = headers.get("host", "")
-    origin = headers.get("origin", f"http://{host}")
-    if not is_loopback(host.rsplit(":", 1)[0].strip("[]")) or origin != f"http://{host}":
+    origin = f"http://{host}"
+    # The first name is right if the header has no port, and the second if it has one.
+    names = (host.strip("[]"), host.rsplit(":", 1)[0].strip("[]"))
+    if not any(map(is_loopback, names)) or headers.get("origin", origin) != origin:
         raise MissingKeyError("without keys only programs on this machine are answered")
 
 

@@ -128,9 +128,8 @@ def _decision_or_problem_as_json(outcome: Decision | Exception) -> object:
 def _ask_options(request: Request) -> JsonObject:
     """Return the arguments of `Study.ask` in a request."""
     body: bodies.AskBody = request.body
-    for name in body.context:
-        if name in _RESERVED_NAMES:
-            raise ValueError(f"context must have words of the setting, got {short_repr(name)}")
+    if names := body.context.keys() & _RESERVED_NAMES:
+        raise ValueError(f"context must have words of the setting, got {short_repr(min(names))}")
     key = request.headers.get("idempotency-key")
     if key is not None:
         # The header was decoded as Latin-1; most programs send letters beyond ASCII in UTF-8.
