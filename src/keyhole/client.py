@@ -15,6 +15,8 @@ from keyhole.study import DamagedError, Decision, DecisionRecord, StoreError, er
 from keyhole.study.arm_means import ArmMean
 from keyhole.validate import check_choice, check_line, short_repr
 
+__all__ = ["Client", "StudyClient"]
+
 _ERRORS: Final[dict[str, type[Exception]]] = {
     "damaged": DamagedError,
     "invalid-key": PermissionError,
@@ -33,10 +35,10 @@ _MAX_IDLE: Final = 2.0  # seconds that an idle connection is kept; the service c
 class Client:
     """A client of a service of studies, which `keyhole serve` runs.
 
-    Threads may share a client. While the service or its database cannot be reached, a call is
-    repeated, if that does no harm. Any call is repeated if its connection is refused. In other
-    cases only these are: calls that read, `ask` (with a random key if none is given), `tell` and
-    `correct`.
+    Threads may share a client. If the service or its database cannot be reached, a call is repeated
+    where that does no harm. If its connection is refused, any call is repeated. If its answer is
+    lost or late, or the database does not answer, these calls are repeated: calls that read, `ask`
+    and `ask_many` (with a random key if none is given), `tell`, `tell_many` and `correct`.
 
     Parameters
     ----------
@@ -71,8 +73,8 @@ class Client:
             raise ValueError(f"url must be an address without a path, got {short_repr(url)}")
         self.url = url.rstrip("/")
         is_secure = address.scheme == "https"
-        make = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
-        self._connect = partial(make, address.hostname, address.port, timeout=timeout)
+        http_class = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+        self._make_connection = partial(http_class, address.hostname, address.port, timeout=timeout)
         self._headers: dict[str, str | bytes] = {"Content-Type": "application/json"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -81,9 +83,10 @@ class Client:
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
 
     def close(self) -> None:
-        """Close the connections; a later call opens another."""
-        for connection, _ in self._idle:
-            connection.close()
+        """Close the connections that no request uses; a later call opens another."""
+        for _ in range(len(self._idle)):
+            # Taken first, since another thread could send a request on it while it is closed.
+            self._take_connection().close()
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -137,7 +140,7 @@ class Client:
         Parameters
         ----------
         method, path, body
-            The request; the body is JSON, or None.
+            The request; the body is sent as JSON, unless it is None.
         key : str, optional
             The idempotency key.
         is_safe : bool, default False
@@ -178,7 +181,7 @@ class Client:
             response = connection.getresponse()
             data = response.read()
         except BaseException:
-            connection.close()  # and not used again: it may keep the beginning of this request
+            connection.close()  # not used again, since it may hold the beginning of this request
             raise
         self._idle.append((connection, time.monotonic()))
         if response.headers.get_content_type() == "application/x-ndjson":
@@ -193,7 +196,7 @@ class Client:
         try:
             connection, used_at = self._idle.pop()
         except IndexError:
-            return self._connect()
+            return self._make_connection()
         if time.monotonic() - used_at > _MAX_IDLE:
             connection.close()  # `http.client` connects again at the next request
         return connection
@@ -376,7 +379,7 @@ def make_error(problem: Mapping[str, Any]) -> Exception:
 
 
 def _parse_decision(answer: dict[str, Any]) -> Decision:
-    """Return a decision; what is left of the answer are its words."""
+    """Return a decision; its fields of the setting are what remains of the answer."""
     asked_at = datetime.fromisoformat(answer.pop("at"))
     until = _parse_time(answer.pop("until"))
     return Decision(answer.pop("id"), answer, answer.pop("round"), asked_at, until)

@@ -112,7 +112,7 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
         (
             "shown_at,converted_at,arm\n2024-01-01T00:00,2024-01-02T00:00+00:00,a\n",
             "day",
-            "converted_at must have a time zone if, and only if, the times before it have",
+            "converted_at must have a time zone if, and only if, the times read before it have",
         ),
         ("shown_at,converted_at,arm\n2024-01-02,,\n", "day", "arm must not be empty"),
         ("shown_at,converted_at,arm\n2024-01-02,\n", "day", "the row must have 3 fields, got 2"),
@@ -128,7 +128,7 @@ def test_bad_files_are_named_with_the_line(tmp_path, text, unit, message):
 @pytest.mark.parametrize("text", ["NA", "null", "-", "NaT", "None"])
 def test_a_word_for_never_is_refused_with_what_to_write(tmp_path, text):
     path = write(tmp_path, f"shown_at,converted_at,arm\n2024-01-01,{text},a\n")
-    words = f"line 2: converted_at .* got '{text}': leave the field empty where there is nothing"
+    words = f"line 2: converted_at .* got '{text}': leave the field empty where there is no value"
     with pytest.raises(ValueError, match=words):
         read_conversions_csv(path)
 

@@ -199,7 +199,7 @@ def test_a_problem_is_run_alike_without_the_others(tmp_path, monkeypatch):
 def test_a_bound_of_another_setting_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, policy, round, horizon: 1.0)
     lines = 'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "elsewhere.theorem_1"'
-    with pytest.raises(ValueError, match="bound must be one of the setting 'thresholding', as"):
+    with pytest.raises(ValueError, match="bound must be a bound of 'thresholding', the setting of"):
         load(tmp_path, TINY + CLAIM + lines)
 
 

@@ -242,7 +242,7 @@ def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
 
 
 def test_a_demo_does_not_replace_anything_else(done, monkeypatch):
-    marker = done.report.parent / keyhole.papers.reproduction.MARKER
+    marker = done.report.parent / keyhole.papers.reproduction.MARKER_FILE
     text = json.loads(marker.read_text())
     text["parts"] = [{"entry": "tao2019-setup3", "scale": "quick", "problems": ["setup3"]}]
     marker.write_text(json.dumps(text))

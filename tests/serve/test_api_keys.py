@@ -119,13 +119,18 @@ def test_a_key_ends(storage):
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Host": "evil.example:8000"}],
+    [
+        {"Host": "evil.example"},
+        {"Origin": "http://evil.example"},
+        {"Host": "evil.example:8000"},
+        {"Host": "["},
+    ],
 )
 def test_without_keys_a_page_of_another_site_is_not_answered(client, headers):
     client.check(401, "GET", "/v1/studies", headers=headers)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8000", "[::1]:8000"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8000", "[::1]:8000", "[::1]"])
 def test_without_keys_this_machine_is_answered(storage, host):
     with Client(storage, host=host) as client:
         client.check(200, "GET", "/v1/studies")

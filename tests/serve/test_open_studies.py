@@ -89,6 +89,16 @@ def test_a_study_that_another_program_deletes_and_creates_is_opened_anew(client,
     assert client.check(201, "POST", ITEMS.format("buttons"))["arm"] == "green"
 
 
+def test_a_study_that_failed_to_open_is_opened_anew(client, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "open", fail)
+        client.check(409, "POST", ITEMS.format("buttons"))
+    client.check(201, "POST", ITEMS.format("buttons"))
+
+
 def test_while_the_database_is_away_requests_are_to_be_sent_again(client, storage):
     path = ITEMS.format("buttons")
     client.check(201, "POST", path)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 import pytest
 from jsonschema import Draft202012Validator
 
+from keyhole.delayed import RegressionUCB
 from keyhole.serve.bodies import EventBody
 from keyhole.serve.routes import ROUTES
 from keyhole.stochastic import UCB1
@@ -120,9 +121,16 @@ def test_history_shows_metadata_until_it_is_erased(client, storage):
     assert "metadata" not in read_history(client, "")[0]
 
 
-def test_sums_are_told_where_feedback_is_anonymous(client):
+def test_sums_are_told_where_feedback_is_anonymous(client, storage):
     problem = client.check(422, "POST", f"{BUTTONS}/sums", json={"reward": 3})
     assert problem["type"] == "/problems/invalid-value"
+    policy = RegressionUCB(expected_delay=50)
+    Study.create(storage, "shop", policy, ["red", "blue"], feedback="anonymous").close()
+    for _ in range(2):
+        client.check(201, "POST", "/v1/studies/shop/decisions")
+    client.check(204, "POST", "/v1/studies/shop/sums", json={"total": 1.5, "rounds": 2})
+    with Study.open(storage, "shop") as study:
+        assert study.history()["event"].to_pylist()[-1] == "sum told"
 
 
 def test_a_study_is_created_and_deleted(client):
@@ -224,6 +232,13 @@ def test_what_is_not_there_is_a_problem_document(client):
     assert client.request("PUT", BUTTONS).headers["allow"] == "GET, DELETE"
     answer = client.get("/v1/studies/x")
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_head_request_is_answered_as_a_get_request(client):
+    assert client.request("HEAD", BUTTONS).status_code == 200
+    assert client.request("HEAD", "/").status_code == 200
+    answer = client.request("HEAD", f"{BUTTONS}/sums")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
 def test_metrics_count_asks_tells_and_answers(client):

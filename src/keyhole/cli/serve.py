@@ -11,9 +11,9 @@ from keyhole.cli.study import PolicyFiles
 from keyhole.extras import require_extra
 from keyhole.validate import Range, check_choice, check_integer
 
-# Requests on further connections are answered 503 at once. Each connection needs a descriptor.
+# Requests on more connections are answered 503 at once, since each connection takes a descriptor.
 _MAX_CONNECTIONS: Final = 500
-_STOP_SECONDS: Final = 30  # in which accepted requests are answered
+_STOP_SECONDS: Final = 30  # for which accepted requests are answered after SIGTERM
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -29,7 +29,7 @@ key_app = typer.Typer(
 )
 app.add_typer(key_app, name="key")
 
-_STORAGE: Final = typer.Option("--storage", metavar="FILE|URL", help="Or postgresql://...")
+_STORAGE: Final = typer.Option("--storage", metavar="FILE|URL", help="A file, or postgresql://...")
 Storage = Annotated[str, _STORAGE]
 
 
@@ -74,7 +74,7 @@ def serve(
         policies=policy_names or [],
         max_open=max_open,
     )
-    # A wrong policy is refused once, before processes start.
+    # A policy that cannot be imported is refused here, before processes start.
     import_user_policies(settings.policies)
     open_store(settings.storage).close()  # a new file is created, an old one migrated
     if settings.needs_key and not read_keys(settings.storage):

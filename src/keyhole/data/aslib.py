@@ -69,7 +69,7 @@ class Scenario:
     def solved_shares(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver completes within a fraction of the cut-off.
 
-        Runs with a smaller limit of their own are left out; NaN where no run is left.
+        Runs whose own limit is smaller than this are left out. A share is NaN if no run is left.
         """
         is_solved = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
@@ -78,7 +78,7 @@ class Scenario:
         # limit. Counting it as unsolved would make solvers that were often stopped early look
         # worse.
         is_observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
-        # A solver without any such run has the share 0 / 0: NaN, but no warning.
+        # A solver without observed runs has the share 0 / 0: NaN, but no warning.
         with np.errstate(invalid="ignore"):
             return np.asarray((is_solved & is_observed).sum(axis=0) / is_observed.sum(axis=0))
 
@@ -97,9 +97,9 @@ class Scenario:
     ) -> Problem:
         """Make a problem: choose a solver and a limit.
 
-        A pull draws one of the instances uniformly, so that the gains are exact means over them.
-        If runs have limits of their own, it draws one of the runs whose own limit is at least the
-        largest limit here: see `keyhole.data.MeasuredRuns.problem`.
+        A pull draws one of the instances uniformly, so that gains are exactly means over instances.
+        If runs have limits of their own, a pull draws one of the solver's runs whose own limit is
+        at least the largest of `limits`: see `keyhole.data.MeasuredRuns.problem`.
 
         Parameters
         ----------
@@ -175,12 +175,12 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     Returns
     -------
     Scenario
-        Solvers in alphabetical order; a row for each instance and repetition. A run is complete if
-        its status is ok and its time is below the cut-off. Its time is the measure of type runtime
-        in the description (a PAR10 score equals the time of a completed run). Its quality is the
-        measure of type solution_quality where that lies in [0, 1], or 1 less the measure where less
-        is better. A column ``limit`` has the limit of each run in seconds; if the file has this
-        column, runs may be missing.
+        Solvers are in alphabetical order; there is a row for each instance and repetition. A run is
+        complete if its status is ok and its time is below the cut-off. Its time is the measure of
+        type runtime in the description (a PAR10 score equals the time of a completed run). Its
+        quality is the measure of type solution_quality, or 1 minus this measure if less is better;
+        it is unknown if the measure is not in [0, 1]. If there is a column ``limit``, it has the
+        limit of each run in seconds, and runs may be missing.
     """
     folder = Path(path)
     if folder.is_file():
@@ -190,7 +190,7 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
 
 
 def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: float) -> Scenario:
-    """Return the scenario of the runs in a file; refuse gaps and repeated runs."""
+    """Return the scenario of the runs in a file; refuse repeated runs, and gaps without limits."""
     runs_by_instance: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
         row = runs_by_instance.setdefault(run.instance_and_repetition, {})

@@ -21,11 +21,11 @@ LIMIT: Final = "limit"
 """Column of each run's own limit. In a file that has this column, runs may be missing."""
 # A quotation mark within a quoted field has a backslash before it, or is doubled, as Keyhole writes
 # it. A backslash at the end of a field is part of a name, such as a folder's.
-_FIELD: Final = re.compile(
+_FIELD_PATTERN: Final = re.compile(
     r"""\s*(?:(["'])((?:\\\1(?!\s*,)|\1\1|(?!\1).)*)\1\s*|((?:[^"',][^,]*)?)),"""
 )
-_YAML: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
-"""A line up to its comment: a # at the beginning or after a space, not in quotation marks."""
+_LINE_TO_COMMENT: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
+"""A line up to its comment: a # outside quotation marks, at the start or after a space."""
 
 
 class ScenarioRun(NamedTuple):
@@ -34,8 +34,8 @@ class ScenarioRun(NamedTuple):
     instance_and_repetition: tuple[str, str]
     solver: str
     seconds: float  # run time; infinite if the run did not complete
-    quality: float  # of the answer, from 0 to 1; NaN if unknown
-    limit: float = math.inf  # of the run, in seconds; infinite if the file has no limits
+    quality: float  # quality of the answer, from 0 to 1; NaN if unknown
+    limit: float = math.inf  # the run's own limit in seconds; infinite if the file has no limits
 
 
 def read_scenario_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
@@ -49,12 +49,12 @@ def read_scenario_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun
 
 
 def _read_description(path: Path) -> defaultdict[str, list[str]]:
-    """Return the words of each entry of a description: those after its name, or listed below."""
+    """Return the words of each entry of a description: beside its name, or in a list below it."""
     entries = defaultdict[str, list[str]](list)
     current = ""
-    # A list below the name has a dash before each entry.
+    # In a list below the name, each word has a line of its own, which begins with a dash.
     for text in read_text(path).splitlines():
-        line = _YAML.findall(text)[0]
+        line = _LINE_TO_COMMENT.findall(text)[0]
         if match := re.match(r"([a-z_]+)\s*:(.*)$", line):
             current = match.group(1)
             items = match.group(2).strip().strip("[]").split(",")
@@ -71,7 +71,7 @@ def _strip_quotes(word: str) -> str:
 
 
 def _performance_measures(entries: Mapping[str, list[str]]) -> list[tuple[str, str, bool]]:
-    """Return name and type of each performance measure, and whether more of it is better."""
+    """Return name and type of each performance measure, and whether more is better."""
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
         (name.lower(), measure_type.lower(), maximize.lower() == "true")
@@ -148,7 +148,7 @@ def _split_fields(location: str, line: str) -> list[str]:
     """Return the fields of a run, plain or in quotation marks of either kind."""
     fields = []
     length = 0
-    for match in _FIELD.finditer(f"{line},"):
+    for match in _FIELD_PATTERN.finditer(f"{line},"):
         mark, quoted, plain = match.groups(default="")
         fields.append(quoted.replace(f"\\{mark}", mark).replace(mark * 2, mark) if mark else plain)
         length += len(match[0])
@@ -243,7 +243,7 @@ def write_aslib(
             _quote(run.instance), str(repetitions[run.instance, run.solver]), _quote(run.solver),
             repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
         ]  # fmt: skip
-        # The column is numeric, so that an unknown quality is written as 0. The reader ignores the
+        # The column is numeric, so an unknown quality is written as 0. The reader ignores the
         # quality of a run that did not complete.
         if has_quality:
             fields.append(repr(float(run.quality)).replace("nan", "0"))

@@ -88,8 +88,9 @@ def patrols(
     """Make a problem of allocating patrols to places.
 
     An arm is a place, and a round is a day. A place's loss is 1 if it had an event on the day and
-    its allocation is below its threshold; otherwise the loss is 0. The arms are those of
-    `load_crimes`, in its order. The thresholds are assumptions, since data do not contain them.
+    its allocation is below its threshold; otherwise the loss is 0. The arms are the places of the
+    `Events`, in their order: see `load_crimes`. The thresholds are assumptions, since data do not
+    contain them.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def patrols(
     resource : float
         Amount to allocate on a day, above 0.
     order : {"drawn", "recorded"}, default "drawn"
-        Whether each round draws one of the days uniformly, or they are replayed by date.
+        Whether each round draws one of the days uniformly, or the days are replayed by date.
 
     Examples
     --------
@@ -165,8 +166,8 @@ def read_events_csv(
     place without a row on a day has 0 events.
 
     Unless both `since` and `until` are given, each day between the first and the last must have a
-    row, so that a file with a mistyped year, or with totals of weeks or months, is refused. Give
-    both if days have no row because nothing happened on them.
+    row: this refuses files with a mistyped year, or with totals of weeks or months. Give both if
+    days without events have no row.
 
     Parameters
     ----------
@@ -215,7 +216,6 @@ def read_events_csv(
     first = days[0] if since is None else earliest
     last = days[-1] if until is None else latest
     place_names = tuple(dict.fromkeys(place_name for _, place_name in counts))
-    # All days between the first and the last, also those without a row.
     calendar = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     table = np.array(
         [[counts.get((day, place_name), 0) for place_name in place_names] for day in calendar]
@@ -234,7 +234,7 @@ def _parse_day(name: str, text: str) -> date:
 
 
 def _refuse_missing_days(path: str | PathLike[str], days: list[date]) -> None:
-    """Refuse gaps between sorted days, because missing days would count as days without events."""
+    """Refuse gaps between sorted days: missing days would count as days without events."""
     for day, next_day in pairwise(days):
         if next_day - day > timedelta(days=1):
             raise ValueError(

@@ -122,11 +122,11 @@ class Labels:
 
 
 def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = True) -> Problem:
-    """Make a problem in which an arm is an item, and a pull buys one label of it.
+    """Make a problem in which an arm is an item, and a pull buys one of the item's labels.
 
     A pull draws one of the item's recorded labels, so that an arm's mean is exactly the share of
-    its labels that are 1. An item is classified correctly if it is put on the same side of the
-    threshold as its mean; items on the threshold itself are correct either way. If there are gold
+    its labels that are 1. An item is classified correctly if it is put on the side of the threshold
+    where its mean is; if the mean equals the threshold, both sides are correct. If there are gold
     labels, the metric ``gold_agreement`` is added.
 
     Parameters
@@ -200,23 +200,23 @@ def read_labels_csv(
 ) -> Labels:
     r"""Read labels from a CSV file with one row per label.
 
-    The first row names the columns, in any case and order. A label is 0, 1, 0.0, 1.0, false or
-    true; gold may be empty, and otherwise must be the same in all rows of an item. Case, blank
-    lines, and spaces around a value are ignored. Items keep the order of their first appearance. An
-    error names up to five bad rows.
+    The first row names the columns, in any order. A label is 0, 1, 0.0, 1.0, false or true. Gold is
+    a label or empty, and rows of one item must not have different gold labels. The case of labels
+    and of column names, blank lines, and spaces around a value are ignored. Items keep the order of
+    their first appearance. An error names up to five bad rows.
 
     If a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``) says
-    who gave the labels, a warning counts rows with the item and the worker of an earlier row, and
-    names the line of the first such row. Each of these rows counts as a label. Without such a
-    column equal rows are usual, and there is no warning.
+    who gave the labels, a warning counts rows that repeat the item and the worker of an earlier
+    row, and names the line of the first of them. Each of these rows counts as a label. Without such
+    a column equal rows are usual, and there is no warning.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8.
     item, label, gold : str
-        The names of the columns; others are ignored. The column of the gold labels may be missing
-        if it has its default name, but not if another name is given.
+        The names of the columns; other columns are ignored. A column of gold labels is needed only
+        if `gold` is another name than the default.
     delimiter : str, default ","
         The sign between columns.
 
@@ -233,39 +233,39 @@ def read_labels_csv(
     >>> labels.items, labels.means
     (('cat', 'dog'), array([1. , 0.5]))
     """
-    names = check_column_names(item=item, label=label, gold=gold)
-    required = 2 if names[-1] == _GOLD else 3
-    tally: dict[str, list[int]] = {}  # by item: numbers of labels 1 and of labels, gold label
+    columns = check_column_names(item=item, label=label, gold=gold)
+    required_count = 2 if columns[-1] == _GOLD else 3
+    tallies: dict[str, list[int]] = {}  # by item: labels that are 1, all labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
-        label_bit = _parse_label_bit(names[1], label, "0 or 1")
-        counts = tally.setdefault(item, [0, 0, _UNKNOWN])
-        counts[0] += label_bit
-        counts[1] += 1
+        label_bit = _parse_label_bit(columns[1], label, "0 or 1")
+        tally = tallies.setdefault(item, [0, 0, _UNKNOWN])
+        tally[0] += label_bit
+        tally[1] += 1
         if not gold:
             return
-        gold_bit = _parse_label_bit(names[2], gold, "0, 1 or empty")
-        # Rows that contradict each other are refused, because to keep the first or the last gold
-        # label would hide the mistake.
-        if counts[2] not in (_UNKNOWN, gold_bit):
+        gold_bit = _parse_label_bit(columns[2], gold, "0, 1 or empty")
+        # Contradictory rows are refused: to keep the first or the last gold label would hide the
+        # mistake.
+        if tally[2] not in (_UNKNOWN, gold_bit):
             raise ValueError(
-                f"{names[2]} of {names[0]} {item!r} must be {counts[2]} as before, got {gold!r}"
+                f"{columns[2]} of {columns[0]} {item!r} must be {tally[2]} as before, got {gold!r}"
             )
-        counts[2] = gold_bit
+        tally[2] = gold_bit
 
     read_rows(
         path,
-        names[:required],
+        columns[:required_count],
         add,
-        (*names[required:], *(name for name in _WORKER_IDS if name not in names)),
+        (*columns[required_count:], *(name for name in _WORKER_IDS if name not in columns)),
         delimiter=delimiter,
         hint=_NAMES_HINT,
-        filled=names[:1],
+        filled=columns[:1],
         identity="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
-    ones, counts, gold_labels = np.array([*tally.values()]).T
-    return Labels(Path(path).stem, tuple(tally), ones, counts, gold_labels, source=str(path))
+    ones, counts, gold_labels = np.array([*tallies.values()]).T
+    return Labels(Path(path).stem, tuple(tallies), ones, counts, gold_labels, source=str(path))
 
 
 def _parse_label_bit(name: str, text: str, allowed: str) -> int:

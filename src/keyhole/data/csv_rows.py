@@ -1,4 +1,4 @@
-"""Reader of the user's CSV files of recorded rewards, with named columns, and its errors."""
+"""Reader of users' CSV files with named columns, and its errors."""
 
 import csv
 import io
@@ -27,15 +27,15 @@ _MOST_NAMED: Final = 5  # bad rows that an error names
 _MOST_READ: Final = 1_000
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # Texts, in lower case, that programs write where there is no value.
-_NOTHING: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
+_PLACEHOLDERS: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
 # Days that programs write where there is no date: the first and the last days of their calendars,
 # and the day from which Unix counts.
 _DEFAULT_DAYS: Final = ("0000-00-00", "0001-01-01", "1900-01-01", "1970-01-01", "9999-12-31")
-_LEAVE_EMPTY: Final = ": leave the field empty where there is nothing"
+_LEAVE_EMPTY: Final = ": leave the field empty where there is no value"
 _EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
 _EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # a time of the years 2001 to 2033
 # A time to the second. Midnight does not match, because it may stand for a whole day.
-_SECOND: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
+_EXACT_TIME: Final = re.compile(r"\d[T ](?!00:00:00(\.0*)?(?![\d.]))\d\d?:\d\d:\d\d")
 
 Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
@@ -91,13 +91,13 @@ def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) ->
 
 
 def _empty_field_hint(text: str) -> str:
-    """Return the hint to leave a field empty if its text stands for nothing; else an empty text."""
-    is_nothing = text.lower() in _NOTHING or text[:10] in _DEFAULT_DAYS
-    return _LEAVE_EMPTY * is_nothing
+    """Return the hint to leave a field empty if its text is a placeholder; else an empty text."""
+    is_placeholder = text.lower() in _PLACEHOLDERS or text[:10] in _DEFAULT_DAYS
+    return _LEAVE_EMPTY * is_placeholder
 
 
 def check_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse texts for nothing, such as NULL or 1970-01-01.
+    """Return whether a field is not empty; refuse placeholders, such as NULL or 1970-01-01.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def check_filled(name: str, text: str) -> bool:
     (True, False)
     """
     if hint := _empty_field_hint(text):
-        raise ValueError(f"{name} must not be a word or a date for nothing, got {text!r}{hint}")
+        raise ValueError(f"{name} must not be a placeholder for no value, got {text!r}{hint}")
     return bool(text)
 
 
@@ -115,12 +115,12 @@ def parse_number(
     decimal: str = ".",
     *,
     reason: str = "",
-    if_nothing: str = "leave the row out",
+    if_missing: str = "leave the row out",
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    In an error, `reason` says why there must be a number, and `if_nothing` what to do if there is
-    none.
+    In an error, `reason` says why there must be a number, and `if_missing` says what to do if there
+    is none.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def parse_number(
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        hint = f": {if_nothing} where there is none" if not text or _empty_field_hint(text) else ""
+        hint = f": {if_missing} where there is none" if not text or _empty_field_hint(text) else ""
         if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
             hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
         sign = "," if decimal == "." else "."
@@ -178,18 +178,18 @@ class DateParser:
         """Return a date as seconds since 1970; errors name its column."""
         date = self._parse_datetime(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
-            raise ValueError(f"{name} must not be a default, got {text!r}{_LEAVE_EMPTY}")
+            raise ValueError(f"{name} must not be a default date, got {text!r}{_LEAVE_EMPTY}")
         has_zone = date.tzinfo is not None
         if self._has_zone is None:
             self._has_zone = has_zone
         if has_zone != self._has_zone:
             raise ValueError(
-                f"{name} must have a time zone if, and only if, the times before it have, "
+                f"{name} must have a time zone if, and only if, the times read before it have, "
                 f"got {text!r}"
             )
         seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-        # A day later than now is accepted, because a local time without a zone is taken as UTC, and
-        # may be up to 14 hours ahead of it.
+        # Times up to a day from now are accepted, because a local time without a zone is taken as
+        # UTC, and may be up to 14 hours ahead of UTC.
         if seconds > time() + 86_400:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
         return seconds
@@ -237,7 +237,7 @@ def identify_moment(*texts: str) -> tuple[str, ...] | None:
     (('red', '2024-05-31 18:30:07'), None)
     """
     for text in texts:
-        if _SECOND.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400):
+        if _EXACT_TIME.search(text) or (_EPOCH_TIME.fullmatch(text) and float(text) % 86_400):
             return texts
     return None
 
@@ -275,8 +275,8 @@ def make_row_reader(text: str, delimiter: str = ",") -> Reader:
     separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
     if len(separator) != 1 or separator in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
-    # Strict, so that a quotation mark that is never closed is an error, and not the start of a
-    # field that goes on to the end of the file.
+    # With `strict`, a quotation mark that is never closed is an error. Otherwise it would begin a
+    # field that ends with the file.
     file = io.StringIO(text, newline="")
     return csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
 
@@ -297,13 +297,13 @@ def _row_error_message(error: Exception) -> str:
 
 
 def for_each_row(
-    path: str | PathLike[str], reader: Reader, fields: int, add: Callable[[list[str]], None]
+    path: str | PathLike[str], reader: Reader, field_count: int, add: Callable[[list[str]], None]
 ) -> None:
-    """Call `add` with each row after the header that is not blank.
+    """Call `add` with each row after the header, except blank rows.
 
-    A row is bad if it does not have `fields` fields, or if `add` raises a ValueError. After all
-    rows are read, a ValueError names the first five bad ones by their lines, and says how many more
-    there are. Reading ends early after 1,000 bad rows, and at text that is not CSV.
+    A row is bad if it does not have `field_count` fields, or if `add` raises a ValueError. After
+    all rows are read, a ValueError names the first five bad ones by their lines, and says how many
+    more there are. Reading ends early after 1,000 bad rows, and at text that is not CSV.
     """
     errors: list[tuple[int, str]] = []
     has_rows = False
@@ -311,8 +311,8 @@ def for_each_row(
         for row in filter(None, reader):
             has_rows = True
             try:
-                if len(row) != fields:
-                    raise ValueError(f"the row must have {fields} fields, got {len(row)}")
+                if len(row) != field_count:
+                    raise ValueError(f"the row must have {field_count} fields, got {len(row)}")
                 add(row)
             except ValueError as error:
                 errors.append((reader.line_num, str(error) if len(errors) < _MOST_NAMED else ""))
@@ -351,17 +351,17 @@ def read_rows(
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
-    The header may name columns in any order and case. It must have each of `columns` once; those of
-    `optional` may be missing. Other columns and blank lines are ignored. `add` is called for each
-    row with the texts of these columns; the text of a missing column is empty. Fields of the
-    columns in `filled` must not be empty. Errors about the header and about rows, also those that
-    `add` raises, name the file and the line; `for_each_row` says how bad rows are reported. `hint`
-    ends an error about the header.
+    The header may name columns in any order, in upper or lower case. It must have each of `columns`
+    once; columns of `optional` may be missing. Other columns and blank lines are ignored. `add` is
+    called for each row with the texts of these columns; the text of a missing column is empty.
+    Fields of the columns in `filled` must not be empty. Errors about the header and about rows,
+    also those that `add` raises, name the file and the line; `for_each_row` says how bad rows are
+    reported. `hint` ends an error about the header.
 
-    `identify` is called with the same texts, and returns a value that should differ by row;
-    messages call the value `identity`. It returns a false value for a row that may well equal
-    others, such as a day without anybody's name. Rows that repeat a value are accepted, and a
-    warning says how many they are, and the line of the first. With `is_key` they are refused.
+    `identify` is called with the same texts as `add`, and returns a value that should differ by
+    row; messages call the value `identity`. For a row that may well equal others, such as one that
+    names nobody, `identify` returns a false value. Rows that repeat a value are accepted, and a
+    warning counts them, and names the line of the first. With `is_key` they are refused.
 
     Examples
     --------
@@ -414,7 +414,7 @@ def read_rows(
 
 
 def check_column(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of a list of numbers; refuse an empty list, and anything else."""
+    """Return a read-only copy of a list of numbers; refuse an empty list, and other values."""
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
         got = shorten_message(repr(values))
@@ -452,8 +452,8 @@ def read_rewards_csv(
     r"""Read recorded rewards from a CSV file with one row for each reward.
 
     The first row names the columns: ``arm`` and ``reward``; other columns and blank lines are
-    ignored. The problems' ``replay`` accepts the result. Where outcomes take time, leave out rows
-    that are too young to have an outcome, because nothing in the file tells "not yet" from "never".
+    ignored. The problems' ``replay`` accepts the result. If outcomes take time, leave out rows that
+    are too young to have an outcome, because nothing in the file tells "not yet" from "never".
 
     Parameters
     ----------

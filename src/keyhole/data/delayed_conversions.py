@@ -41,7 +41,7 @@ class Conversions:
     source, licence : str, default ""
         Source and licence of the data.
     followed : sequence of ndarray of float64, shape (arms,), optional
-        For each delay the number of whole rounds for which its impression was followed, so that a
+        For each delay, the number of whole rounds for which its impression was followed: any
         shorter delay would have been seen. By default impressions are followed for ever, and an
         infinite delay means that there is never a conversion.
 
@@ -69,10 +69,10 @@ class Conversions:
         delays = csv_rows.check_arm_columns("delays", self.delays, self.arms, _check_delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
-            ends = csv_rows.check_arm_columns("followed", self.followed, self.arms, _check_delays)
-            if [len(column) for column in ends] != [len(column) for column in self.delays]:
+            rounds = csv_rows.check_arm_columns("followed", self.followed, self.arms, _check_delays)
+            if [len(column) for column in rounds] != [len(column) for column in self.delays]:
                 raise ValueError("followed must have an entry for each of the delays of each arm")
-            object.__setattr__(self, "followed", ends)
+            object.__setattr__(self, "followed", rounds)
 
     def __repr__(self) -> str:
         """Return the name, and the number of conversions of each arm."""
@@ -108,8 +108,8 @@ class Conversions:
         Parameters
         ----------
         within : int, optional
-            Attribution window in rounds; by default the longest delay, or the longest follow-up of
-            an arm if that is shorter.
+            Attribution window in rounds; by default the longest delay, or less, if otherwise some
+            arm had no impression that was followed for longer.
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is observed, or also their decisions.
         """
@@ -121,25 +121,26 @@ class Conversions:
         return Problem.replay(rewards, waits, feedback=feedback)
 
     def _window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
-        """Return the window in rounds, and the delays of impressions followed for longer."""
+        """Return the window, in rounds, and the delays of impressions followed beyond it."""
         if within is None:
-            columns = [delays[np.isfinite(delays)] for delays in self.delays]
-            limit = max((float(delays.max()) for delays in columns if len(delays)), default=0.0)
+            arm_delays = [delays[np.isfinite(delays)] for delays in self.delays]
+            limit = max((float(delays.max()) for delays in arm_delays if len(delays)), default=0.0)
         else:
             limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
         if self.followed is None:
             return limit, self.delays
-        ends_by_arm = zip(self.arms, self.followed, strict=True)
-        longest_end, arm = min((float(ends.max()), arm) for arm, ends in ends_by_arm)
+        # Each arm needs an impression that was followed beyond the window.
+        arm_follow_ups = zip(self.arms, self.followed, strict=True)
+        limit_bound, arm = min((float(follow_ups.max()), arm) for arm, follow_ups in arm_follow_ups)
         if within is None:
-            limit = max(min(limit, longest_end - 1), 0.0)
-        if limit >= longest_end:
+            limit = max(min(limit, limit_bound - 1), 0.0)
+        if limit >= limit_bound:
             raise ValueError(
-                f"within must be below {longest_end:g} rounds, the longest follow-up of an "
+                f"within must be below {limit_bound:g} rounds, the longest follow-up of an "
                 f"impression of {arm!r}; got {limit:g}"
             )
         pairs = zip(self.delays, self.followed, strict=True)
-        followed_delays = [delays[ends > limit] for delays, ends in pairs]
+        followed_delays = [delays[follow_ups > limit] for delays, follow_ups in pairs]
         total, kept = (sum(map(len, column)) for column in (self.delays, followed_delays))
         if kept < total:
             warnings.warn(
@@ -176,7 +177,7 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 
 
 def load_cdnow() -> Conversions:
-    """Return the days from first to second order of a shop's customers, by items in the first.
+    """Return the days between the first two orders of a shop's customers, by items in the first.
 
     The data are of 23,570 customers of an online shop whose first order was in the first quarter of
     1997, followed up to the middle of 1998. The delay of a customer without a second order in that
@@ -271,11 +272,11 @@ def read_conversions_csv(
     if not (starts <= log_end).any():
         raise ValueError(f"until must not be before all impressions, got {until}")
     delays = np.where(ends <= log_end, delay_times, math.inf) / unit_length
-    rounds = (log_end - starts) / unit_length
-    fractions = np.concatenate([delays[np.isfinite(delays)], rounds]) % 1
-    # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down, so
-    # that a conversion less than a round after its impression has the delay 0.
-    columns = np.floor(delays), np.floor(rounds) + (not fractions.any())
+    follow_ups = (log_end - starts) / unit_length
+    fractions = np.concatenate([delays[np.isfinite(delays)], follow_ups]) % 1
+    # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down: a
+    # conversion less than a round after its impression has the delay 0.
+    columns = np.floor(delays), np.floor(follow_ups) + (not fractions.any())
     rows_by_arm: dict[str, list[int]] = {}
     for row in np.flatnonzero(starts <= log_end).tolist():
         rows_by_arm.setdefault(arms[row], []).append(row)
@@ -301,8 +302,8 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 def reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
-    Cases that were reported after the end of the source are missing in it, so that long delays are
-    a little rarer than in truth.
+    The source lacks cases that were reported after its end, so long delays are a little rarer in it
+    than in truth.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions that make problems of recorded data from the entries of a spec."""
+"""The problems of recorded data that a spec can describe, and the readers of their entries."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
 def _parse_file_entry(
     field: str, value: Any, folder: Path, *names: str
 ) -> tuple[Path, dict[str, Any]]:
-    """Return the file of an entry, and its options; the name of a file alone has none."""
+    """Return the file of an entry, and its options; an entry that only names a file has none."""
     options = dict(value) if isinstance(value, Mapping) else {"file": value}
     for name in options:
         check_choice(f"{field}: each entry", name, ("file", *names))

@@ -44,7 +44,7 @@ CONFIGURATIONS: Final = tuple(
     Configuration(*values)
     for values in product((4, 12, 40), (1 / 3, 2 / 3, 1.0), (1, 5), (0.5, 1.0))
 )
-"""The arms: three numbers of trees by three shares of the features, two leaves, two samples."""
+"""The arms: all combinations of these numbers of trees, features, leaf sizes and samples."""
 
 # The houses are loaded once in each process that trains; they are not sent with each task.
 _houses: dict[str, FloatArray] = {}
@@ -120,8 +120,8 @@ class ForestTrainer:
     Parameters
     ----------
     seed : int, default 0
-        Seed of the tasks and the forests; the n-th run has the same, whatever was decided earlier.
-        Times are measured, and differ from run to run.
+        Seed of the tasks and the forests: the task and the forest's seed of the n-th run do not
+        depend on earlier decisions. Times are measured, so they differ between repetitions.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class ForestTrainer:
         self._process = FunctionProcess(train_and_score, load_houses)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
-        """Train a configuration, by its number; return its reward and seconds, or None.
+        """Train the configuration of an arm; return its reward and seconds, or None.
 
         The reward is that of `train_and_score`; the result is None if the limit of `limit` seconds
         was exceeded. A RuntimeError says that the training failed: see
@@ -167,7 +167,7 @@ class ForestTrainer:
 
 
 def load_forest_runs() -> MeasuredRuns:
-    """Return runs of all configurations that were measured on one machine.
+    """Return recorded runs of all configurations, which were measured on one machine.
 
     There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks for all. Rewards are those
     that `train_and_score` returns, and consumptions are seconds of CPU time.

@@ -74,16 +74,15 @@ class MeasuredRuns:
                 raise ValueError(
                     f"{name}[{arm}] must have {len(rewards)} entries, got {len(values)}"
                 )
-        # A run that was ended at its limit has an infinite consumption.
         was_ended = np.isinf(consumptions)
-        has_limit = ~was_ended | np.isfinite(limits)
+        has_needed_limit = ~was_ended | np.isfinite(limits)
         is_within = was_ended | (consumptions <= limits)
         checks = [
             ("rewards", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]"),
             ("rewards", rewards, ~was_ended | (rewards == 0), "be 0 for a run that was ended"),
             ("consumptions", consumptions, consumptions >= 0, "be at least 0"),
             ("limits", limits, limits > 0, "be above 0"),
-            ("limits", limits, has_limit, "be given for a run that was ended"),
+            ("limits", limits, has_needed_limit, "be given for a run that was ended"),
             ("consumptions", consumptions, is_within, "be at most the run's limit"),
         ]
         for name, values, is_allowed, allowed in checks:
@@ -122,13 +121,13 @@ class MeasuredRuns:
         A run is informative about every limit up to its own:
 
         .. math:: \hat\nu_{i,\tau} = \frac1{N_{i,\tau}} \sum_{s : \tau_s \ge \tau}
-            (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\}
+            \bigl[ (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\} \bigr]
 
         Run s of the arm has the reward :math:`R_s`, the consumption :math:`C_s` and the limit
         :math:`\tau_s`; c is the cost, and :math:`\lambda` the penalty. :math:`N_{i,\tau}` is the
         number of the arm's runs with a limit of at least :math:`\tau` (Bengs and Huellermeier 2022,
-        equations 8 and 9). Return the estimates, NaN where :math:`N_{i,\tau} = 0`, and :math:`N`,
-        both of shape (arms, limits).
+        equations 8 and 9). The results are the estimates, NaN where :math:`N_{i,\tau} = 0`, and
+        :math:`N`, both of shape (arms, limits).
 
         Parameters
         ----------
@@ -174,9 +173,8 @@ class MeasuredRuns:
     ) -> Problem:
         """Make a problem that replays the measured runs.
 
-        A pull draws uniformly one of the arm's runs that are informative about all limits, which
-        are the runs whose own limit was at least the largest one here. `estimates` uses the other
-        runs too.
+        A pull draws uniformly one of the arm's runs that are informative about all `limits`: their
+        own limit is at least the largest of these. `estimates` uses the other runs too.
 
         Parameters
         ----------
@@ -282,5 +280,5 @@ def read_measured_csv(
 
 
 def _parse_number(name: str, text: str, decimal: str, allowed: validate.Range) -> float:
-    value = parse_number(name, text, decimal, if_nothing="leave reward and consumption empty")
+    value = parse_number(name, text, decimal, if_missing="leave reward and consumption empty")
     return validate.check_number(name, value, allowed)

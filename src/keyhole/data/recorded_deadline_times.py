@@ -61,16 +61,16 @@ class Times:
 
     def __repr__(self) -> str:
         """Return the name, and the number of times of each arm."""
-        sizes = [f"{arm}: {len(m)}" for arm, m in zip(self.arms, self.minutes, strict=True)]
+        sizes = [f"{arm}: {len(times)}" for arm, times in zip(self.arms, self.minutes, strict=True)]
         return f"Times({self.name}; {', '.join(sizes)})"
 
     def met_shares(self, deadlines: ArrayLike) -> FloatArray:
-        """Return the share of each arm's times that are at most each deadline, (arms, levels).
+        """Return the share of each arm's times that meet each deadline, shape (arms, levels).
 
         Deadlines are in minutes, decreasing.
         """
         grid = check_deadlines("deadlines", deadlines)
-        return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
+        return np.array([(times[:, None] <= grid).mean(axis=0) for times in self.minutes])
 
     def problem(self, deadlines: ArrayLike, *, feedback: Feedback, order: Any = "iid") -> Problem:
         """Make a problem in which a threshold is a deadline, and a pull draws one of the times.
@@ -118,7 +118,7 @@ def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
 
 
 def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[list[str]]]:
-    """Return the notes above a table in the package, by name, and the fields of its rows.
+    """Return the notes above a table of the package, by name, and the fields of the table's rows.
 
     The path is relative to the folder of `keyhole.data`. The first row of the table, which has the
     names of the columns, is among the rows only with `header`.
@@ -130,13 +130,12 @@ def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str]
 
 
 def _count_deadlines_met(minutes: FloatArray, grid: FloatArray) -> IntArray:
-    """Return the number of deadlines that each time meets."""
-    # From the left: a deadline that equals the time is met.
+    # The side "left" lets a time meet a deadline that it equals.
     return np.asarray(len(grid) - np.searchsorted(grid[::-1], minutes, side="left"))
 
 
 def _check_times(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of times; refuse an empty list, and other values."""
+    """Return a read-only copy of times; refuse an empty list, and values that are no times."""
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
@@ -212,7 +211,7 @@ def flights(
 
 
 def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> Times:
-    """Return the delays of the flights on a route, carrier by carrier, in minutes.
+    """Return the delays of each carrier's flights on a route, in minutes.
 
     The data are all flights scheduled out of New York City in 2013; the README beside them has the
     source, the licence and the names of the carriers. Carriers are in alphabetical order of their
@@ -305,7 +304,7 @@ def deliveries(
 
 
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
-    """Return the delivery times of a restaurant's orders by day, hour or distance, in minutes.
+    """Return the delivery times of a restaurant's orders, by day, hour or distance, in minutes.
 
     The data are 10,012 orders of one restaurant. Days are in order from Monday, and bands from the
     lowest. The parameters are those of `deliveries`.
@@ -342,7 +341,7 @@ def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...]
     cut_texts = [f"{cut:g}" for cut in cuts]
     inner_names = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
     names = (f"below {cut_texts[0]}", *inner_names, f"from {cut_texts[-1]}")
-    # From the right: an order on a boundary belongs to the upper band.
+    # The side "right" puts an order on a boundary into the upper band.
     band_of_row = np.searchsorted(cuts, values, side="right")
     for arm, name in enumerate(names):
         if not (band_of_row == arm).any():

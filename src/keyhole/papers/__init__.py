@@ -1,4 +1,4 @@
-"""Reproductions of published experiments: new simulations judge their statements.
+"""Reproductions: new simulations of published experiments judge what their papers claim.
 
 An *entry* is a file with one experiment. Its *claims* are the statements that the experiment should
 confirm. The *verdict* on a claim is that it holds, does not hold, or is undecided.
@@ -27,12 +27,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-# Everything except the list of entries takes seconds to import: settings, data and compiled code.
+# Only the list of entries is imported at once. The rest takes seconds to import: it needs settings,
+# data and compiled code.
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
-    home = "entry" if name in ("SCALES", "Entry", "problem") else "reproduction"
-    return getattr(import_module(f"keyhole.papers.{home}"), name)
+    module_name = "entry" if name in ("SCALES", "Entry", "problem") else "reproduction"
+    return getattr(import_module(f"keyhole.papers.{module_name}"), name)
 
 
 def __dir__() -> list[str]:

@@ -52,7 +52,7 @@ class ParameterFigure(TableModel):
     policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
     x_scale: Scale = "linear"
-    y_scale: Scale = "linear"  # "log" is not used where some mean is 0 or below
+    y_scale: Scale = "linear"  # the axis is linear in any case if some mean is 0 or below
     bound: BoundName | None = None  # a bound of the first policy, drawn beside the curves
 
     @model_validator(mode="after")
@@ -61,18 +61,18 @@ class ParameterFigure(TableModel):
             raise ValueError(f"x must be above 0 on a logarithmic axis, got {min(self.x.values())}")
         return self
 
-    def estimates(
+    def points_by_policy(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
-        """Return each policy's points by its label: every x, in rising order, with the mean."""
-        points = sorted((x, key) for key, x in self.x.items())
+        """Return each policy's points by label: pairs of x, in rising order, and the final mean."""
+        keys_by_x = sorted((x, key) for key, x in self.x.items())
         return {
-            label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in points]
-            for label in self.policies or curves[points[0][1]].labels
+            label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in keys_by_x]
+            for label in self.policies or curves[keys_by_x[0][1]].labels
         }
 
     def axis_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
-        """Return the scale of the axis of means: linear where a mean has no logarithm."""
+        """Return the scale of the axis of means, which is linear if some mean has no logarithm."""
         means = (estimate.value for line in points.values() for _, estimate in line)
         return self.y_scale if min(means) > 0 else "linear"
 
@@ -110,13 +110,13 @@ class ProblemFigure(TableModel):
     note: str = ""  # the caption
 
     def check(self, where: str, problems: Mapping[str, Any]) -> None:
-        """Refuse problems of another setting, and a list of names that has not one for each arm."""
+        """Refuse a problem of another setting, and a list of names without one for each arm."""
         setting = self.draw.partition(".")[0]
         for key, problem in problems.items():
             if problem.setting.name != setting:
                 raise ValueError(
-                    f"{where}.draw must be a drawing of the setting {problem.setting.name!r}, as "
-                    f"{key!r} is, got {self.draw!r}"
+                    f"{where}.draw must be a drawing of {problem.setting.name!r}, the setting of "
+                    f"{key!r}, got {self.draw!r}"
                 )
             if self.names and len(self.names) != problem.arms:
                 raise ValueError(
@@ -192,15 +192,15 @@ class EntryProblem(TableModel):
 class RunSize(TableModel):
     """Numbers of replications and checkpoints at a scale."""
 
-    replications: int  # of every policy on every problem
+    replications: int  # for each pair of policy and problem
     checkpoints: int = 1  # for problems that do not list their own
 
 
 class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
-    Its file may `include` other files of its folder, which share problems and policies; `use` then
-    selects problems and policies from all these files.
+    Its file may `include` files of the same folder: the entry then has their problems and policies,
+    too. With `use`, the entry has only those of all these problems and policies that `use` lists.
 
     Examples
     --------
@@ -215,11 +215,11 @@ class Entry(TableModel):
     title: str
     question: Question = ""  # its answer is yes if the claims hold
     source: str
-    setup: Setup = "ours"  # the set-up of the claims that give none themselves
+    setup: Setup = "ours"  # the `setup` of claims that give none
     about: str = ""  # a description for the report
-    seed: int = 1  # of all its runs
+    seed: int = 1  # of all runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # a policy; the report also shows means divided by its mean
+    ratio_to: str | None = None  # a policy; the report also shows other means divided by its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
@@ -228,7 +228,8 @@ class Entry(TableModel):
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
-    # the metrics that the whole file names; an entry `with_problems` records all of these, too
+    # the metrics that the file names, also in claims and figures that `with_problems` leaves out:
+    # the problems that are left record the same metrics as in the whole entry
     _file_metrics: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -287,7 +288,7 @@ class Entry(TableModel):
 
     @classmethod
     def _read_unchecked(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
-        """Return an entry, and each of its claims with its position; names are not checked yet.
+        """Return an entry, and its claims with their positions in the file; names are not checked.
 
         A check of names makes all problems, which takes seconds; tests check the shipped entries.
         """
@@ -306,16 +307,16 @@ class Entry(TableModel):
 
     def _check_names(self, claims: list[tuple[str, Claim]]) -> None:
         """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
-        # A problem may take seconds to make (data, knapsacks); many claims are about one problem.
+        # Plans are kept: many claims are about one problem, which may take seconds to make.
         plans_of = cache(self._plans_by_scale)
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
-            chart = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown_names(f"parameter_figures[{i}]", chart, self.problems, plans_of)
-            for plan in (plan for key in chart.x for plan in plans_of(key).values()):
+            full_figure = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
+            refuse_unknown_names(f"parameter_figures[{i}]", full_figure, self.problems, plans_of)
+            for plan in (plan for key in figure.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
             refuse_unknown_names(f"published[{i}]", published, self.problems, plans_of)
@@ -335,29 +336,29 @@ class Entry(TableModel):
             raise ValueError(f"problems.{problem}: {error}") from error
 
     def with_problems(self, *problems: str) -> Self:
-        """Return the entry with only some problems, and the claims and figures of only these."""
+        """Return the entry with only some problems, and with the claims and figures about these."""
         subset = {key: self.problems[key] for key in problems}
         lists = {
-            field: [m for m in getattr(self, field) if subset.keys() >= {*m.problem_keys}]
+            field: [item for item in getattr(self, field) if subset.keys() >= {*item.problem_keys}]
             for field in ("claims", "parameter_figures", "problem_figures", "published")
         }
         return self.model_copy(update={"problems": subset} | lists)
 
     def spec(self, problem: str, scale: str) -> Spec:
-        """Return the experiment on the problem with a key, at the scale "quick" or "paper"."""
+        """Return the experiment on a problem, given its key, at the scale "quick" or "paper"."""
         check_choice("scale", scale, self.scales)
         size = self.scales[scale]
-        instance = self.problems[problem]
+        entry_problem = self.problems[problem]
         table = {
             "name": f"{self.name}/{problem}",
-            "title": instance.title,
+            "title": entry_problem.title,
             "seed": self.seed,
             "replications": size.replications,
-            "horizon": instance.horizon,
-            "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-            "details": self._has_detail_metric(instance),
-            "duration": instance.duration,
-            "problem": instance.problem,
+            "horizon": entry_problem.horizon,
+            "checkpoints": entry_problem.checkpoints or {"count": size.checkpoints},
+            "details": self._has_detail_metric(entry_problem),
+            "duration": entry_problem.duration,
+            "problem": entry_problem.problem,
             "policy": self._policies_of(problem),
         }
         folder = Path()
@@ -365,9 +366,9 @@ class Entry(TableModel):
             folder = self._file.parent
         return Spec.from_table(table, folder=folder)
 
-    def _has_detail_metric(self, instance: EntryProblem) -> bool:
+    def _has_detail_metric(self, entry_problem: EntryProblem) -> bool:
         """Return whether the entry names a metric that the problem records only on request."""
-        setting = instance.problem.get("setting")
+        setting = entry_problem.problem.get("setting")
         if setting not in setting_registry.setting_names():
             return False  # the spec refuses the setting with its own message
         metrics = setting_registry.find_setting(setting).metrics
@@ -376,11 +377,11 @@ class Entry(TableModel):
 
     def _policies_of(self, problem: str) -> list[TomlTable]:
         """Return the policies to run on a problem, with their parameters on this problem."""
-        instance = self.problems[problem]
+        entry_problem = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)
         where = f"problems.{problem}"
-        policies = entry_files.select_keys(f"{where}.policies", by_label, instance.policies)
-        for label, parameters in instance.parameters.items():
+        policies = entry_files.select_keys(f"{where}.policies", by_label, entry_problem.policies)
+        for label, parameters in entry_problem.parameters.items():
             check_choice(f"{where}.parameters", label, policies)
             policies[label] = policies[label] | parameters
         return list(policies.values())

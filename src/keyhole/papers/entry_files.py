@@ -15,7 +15,7 @@ FILES: Final = {
     for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems)
 }
-"""The file of every shipped entry, relative to `FOLDER`, by name; in the order of listings."""
+"""The path of each shipped entry's file below `FOLDER`, by the entry's name, in listing order."""
 
 TomlTable = dict[str, Any]
 """A table of an entry's file, not checked yet."""
@@ -49,16 +49,16 @@ def read_tables(path: Path) -> TomlTable:
     use = table.pop("use", {})
     try:
         table["problems"] = select_keys("use.problems", problems, use.get("problems"))
-        labelled = select_keys("use.policies", policies_by_label(policies), use.get("policies"))
+        selection = select_keys("use.policies", policies_by_label(policies), use.get("policies"))
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
-    return table | {"policies": list(labelled.values())}
+    return table | {"policies": list(selection.values())}
 
 
 def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
     """Return the part of a table that has the given keys; the whole table if `keys` is None.
 
-    An unknown key is refused; `name` is the name of the list of keys in the message.
+    An unknown key is refused, by an error that calls the list of keys `name`.
     """
     if keys is None:
         return dict(table)
@@ -66,7 +66,7 @@ def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) 
 
 
 def policies_by_label(policies: list[TomlTable]) -> dict[str, TomlTable]:
-    """Return policies by their labels."""
+    """Return policies by label: of several with the same label, the last."""
     for i, policy in enumerate(policies):
         if not isinstance(label := policy.get("label"), str):
             raise ValueError(f"policies[{i}].label must be a text, got {short_repr(label)}")

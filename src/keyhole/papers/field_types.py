@@ -48,8 +48,8 @@ class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
-# Validation turns a name into an instance of one of these classes. `_walk_referenced_names` thus
-# recognises what it names.
+# Validation turns a name into an instance of one of these classes, by which
+# `_walk_referenced_names` distinguishes problems, policies, metrics and checkpoints.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]
@@ -116,7 +116,7 @@ def _walk_referenced_names(
 
 
 def _format_rounds(rounds: Sequence[int]) -> str:
-    """Return rounds as text: all of them, or of many the first two and the last."""
+    """Return rounds as text; of more than 12 only the first two and the last."""
     if len(rounds) <= _MOST_LISTED:
         return ", ".join(map(str, rounds))
     return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"
@@ -129,7 +129,7 @@ SHORT_WORDS: Final = 12
 def _text_validator(limit: int, ending: str = "") -> AfterValidator:
     """Return a validator of texts: one line of at most `limit` words with an ending, or empty."""
 
-    def check(text: str) -> str:
+    def validate_text(text: str) -> str:
         if not text:
             return text
         # The name is empty, since messages of Pydantic begin with the path of the field.
@@ -143,11 +143,11 @@ def _text_validator(limit: int, ending: str = "") -> AfterValidator:
             raise ValueError(f" must end with a question mark, got {short_repr(text)}")
         return text
 
-    return AfterValidator(check)
+    return AfterValidator(validate_text)
 
 
 Question = Annotated[str, _text_validator(QUESTION_WORDS, "?")]
-"""A question that can be answered with yes or no, in at most 14 words; or empty."""
+"""A yes-or-no question of at most 14 words, or an empty text."""
 
 ShortText = Annotated[str, _text_validator(SHORT_WORDS)]
-"""A claim in at most 12 plain words that are understood alone; or empty."""
+"""A claim in at most 12 plain words that are understood without context, or an empty text."""

@@ -1,4 +1,4 @@
-"""Coverage of a paper: which of its figures, tables and statements are reproduced, and by what."""
+"""Coverage of a paper: the entries or tests that reproduce its figures, tables and statements."""
 
 from typing import Annotated, Literal, Self
 
@@ -19,9 +19,9 @@ class PaperItem(TableModel):
     name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
     says: str
     entries: list[EntryName] = Field(default_factory=list)  # the entries that reproduce it
-    # import path of the function that computes it; tests compare its values with the paper's
+    # import path of the function that computes the item; tests compare values with the paper's
     function: str = ""
-    why: str = ""  # the reason why entries do not cover it, or not all of it
+    why: str = ""  # the reason why entries do not cover all of it
 
     @model_validator(mode="after")
     def _check_reason(self) -> Self:
@@ -56,7 +56,7 @@ class Coverage(TableModel):
 
     @property
     def short_citation(self) -> str:
-        """The family names of one or two authors, or of the first of more, and the year."""
+        """The family names of up to two authors, or the first with "et al.", and the year."""
         names = [name.partition(", ")[0] for name in self.authors]
         if len(names) > 2:
             names = [f"{names[0]} et al."]

@@ -24,7 +24,7 @@ from keyhole.papers.entry_files import FILES, PAPERS
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import (
-    BATCH_MARKER,
+    BATCH_MARKER_FILE,
     write_page_and_figures,
     write_reproduction_page,
 )
@@ -37,8 +37,8 @@ Marker = dict[str, Any]
 """Content of a marker file, which says what its folder holds."""
 
 SHARED_FOLDER: Final = "shared"
-"""Folder of the simulations that runs share, until all runs are finished."""
-MARKER: Final = "reproduction.json"
+"""Folder of simulations that several runs share; it is removed when all runs are finished."""
+MARKER_FILE: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _BATCH_FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
@@ -73,14 +73,14 @@ class Reproduction:
 
 
 def _count_by_origin(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Return a text for each origin: how many claims hold, are open, and do not hold."""
+    """Return the size and the counts of each group of `split_by_origin` that is not empty."""
     papers, on_ours, own_checks = split_by_origin(verdicts)
     groups = {
         f"{count_text(len(papers), 'claim')} of the papers": papers,
         f"{count_text(len(on_ours), 'claim')} of the papers on set-ups of ours": on_ours,
         f"{count_text(len(own_checks), 'check')} of Keyhole's own": own_checks,
     }
-    return tuple(f"{number}: {format_counts(group)}" for number, group in groups.items() if group)
+    return tuple(f"{label}: {format_counts(group)}" for label, group in groups.items() if group)
 
 
 def reproduce(
@@ -134,7 +134,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
         for entry in entries:
             for key in entry.problems:
                 _remove_stale_run(folder / key, entry.spec(key, "paper"))
-        _write_marker(folder / MARKER, marker)
+        _write_marker(folder / MARKER_FILE, marker)
     return _reproduce_entries(entries, "paper", folder, marker, threads, progress)
 
 
@@ -155,7 +155,7 @@ def _judge_folder(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
 
 
 def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:
-    """Return, by name and with verdicts, the entries whose runs in ``folder/NAME`` are finished."""
+    """Return the entries with finished runs in ``folder/NAME``, by name, with their verdicts."""
     finished = {}
     for entry in entries:
         with suppress(FileNotFoundError, ValueError):
@@ -165,7 +165,7 @@ def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[
 
 def is_reproduction(folder: str | Path) -> bool:
     """Return whether a folder was written by `reproduce` or `demo`."""
-    return (Path(folder) / MARKER).is_file()
+    return (Path(folder) / MARKER_FILE).is_file()
 
 
 def _reproduce_entries(
@@ -180,7 +180,7 @@ def _reproduce_entries(
     """Run entries into one folder, judge their claims, and write one report."""
     _check_marker(folder, marker)
     runs = [(entry, folder, marker["command"]) for entry in entries]
-    markers = {folder / MARKER: marker}
+    markers = {folder / MARKER_FILE: marker}
     outcomes = tuple(_run_entries(runs, scale, markers, folder, threads, progress, on))
     if progress:
         print_step_name("drawing the report")
@@ -198,8 +198,8 @@ def _run_entries(
 ) -> Iterator[JudgedEntry]:
     """Write the marker files, then run entries and yield each with its verdicts.
 
-    `runs` are the entries, each with its folder and the command that its runs record. Until all
-    are finished, `folder` holds the simulations that they share.
+    `runs` are the entries, each with its folder and the command that its runs record. `folder`
+    holds the simulations that runs share, until all runs are finished.
     """
     specs = {
         entry_folder / key: entry.spec(key, scale)
@@ -212,7 +212,7 @@ def _run_entries(
         for file, marker in markers.items():
             _write_marker(file, marker)
         # The cache has all specs at once, so that runs which differ only in their checkpoints share
-        # one simulation at the checkpoints of all.
+        # one simulation, with the checkpoints of all these runs.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
         simulate_on_cluster(cache, specs, cluster, threads, progress)
     is_tracked = progress and on == THREADS
@@ -240,13 +240,13 @@ def _write_report(folder: Path, outcomes: Sequence[JudgedEntry]) -> Path:
 
     In a batch, the report also shows verdicts of other finished entries on the same statements.
     """
-    beside = dict[str, JudgedEntry]()
+    others = dict[str, JudgedEntry]()
     # In a batch this folder is ``entries/NAME``, and the folders of other entries are beside it.
-    if (folder.parent.parent / BATCH_MARKER).is_file():
+    if (folder.parent.parent / BATCH_MARKER_FILE).is_file():
         related = {name for outcome in outcomes for name in outcome.related_entries}
         names = sorted(related - {outcome.entry.name for outcome in outcomes})
-        beside = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
-    return write_page_and_figures(folder, outcomes, verdicts_by_id(beside.values()))
+        others = _judge_finished(map(Entry.load, names), outcomes[0].scale, folder.parent)
+    return write_page_and_figures(folder, outcomes, verdicts_by_id(others.values()))
 
 
 def _judge_entry(entry: Entry, scale: str, run_folders: Mapping[str, RunFolder]) -> JudgedEntry:
@@ -262,7 +262,6 @@ def _judge_entry(entry: Entry, scale: str, run_folders: Mapping[str, RunFolder])
 
 
 def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str) -> Marker:
-    """Return the marker of a reproduction of some entries."""
     records = [
         {"entry": entry.identifier, "scale": scale, "problems": list(entry.problems)}
         for entry in entries
@@ -272,18 +271,17 @@ def _make_marker(title: str, entries: Sequence[Entry], scale: str, command: str)
 
 
 def _entry_marker(entry: Entry, scale: str) -> Marker:
-    """Return the marker of the reproduction of one entry."""
     return _make_marker(f"{entry.title} ({scale} scale)", [entry], scale, entry.command(scale))
 
 
 def _check_marker(folder: Path, marker: Marker) -> None:
-    """Refuse a folder that holds anything other than the reproduction of a marker."""
+    """Refuse a folder with other content than the reproduction that a marker describes."""
     if files.has_content(folder) and _read_marker(folder, marker["parts"]) != marker:
         raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
 
 def _write_marker(file: Path, marker: Marker) -> None:
-    """Write a marker file into its folder, without temporary files of interrupted writes."""
+    """Write a marker file, and remove temporary files of interrupted writes from its folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     files.remove_drafts(file.parent)
     files.write_atomically(file, (json.dumps(marker, indent=2) + "\n").encode())
@@ -292,15 +290,16 @@ def _write_marker(file: Path, marker: Marker) -> None:
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     """Return the marker of a folder, and refuse a damaged one.
 
-    An entry in it is replaced by the entry of `new_records` that has the same file name.
+    If an entry of `new_records` has the file name of an entry in the marker, the path in the marker
+    is replaced.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    marker = _load_valid_marker(folder / MARKER, _FORMAT)
+    marker = _load_valid_marker(folder / MARKER_FILE, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    # The file of a user's entry may have been moved. The digest of each run shows later whether its
-    # content is the same.
+    # The file of a user's entry may have been moved. The digests of the runs show later whether it
+    # was changed too.
     identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
         check_line("title", marker["title"])
@@ -317,7 +316,7 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
             "reproduce it again into this folder"
         ) from None
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
+        raise ValueError(f"{folder / MARKER_FILE} is damaged: {error}") from error
     return marker
 
 
@@ -359,7 +358,11 @@ class ReproducedEntries:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """A line for each origin: how many claims hold, are open, and do not hold."""
+        """A line for each group of claims: how many hold, are open, and do not hold.
+
+        The groups are the papers' claims on their set-ups, the papers' claims on set-ups of ours,
+        and Keyhole's own checks. A group without claims has no line.
+        """
         return _count_by_origin(self.verdicts)
 
 
@@ -405,11 +408,11 @@ def reproduce_all(
     _check_folder_of_entries(folder, scale)
     selection = [entry for entry in entries if paper in (None, entry.paper)]
     runs = [(entry, folders[entry.name], entry.command(scale)) for entry in selection]
-    markers = {folder / BATCH_MARKER: _batch_marker(scale)}
+    markers = {folder / BATCH_MARKER_FILE: _batch_marker(scale)}
     for entry, entry_folder, _ in runs:
         marker = _entry_marker(entry, scale)
         _check_marker(entry_folder, marker)
-        markers[entry_folder / MARKER] = marker
+        markers[entry_folder / MARKER_FILE] = marker
     # The index also shows entries that earlier calls ran into this folder.
     others = [entry for entry in entries if entry not in selection]
     outcomes = _judge_finished(others, scale, folder / "entries")
@@ -418,7 +421,7 @@ def reproduce_all(
         outcomes[name] = outcome
         all_verdicts = verdicts_by_id(outcomes.values())
         write_page_and_figures(folders[name], [outcome], all_verdicts)
-        # Pages of entries that judge one of this entry's statements show its verdict.
+        # Pages of entries that judge one of this entry's statements show this entry's verdict, too.
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
         in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
@@ -431,7 +434,7 @@ def reproduce_all(
 def _check_folder_of_entries(folder: Path, scale: str) -> None:
     """Refuse a folder with other contents, or with reproductions at another scale."""
     if files.has_content(folder):
-        marker = _load_valid_marker(folder / BATCH_MARKER, _BATCH_FORMAT)
+        marker = _load_valid_marker(folder / BATCH_MARKER_FILE, _BATCH_FORMAT)
         if marker is None:
             raise ValueError(f"{folder} holds something else; choose another folder")
         if marker != _batch_marker(scale):
@@ -440,5 +443,4 @@ def _check_folder_of_entries(folder: Path, scale: str) -> None:
 
 
 def _batch_marker(scale: str) -> Marker:
-    """Return the marker of many reproductions."""
     return {"format": _BATCH_FORMAT, "version": _VERSION, "scale": scale}

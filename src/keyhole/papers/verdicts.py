@@ -1,4 +1,4 @@
-"""Verdict on a claim: it holds, does not hold or is undecided; and the numbers behind it."""
+"""Verdicts on claims, which hold, do not hold or are undecided, with the numbers behind them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's; the paper's, if it gives only the conclusion of an experiment;
-the paper's, if the claim is read from a bound; or ours."""
+"""Whose claim it is: the paper's or ours. A claim of the paper is marked "conclusion only" if only
+the conclusion of its experiment could be read, and "as a bound" if it is read from a bound."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
 """Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
-theorem is; our replica of the paper's set-up, which could not be read in full; or ours."""
+theorem is; our replica of the paper's, not readable in full, or on data of ours; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
@@ -38,8 +38,8 @@ class Number:
     value: float
     low: float = -math.inf
     high: float = math.inf
-    # two-sided, of the test that two policies are equal, or that the number is in its claimed
-    # range; not adjusted for other numbers, although verdicts are (Holm)
+    # two-sided, of the hypothesis that two policies are equal, or that the number lies in its
+    # claimed range; not adjusted for other numbers, although most verdicts are (Holm)
     p_value: float | None = None
     at_least: float = -math.inf
     at_most: float = math.inf
@@ -65,7 +65,8 @@ class Number:
             return 0.0
         if self.half_width > 0:
             return distance / self.half_width
-        # Without an error, the distance is relative to the larger end of the range, at least to 1.
+        # A number without an error has no half-width: its distance is divided by the larger end of
+        # the range, at least by 1.
         ends = [abs(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
         return distance / max(1.0, *ends)
 
@@ -103,7 +104,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The claim in few words if it has such, else its text; no problems or policy are added."""
+        """The short form of the claim if it has one, else its text."""
         return self.short or self.text
 
     @property
@@ -149,7 +150,7 @@ def split_by_setup(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Ver
 def split_by_origin(
     verdicts: Sequence[Verdict],
 ) -> tuple[list[Verdict], list[Verdict], list[Verdict]]:
-    """Return verdicts in three groups: papers' claims on their set-ups and on ours, and our claims.
+    """Return three groups: papers' claims on their set-ups, papers' claims on ours, and our claims.
 
     Each statement counts once (`keep_one_per_statement`).
     """
@@ -159,7 +160,7 @@ def split_by_origin(
 
 
 def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Return the verdict that decides a statement, which is the one with the most replications.
+    """Return the verdict with the most replications on a statement, which decides it.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> V
         Verdicts by id; some of them may be on the same statement.
     """
     others = [all_verdicts[claim_id] for claim_id in verdict.same_as if claim_id in all_verdicts]
-    # Of equally many replications the least id decides, whichever verdict is asked about.
+    # If several have the most replications, the least id decides, whichever of them is `verdict`.
     return min([verdict, *others], key=lambda candidate: (-candidate.replications, candidate.id))
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
-from keyhole.metric import PER_ARM_LOGARITHM, Metric
+from keyhole.metric import Metric
 from keyhole.pages.line_chart import Axis, Curve, LineChart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -114,7 +114,7 @@ def _curve(
 
 
 def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]]) -> Curve:
-    """Return the curve through pairs of `x` and an estimate; it is broken where this is None."""
+    """Return the curve through points; it is broken at a point whose estimate is None."""
     no_estimate = Estimate(math.nan, math.nan, 0)
     pairs = [(float(x), estimate or no_estimate) for x, estimate in points]
     # The infinite interval of a single replication is not drawn.
@@ -129,7 +129,7 @@ def estimates_curve(label: str, points: Iterable[tuple[float, Estimate | None]])
 
 
 def is_drawn_as_logarithm(curves: CurveSet, metric: str, y: Scale | None) -> bool:
-    """Return whether a metric is drawn on a logarithmic scale, provided that a mean is positive."""
+    """Return whether a metric is drawn on a logarithmic scale if any of its means is positive."""
     return y == "log" or _arms_divisor(curves, metric, y) is not None
 
 
@@ -139,11 +139,11 @@ def _arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     It is also None if the scale `y` is given, or if the number of arms is unknown.
     """
     drawn = curves.metric(metric).drawn
-    return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
+    return curves.arms if y is None and drawn == "ln(mean / arms)" else None
 
 
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
-    """Count by policy the checkpoints at which its mean is not positive.
+    """Count, for each policy, the checkpoints at which its mean is not positive.
 
     The result has only policies with such checkpoints. It is empty if no mean is positive, since
     then the axis is linear and leaves nothing out.
@@ -171,7 +171,7 @@ def describe_curves(curves: CurveSet, metric: str) -> str:
 
 
 def caption(curves: Curves, metric: str, y: Scale | None) -> str:
-    """Return the caption of a figure, with the points that a logarithmic axis leaves out.
+    """Return the caption of a figure, which counts the points that a logarithmic axis leaves out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Curves of simulations: each metric of several policies, at several rounds of every history."""
+"""Curves of simulations: the metrics of policies at checkpoints, in every replication."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Curves:
     def std_error(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return the standard error of `mean`, shape (checkpoints,); infinite for one run."""
         values = self.values(policy, metric)
-        # One run says nothing about the spread; NumPy would divide 0 by 0 and warn.
+        # For a single run NumPy would divide 0 by 0 and warn.
         if values.shape[1] == 1:
             return np.full(len(values), np.inf)
         return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
@@ -173,7 +173,7 @@ class Curves:
     def tail(self, policy: str | Policy, metric: str) -> Tail:
         """Return the 90 % quantile and the worst run of a metric at the last checkpoint.
 
-        Runs are ordered from the best to the worst.
+        The quantile is that of the runs in order from the best to the worst.
         """
         lower = self.metric(metric).better == "lower"
         return tail_of_runs(self.values(policy, metric)[-1], lower_is_better=lower)
@@ -182,13 +182,13 @@ class Curves:
         """Return the paired difference, a minus b, of two policies at a checkpoint.
 
         Both policies have common random numbers, so the interval of the difference is mostly
-        narrower than with independent ones.
+        narrower than with independent random numbers.
         """
         if round not in self.checkpoints:
             listed = ", ".join(map(str, self.checkpoints))
             raise ValueError(f"round must be one of the checkpoints {listed}, got {round}")
-        c = self.checkpoints.index(round)
-        return paired_difference(self.values(a, metric)[c], self.values(b, metric)[c])
+        index = self.checkpoints.index(round)
+        return paired_difference(self.values(a, metric)[index], self.values(b, metric)[index])
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the summary as an Arrow table.
@@ -201,10 +201,10 @@ class Curves:
         import pyarrow as pa
 
         rows = [
-            (label, c, metric, mean, error, self.replications)
+            (label, checkpoint, metric, mean, error, self.replications)
             for label in self.labels
             for metric in self.metrics
-            for c, mean, error in zip(
+            for checkpoint, mean, error in zip(
                 self.checkpoints,
                 self.mean(label, metric),
                 self.std_error(label, metric),

@@ -23,8 +23,8 @@ _EPSILON: Final = 2.0**-52
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """Return the quantile of a beta distribution, with `probability` in [1e-6, 0.999].
 
-    The method is Newton's on `beta_cdf`. It keeps an interval that holds the quantile; where a step
-    would leave the interval, it takes the middle of the interval instead.
+    The method is Newton's on `beta_cdf`, with an interval that contains the quantile. Instead of a
+    step that would leave this interval, it goes to the middle of the interval.
 
     Examples
     --------
@@ -63,10 +63,10 @@ def student_t_quantile(probability: float, freedom: int) -> float:
     return math.sqrt(freedom * share / (1.0 - share))
 
 
-_TAIL_PROBABILITY: Final = 0.025
+_TAIL_PROBABILITY: Final = 0.025  # beyond each end of a 95 % interval
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
-_TAIL_QUANTILE: Final = 0.9
-_WHOLE_NUMBERS_FROM: Final = 1000
+_TAIL_QUANTILE: Final = 0.9  # share of the runs that are better than the worst tenth
+_WHOLE_NUMBERS_FROM: Final = 1000  # tails show values of at least this without decimals
 _LEAST_P_VALUE: Final = 1e-300
 _PAIRED_HEAD: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
 _SIGNIFICANT_DIGITS: Final = 6
@@ -217,7 +217,7 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     >>> print(tail_of_runs(np.arange(100.0), lower_is_better=False))
     9, 0
     """
-    # The quantile is the value of a run, not one between two runs, so that readers find that run.
+    # The quantile is the value of a run, not between two runs, so that readers can find this run.
     sign = 1.0 if lower_is_better else -1.0
     ascending = np.sort(sign * values)
     rank = min(len(ascending) - 1, math.floor(_TAIL_QUANTILE * len(ascending)))
@@ -283,7 +283,7 @@ def summarized_estimate(
     """Return the estimate of a mean or a share from a summary of its replications."""
     if is_share:
         return Estimate(mean, std_error, replications, round(mean * replications))
-    # As in `mean_estimate`, a spread that is only due to rounding errors counts as none.
+    # As in `mean_estimate`, a spread that is only due to rounding errors counts as 0.
     is_constant = std_error * math.sqrt(replications) <= _ROUNDING * abs(mean)
     return Estimate(mean, 0.0 if is_constant else std_error, replications)
 

@@ -14,9 +14,9 @@ LEVEL: Final = 0.05
 def holm(p_values: Sequence[float]) -> FloatArray:
     """Return p-values adjusted for multiple testing.
 
-    Rejecting the hypotheses with adjusted p-values below 5 % has a family-wise error rate of at
-    most 5 %, under any dependence: Holm (1979), "A simple sequentially rejective multiple test
-    procedure".
+    If all hypotheses with adjusted p-values below 5 % are rejected, the family-wise error rate is
+    at most 5 %, also if the tests depend on each other: Holm (1979), "A simple sequentially
+    rejective multiple test procedure".
 
     Examples
     --------
@@ -26,8 +26,8 @@ def holm(p_values: Sequence[float]) -> FloatArray:
     raw_p_values = np.asarray(p_values, dtype=float)
     order = np.argsort(raw_p_values)
     # The k-th smallest of m p-values is multiplied by m - k + 1: Bonferroni's adjustment for the
-    # tests that remain. The running maximum keeps the order: after a hypothesis that is not
-    # rejected, none with a larger p-value is.
+    # tests that remain. The running maximum keeps the order of the p-values, so that no hypothesis
+    # is rejected after one that is not.
     scaled = raw_p_values[order] * np.arange(len(raw_p_values), 0, -1)
     adjusted = np.empty(len(raw_p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)

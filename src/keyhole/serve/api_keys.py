@@ -20,7 +20,7 @@ from keyhole.study.storage import open_store
 from keyhole.validate import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
-_MAX_AGE: Final = 1.0  # seconds for which keys stay in memory, and a revoked key still works
+_MAX_AGE: Final = 1.0  # seconds for which keys stay in memory; a revoked key works no longer
 _LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
@@ -102,13 +102,13 @@ def add_key(
 
 
 def read_keys(storage: str) -> dict[str, ApiKey]:
-    """Return all keys of a database by their hashes, also those that have ended."""
+    """Return all keys of a database by their hashes, ended keys included."""
     with closing(open_store(storage, make=False)) as store:
         return {values[0]: ApiKey(*values) for values in store.api_keys()}
 
 
 def revoke_key(storage: str, id: str) -> ApiKey:
-    """End a key now; keep its row, since a service needs no key if the database has no rows."""
+    """End a key now; its row is kept, since a service of a database without rows needs no key."""
     matches = [key for key in read_keys(storage).values() if key.id == id]
     if not matches:
         raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")
@@ -163,8 +163,10 @@ class KeyCache:
 def _refuse_foreign_site(headers: Mapping[str, str]) -> None:
     """Refuse a request that a page of another site sends from a browser on this machine."""
     host = headers.get("host", "")
-    origin = headers.get("origin", f"http://{host}")
-    if not is_loopback(host.rsplit(":", 1)[0].strip("[]")) or origin != f"http://{host}":
+    origin = f"http://{host}"
+    # The first name is right if the header has no port, and the second if it has one.
+    names = (host.strip("[]"), host.rsplit(":", 1)[0].strip("[]"))
+    if not any(map(is_loopback, names)) or headers.get("origin", origin) != origin:
         raise MissingKeyError("without keys only programs on this machine are answered")
 
 

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: it checks requests, runs their routes and answers."""
+"""The service as an ASGI application, with its settings and its metrics."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 """The environment variable that passes the settings to the processes of a service."""
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
-_MOST_READ: Final = 64  # times the largest body; the rest of a longer body is not read
+_MOST_READ: Final = 64  # as a multiple of the largest body; what comes later is not read
 # The upper bounds of the histogram's buckets, in seconds.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SECURITY_HEADERS: Final = [
@@ -71,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metrics(CollectorRegistry):
-    """The metrics of a process: counters and a histogram of its requests, and its open studies."""
+    """The metrics of a process: of the requests that it answers, and of its open studies."""
 
     def __init__(self, studies: OpenStudies) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Metrics(CollectorRegistry):
         seconds = Histogram(
             "keyhole_request_seconds", "Time to answer", ["route"], registry=self, buckets=_BOUNDS
         )
-        # Kept, since to find a metric by its labels takes longer than to count.
+        # Cached, since finding a metric by its labels takes longer than counting.
         self.answers = cache(answers.labels)
         self.seconds = cache(seconds.labels)
         open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
@@ -93,12 +93,12 @@ class Metrics(CollectorRegistry):
 
 
 def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
-    """Return the sum of a count of all open studies, without studies that are closed meanwhile."""
+    """Return the sum of a count over the open studies; leave out studies closed meanwhile."""
     total = 0
     for study in studies.in_memory:
         try:
             total += getattr(study, count_name)
-        except StoreError:
+        except StoreError:  # a subclass of RuntimeError
             raise
         except RuntimeError:  # the study was closed after the list was made
             continue
@@ -108,8 +108,8 @@ def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
 class Service(Router):
     """A process of the service, with its open studies, keys and metrics.
 
-    Starlette's own routes and middleware would take a sixth of the time of a request: its router
-    only starts and ends the service.
+    Of Starlette's router it uses only the start and the end of the service: Starlette's routes and
+    middleware would take a sixth of the time of a request.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -119,8 +119,8 @@ class Service(Router):
         super().__init__(lifespan=lambda _app: self.studies)
         self.metrics = Metrics(self.studies)
         self.openapi = make_openapi(version("keyhole"))
-        self._answers: list[dict[str, object]] = []  # answers not in the log yet
-        # The patterns match paths as they were sent: a study's name may have an encoded slash.
+        self._answers: list[dict[str, object]] = []  # not in the log yet
+        # Paths are matched as they were sent, since a study's name may have an encoded slash.
         self._route_tables: dict[re.Pattern[str], dict[str, Route]] = {}
         for route in (*ROUTES, *web_pages.PAGE_ROUTES):
             pattern = compile_path(route.path)[0]
@@ -166,14 +166,17 @@ class Service(Router):
         await response(scope, receive, send)
 
     def _log_answers(self) -> None:
-        """Log the answers of a turn of the event loop together: one by one takes a fifth of it."""
+        """Log the answers of a turn of the event loop as one record.
+
+        A record for each answer took a fifth of the time of a request.
+        """
         answers = self._answers
         self._answers = []
         _LOG.info("answer", extra={"entries": answers})
 
     async def _respond(self, request: Request, scope: Scope, receive: Receive) -> Response:
         """Return the answer to a request; raise an error if it is refused or fails."""
-        route = request.route = self._find_route(scope, request.path)
+        route = request.route = self._find_route(scope, request)
         headers = request.headers
         if route.right is not None:
             cookies = cookie_parser(headers.get("cookie", "")) if route.is_page else {}
@@ -181,7 +184,7 @@ class Service(Router):
                 headers.setdefault("authorization", f"Bearer {key}")
             request.key = await self.keys.find(headers)
             if route.is_about_study and not request.key.can_see(request.path["study"]):
-                raise UnknownStudyError  # as if there were none
+                raise UnknownStudyError  # the answer does not show whether there is such a study
             request.key.check_right(route.right)
         if route.request is not None:
             content = await _read_body(receive, self.settings.max_body)
@@ -201,12 +204,12 @@ class Service(Router):
             result = await handle()
         return _make_response(route, result)
 
-    def _find_route(self, scope: Scope, path: dict[str, str]) -> Route:
-        """Return the route of a request; add to `path` the parts of the path that it names."""
+    def _find_route(self, scope: Scope, request: Request) -> Route:
+        """Return the route of a request, and set the request's `path`."""
         raw_path = scope["raw_path"].decode("latin-1")
         for pattern, route_by_method in self._route_tables.items():
             if match := pattern.fullmatch(raw_path):
-                path |= {name: unquote(text) for name, text in match.groupdict().items()}
+                request.path = {name: unquote(text) for name, text in match.groupdict().items()}
                 method = scope["method"].replace("HEAD", "GET")
                 if method not in route_by_method:
                     raise problem_documents.WrongMethodError(", ".join(route_by_method))
@@ -222,17 +225,20 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
     if request.route and request.route.is_page:
         return web_pages.make_problem_page(document)
     content = msgspec.json.encode(document)
-    # The detail of a wrong method lists the methods of the path.
+    # The detail of a 405 is the list of methods that the path has.
     headers = (_HEADERS_BY_STATUS | {405: {"Allow": document.detail}}).get(document.status)
     return Response(content, document.status, headers, "application/problem+json")
 
 
 async def _read_body(receive: Receive, max_size: int) -> bytearray:
-    """Return the body; refuse a body that is too long (`RequestDeadlineProtocol`: too late)."""
+    """Return the body; refuse a body that is too long.
+
+    `RequestDeadlineProtocol` refuses a body that is too late.
+    """
     body = bytearray()
     size = 0
     message: Message = {"more_body": True}
-    # What is too long is read, and not kept: most clients send all before they read an answer.
+    # A body that is too long is read, but not kept: most clients send all before they read.
     while message.get("more_body") and size <= _MOST_READ * max_size:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -267,7 +273,7 @@ def make_app(settings: Settings | None = None) -> Service:
     Parameters
     ----------
     settings : Settings, optional
-        By default those that `keyhole serve` put into the environment variable.
+        The settings; by default those in the environment variable `KEYHOLE_SERVE`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Types of the service's bodies and queries: JSON is checked by them, OpenAPI written from them."""
+"""Types of the service's bodies and queries, which check JSON and describe it in OpenAPI."""
 
 from typing import Annotated, Any
 
@@ -139,8 +139,8 @@ class Recommendation(Struct):
 class ArmMeanBody(Struct):
     """The mean of a number in the feedback of an arm, with an interval that holds at all times.
 
-    ``told`` is the count of values, and ``assumed`` the count of values that nobody told: they were
-    assumed when a decision expired.
+    ``told`` is the number of values. ``assumed`` of them were not told, but assumed when decisions
+    expired.
     """
 
     told: int

@@ -7,7 +7,7 @@ import msgspec
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter of a record: a line of JSON for each of its entries, or one if it has none.
+    """Formatter that writes a line of JSON for each entry of a record; without entries, one line.
 
     Examples
     --------

@@ -36,8 +36,8 @@ class OpenStudies:
         self._policies = import_user_policies(policy_names)
         self._max_open = max_open
         self._studies: OrderedDict[str, OpenStudy] = OrderedDict()
-        # Each request that uses a study takes one of `max_open` slots. A request that opens a study
-        # has a slot itself, so that one of `max_open` open studies is not in use and can be closed.
+        # A request has one of `max_open` slots while it uses a study. A request that opens a study
+        # has a slot, too: if `max_open` others are open, one of them is unused and can be closed.
         self._slots = asyncio.Semaphore(max_open)
 
     @property
@@ -49,7 +49,8 @@ class OpenStudies:
         """Call a function with a study, which stays open meanwhile; return the result."""
         async with self._slots:
             study = self._studies.get(name)
-            if study is None:
+            # A study that failed to open is opened anew, since the failure may have been temporary.
+            if study is None or (study.opening.done() and not hasattr(study, "study")):
                 study = OpenStudy.open(self._storage, name, policies=self._policies)
                 study.opening = asyncio.ensure_future(self._open(name, study))
                 self._studies[name] = study

@@ -69,7 +69,7 @@ def _list_parameters(route: Route) -> Iterable[JsonObject]:
 
 
 def _describe_problems(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
-    """Return descriptions of the answers to requests that fail, by status: names of problems."""
+    """Return by status the answers to requests that fail, described by the names of problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]
@@ -79,10 +79,10 @@ def _describe_problems(route: Route, schemas: dict[type, JsonObject]) -> JsonObj
         errors += [problems.LargeBodyError, msgspec.DecodeError]
     if route.request is not None or route.query is not None:
         errors.append(ValueError)
-    listed = map(problems.PROBLEMS.__getitem__, errors)
-    names = sorted({(problem.status, problem.type.rpartition("/")[2]) for problem in listed})
+    types = map(problems.PROBLEMS.__getitem__, errors)
+    pairs = sorted({(problem.status, problem.type.rpartition("/")[2]) for problem in types})
     content = {"application/problem+json": {"schema": schemas[problems.ProblemDocument]}}
     return {
         str(status): {"description": ", ".join(name for _, name in group), "content": content}
-        for status, group in groupby(names, lambda pair: pair[0])
+        for status, group in groupby(pairs, lambda pair: pair[0])
     }

@@ -45,9 +45,9 @@ class ProblemDocument(msgspec.Struct, omit_defaults=True):
 
 
 _SEE_LOG: Final = "the log of the service says why"
-# Each row: status, name, title and detail of a type of problem, and its classes of errors. By
-# default the name is that of the class, the title its docstring, and the detail the text of the
-# error: a text that may name a file, another study, or code has a detail in its place.
+# The types of problems: status, name, title and detail, and the classes of errors. By default the
+# name is made from the class, the title is the class's docstring, and the detail is the text of the
+# error. A row has a detail if that text could name a file, another study, or code.
 _TYPES: Final[dict[tuple[int, *tuple[str, ...]], tuple[type[Exception], ...]]] = {
     (400, "malformed", "The body is not JSON in UTF-8."): (msgspec.DecodeError,),
     (400, "malformed", "The body is not JSON in UTF-8.", "nested too deep"): (RecursionError,),

@@ -1,4 +1,4 @@
-"""The routes of the API, from which the service answers and its OpenAPI document is written."""
+"""The routes of the API and their handlers; the OpenAPI document is written from the routes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ from keyhole.validate import check_line, short_repr
 if TYPE_CHECKING:
     from keyhole.serve.app import Service
 
-# Arguments of `Study.ask` and `Study.ask_many` themselves.
+# The arguments of `Study.ask` and `Study.ask_many` that are no context.
 _RESERVED_NAMES: Final = ("key", "exclude", "metadata", "n")
 _JSON_LINES: Final = "application/x-ndjson"
 
@@ -44,7 +44,7 @@ class Request:
     route : Route or None
         The route; None if no route has the path and the method.
     key : ApiKey
-        The key that was sent.
+        The key with the rights of the request; `NOBODY` if none is needed or accepted.
     body, query : object
         The body and the query, as the types that the route names.
     """
@@ -68,23 +68,25 @@ class Route:
     Attributes
     ----------
     method, path : str
-        A path with ``{study}`` is about a study, which is open while the handler runs.
+        If the path has ``{study}``, the route is about a study. The study is open while the handler
+        runs, unless the method is DELETE.
     right : str or None
         The right that a key must have; None if no key is needed.
     handler : callable
-        Takes the request, and the open study if the route is about one that is not deleted. Returns
-        the result for the answer, or the answer. Its name is the name of the route in logs and
-        metrics, and its docstring is the summary of the route.
+        It takes the request, and the study if that is open; it returns the content of the answer,
+        or the answer. Its name is the name of the route in logs and metrics, and its docstring is
+        the summary of the route.
     response, request, query : type or None
         The types of the answer, of the body and of the query.
     status : int
-        The status of the answer to a result.
+        The status of the answer, if the handler returns the content.
     problems : tuple of exception classes
-        The errors of the route, beside the errors of all routes.
+        The errors that not all routes have, for the OpenAPI document.
     media_type : str
         The type of the answer's content.
     is_page : bool
-        Whether it is for browsers: it answers with pages, and takes forms and a key in a cookie.
+        Whether the route is for browsers: it answers with pages, and takes forms and a key in a
+        cookie.
     """
 
     method: str
@@ -126,9 +128,8 @@ def _decision_or_problem_as_json(outcome: Decision | Exception) -> object:
 def _ask_options(request: Request) -> JsonObject:
     """Return the arguments of `Study.ask` in a request."""
     body: bodies.AskBody = request.body
-    for name in body.context:
-        if name in _RESERVED_NAMES:
-            raise ValueError(f"context must have words of the setting, got {short_repr(name)}")
+    if names := body.context.keys() & _RESERVED_NAMES:
+        raise ValueError(f"context must have words of the setting, got {short_repr(min(names))}")
     key = request.headers.get("idempotency-key")
     if key is not None:
         # The header was decoded as Latin-1; most programs send letters beyond ASCII in UTF-8.
@@ -280,7 +281,7 @@ async def check_readiness(request: Request) -> object:
 async def show_metrics(request: Request) -> object:
     """Show the metrics of this process, to a key that sees all studies."""
     if request.key.studies != "*":
-        raise MissingRightError("the key must see all studies, those of *")
+        raise MissingRightError("the key must see all studies: its pattern must be *")
     return PlainTextResponse(await asyncio.to_thread(generate_latest, request.service.metrics))
 
 

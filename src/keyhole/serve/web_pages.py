@@ -32,7 +32,7 @@ class Block:
     name : str
         The name of the template.
     value : object
-        What the template shows, which it says at its top; None if it shows the same on all pages.
+        The value that the template shows, described at its top; None if the template shows none.
     """
 
     name: str
@@ -77,7 +77,7 @@ def make_problem_page(document: ProblemDocument) -> Response:
     if document.status == 401:
         blocks.append(Block("log_in"))
     else:
-        blocks += [Text(document.detail), Block("navigation", -1)]
+        blocks += [Text(document.detail), Block("navigation")]
     return _make_response(Page(title="Keyhole", answer=blocks), document.status)
 
 
@@ -170,7 +170,7 @@ def _parse_fact(line: str) -> tuple[str, object]:
         return name.strip(), text.strip()
 
 
-# A form is answered with the address of a page.
+# The service answers a form by sending the browser to a page.
 _make_form_route: Final = partial(Route, "POST", request=JsonObject, is_page=True)
 _PAGE: Final = "/studies/{study}"
 PAGE_ROUTES: Final = (

@@ -48,8 +48,8 @@ class CheckContext:
     failing: Mapping[str, str] = field(default_factory=dict)
 
     def learner(self, replication: int = 0) -> Any:
-        """Return a learner with the known quantities of the simulation; its indices are checked."""
-        # The engine checks no index. Memory errors show here instead, as an IndexError.
+        """Return a learner that knows the same quantities as the policy in a simulation."""
+        # Indices beyond arrays raise an IndexError here. The engine does not check them.
         with bounds_checked():
             return make_learner(self.policy, self.facts, seed=self.seed, replication=replication)
 
@@ -67,7 +67,7 @@ class CheckContext:
     def simulate_metrics(
         self, *others: Policy, threads: int = 1, replications: int = REPLICATIONS
     ) -> NDArray[np.float64]:
-        """Return all metrics of a simulation at the horizon, by replication."""
+        """Return the policy's final metrics, shape (metrics, replications); `others` play, too."""
         curves = simulate(
             self.problem,
             {"it": self.policy, **{f"other {i}": p for i, p in enumerate(others)}},
@@ -76,7 +76,7 @@ class CheckContext:
             seed=self.seed,
             threads=threads,
             details=True,
-            # Not None: short simulations would then be interpreted, and compiled code would not be
+            # With None, short simulations would be interpreted, and compiled code would not be
             # tested.
             interpreted=is_interpreted(),
         )
@@ -105,7 +105,7 @@ class CheckContext:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The known quantities of a simulation; a learner with them agrees with it to the bit."""
+        """The known quantities of a simulation; a learner that knows them gives the same bits."""
         horizon = self.horizon
         plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
         return plan.facts(self.policy, horizon)
@@ -123,17 +123,17 @@ class CheckContext:
 
     @cached_property
     def first_nan(self) -> str:
-        """A text on the first value that became NaN, and its round; "" if none did.
+        """A text about the first value that became NaN, and its round; "" if none did.
 
-        Every round of the game is scored.
+        The policy recommends, and is scored, in every round of this game.
 
         Raises
         ------
         AssertionError
             If a kernel reads or writes beyond an array.
         """
-        # This is another game than the game of `played`, since kernels that recommend and score may
-        # draw random numbers, which changes later rounds.
+        # The game of `played` cannot serve here: kernels that recommend and score may draw random
+        # numbers, which changes later rounds.
         learner, environment = self.start_game()
         text = ""
         try:

@@ -1,4 +1,4 @@
-"""The check that functions of policies give the same results compiled, and run by Python."""
+"""The check that kernels give the same results compiled and interpreted."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
 
 def _compare_learners(subject: CheckContext) -> None:
     pairs = _make_pair(lambda: (subject.learner(), subject.environment()))
-    # Both play in step, since the first difference is the cause, and later ones follow from it.
+    # Both learners are compared after each round, since the first difference causes later ones.
     for t in range(1, subject.horizon + 1):
         if pairs[0][0].is_done:
             break
@@ -75,7 +75,7 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
                 pending.tell(decisions.pop(t % _MOST_PENDING))
         groups = [
             {
-                "the decision": pending.taken,
+                "the decision": pending.decision_views,
                 "the state": pending.views,
                 "the stream": {"rng": pending.stream_position},
             }
@@ -100,9 +100,9 @@ def _refuse_difference(
     for group, arrays in compiled.items():
         for name, array in arrays.items():
             python_array = python[group][name]
-            # NaN agrees with NaN, since a policy that makes it is refused by another check.
-            differs = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
-            for index in np.argwhere(np.atleast_1d(differs)).tolist():
+            # NaN agrees with NaN: another check refuses policies that make it.
+            is_different = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
+            for index in np.argwhere(np.atleast_1d(is_different)).tolist():
                 values = (np.atleast_1d(a)[tuple(index)].item() for a in (array, python_array))
                 raise AssertionError(
                     f"{subject.policy}: interpreted and compiled kernels differ in {where}: "

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate
@@ -29,7 +29,7 @@ class PolicyWithPending:
         layouts = (compiled.inputs, compiled.state, *compiled.records.layouts)
         sizes = compiled.sizes(input_values)
         self.cells, self._plan, views = allocate(layouts, compiled.dims, sizes)
-        inputs, self.views, self._context_views, self.taken, self._feedback, _ = views
+        inputs, self.views, self._context_views, self.decision_views, self._feedback, _ = views
         for name, view in inputs.items():
             view[...] = input_values[name]
         with bounds_checked():
@@ -40,7 +40,7 @@ class PolicyWithPending:
         # A policy that ignores pending decisions decides on the state itself.
         self.copy = self.cells.copy() if self._imputes else self.cells
         # The plan has the starts of inputs, state, context, decision, feedback, report. A row for
-        # `DECIDE` holds context and decision, a row for `TELL` the feedback behind them too.
+        # `DECIDE` holds context and decision; a row for `TELL` holds the feedback after them, too.
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context = slice(starts[1], starts[2])
@@ -51,7 +51,7 @@ class PolicyWithPending:
     def ask(
         self, environment: InteractiveEnvironment, pending_rows: Sequence[FloatArray]
     ) -> FloatArray:
-        """Decide while other decisions are pending; return the new decision's row with feedback."""
+        """Decide while other decisions are pending; return the row of decision and feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
         # The context was written into the cells, but the decision is taken on the copy.
@@ -59,12 +59,12 @@ class PolicyWithPending:
         # A policy that ignores pending decisions is not shown them.
         pending_rows = pending_rows if self._imputes else ()
         width = ROW_HEADER + self._context_and_decision.stop - self._context_and_decision.start
-        # The zero is not read. It is needed since NumPy refuses to concatenate nothing.
+        # The zero is not read: NumPy refuses to concatenate an empty list.
         rows = np.concatenate([*(row[:width] for row in pending_rows), np.zeros(1)])
         if not self._run(self.copy, rows, environment.rounds, len(pending_rows), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
-        for name, value in environment.respond(self.taken).items():
+        for name, value in environment.respond(self.decision_views).items():
             self._feedback[name][...] = value
         return np.concatenate([[environment.rounds, 0.0], self.cells[self._context_to_feedback]])
 
@@ -77,7 +77,7 @@ class PolicyWithPending:
 
         `stream` is the position of the policy's stream at that time.
         """
-        # The telling is undone in the end, since the same feedback is told from several states.
+        # The state is restored in the end, since the same row is told again in another state.
         cells = self.cells.copy()
         words_before = self._words.copy()
         self._words[:2] = stream
@@ -102,7 +102,7 @@ class PolicyWithPending:
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, operation))
 
 
-def _advise_declaration(subject: CheckContext) -> str:
+def _declaration_advice(subject: CheckContext) -> str:
     """Return the advice for a policy that declares a mode it does not support."""
     return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
@@ -113,17 +113,17 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
-    """Check that `pending` changes no decision if each is told before the next is asked for."""
+    """Check that `pending` changes no decision if each has its feedback before the next is made."""
     expected_decisions, _ = subject.played
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)
         environment = subject.environment()
         for t, decision in enumerate(expected_decisions, start=1):
             policy.tell(policy.ask(environment, ()))
-            assert decision_as_numbers(policy.taken) == decision, (
+            assert decision_as_numbers(policy.decision_views) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
-                f"{_advise_declaration(subject)}"
+                f"{_declaration_advice(subject)}"
             )
 
 
@@ -140,7 +140,7 @@ def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
 
 
 def _compare_with_late_feedback(subject: CheckContext) -> None:
-    """Compare the state after feedback that is told at once with that after a later telling."""
+    """Check that feedback has the same effect at once as after a further decision."""
     policy = PolicyWithPending(subject, "ignore")
     environment = subject.environment()
     while environment.rounds + 1 < subject.horizon:
@@ -155,7 +155,7 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
         # anyway. Both updates draw from the same position of the stream.
         assert (bits_at_once[is_unchanged] == bits_later[is_unchanged]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
-            f"a later decision; {_advise_declaration(subject)}"
+            f"a later decision; {_declaration_advice(subject)}"
         )
         policy.tell(later_row)
         policy.tell(row)
@@ -177,8 +177,8 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
             try:
                 rows.append(policy.ask(environment, rows))
                 is_unchanged = policy.cells[policy.state].tobytes() == state_before
-                # Feedback is told in random order, since a policy that confuses decisions might
-                # pass if it were told in their order.
+                # Feedback is told in random order: in the order of the decisions, a policy that
+                # confuses them might pass.
                 if len(rows) == _PENDING_AT_A_TIME:
                     policy.tell(rows.pop(draw.integers(_PENDING_AT_A_TIME)))
             except IndexError as error:

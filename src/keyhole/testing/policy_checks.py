@@ -49,8 +49,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(read_policy) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Parameters identify learners and results: if a parameter could be changed, these would
-            # be taken for those of another policy.
+            # Parameters identify learners and results. If a parameter could be changed, they would
+            # seem to be of another policy.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -94,7 +94,7 @@ def engine_is_deterministic(subject: CheckContext) -> None:
 
 
 def engine_and_learner_agree(subject: CheckContext) -> None:
-    """Check that a learner told the feedback of a simulation has the same metrics in the end.
+    """Check that a learner that plays a replication ends with the metrics of the simulation.
 
     A learner receives feedback only, so this also shows that the policy does not read what its
     setting hides.
@@ -102,7 +102,7 @@ def engine_and_learner_agree(subject: CheckContext) -> None:
     simulated_metrics = subject.simulated
     last = REPLICATIONS - 1
     for replication, (_, metrics) in ((0, subject.played), (last, subject.play_through(last))):
-        # The metrics of when a policy stops come last, and a game with a learner has none of them.
+        # A game with a learner lacks the metrics of `STOP_METRICS`, which come last.
         assert metrics == simulated_metrics[: len(metrics), replication].tolist(), (
             f"{subject.policy}: engine and learner differ in replication {replication}"
         )
@@ -176,7 +176,7 @@ def play_with_arm_counts(subject: CheckContext, sizes: Sequence[int]) -> None:
         problem = subject.problem.resized(arms)
         if problem is None:
             return
-        # Long enough to pull every arm once and then decide a hundred times.
+        # Enough rounds to pull every arm once, and for a hundred decisions after this.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
         resized_subject = replace(subject, problem=problem, horizon=int(rounds))
         # Only one replication, since simulations of a large problem take long.
@@ -232,8 +232,8 @@ Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
-    # This is the first check that plays: it checks indices. The engine does not, so that a faulty
-    # kernel would corrupt memory there.
+    # This is the first check that plays, since it checks indices. In the engine, which does not, a
+    # faulty kernel would corrupt memory.
     stays_within_its_arrays,
     acts_at_all,
     engine_is_deterministic,
@@ -294,7 +294,7 @@ def check_policy(
     problem : Problem
         A problem of its setting.
     horizon : int, default 100
-        Rounds to play, at least 2 and enough for the policy to do all that it does.
+        Rounds to play, at least 2; there should be enough for all phases of the policy.
     seed : int, default 0
         The seed of all random numbers.
     failing : mapping of str to str, optional

@@ -36,8 +36,8 @@ class SettingCase:
     vocabulary : type of StudyVocabulary, optional
         The vocabulary that studies use.
     decision : mapping of str to value, optional
-        A decision that the setting allows. By default the decision of zeros and that with the last
-        arm, as far as they are allowed.
+        A decision that the setting allows. By default the decision of zeros, and the decision with
+        the last arm, are used if they are allowed.
     """
 
     setting: Setting
@@ -120,11 +120,10 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     setting = case.setting
     sizes = case.sizes
     for name, declaration in setting.decision.items():
-        # Far beyond any array, but still an int64: only the guard can refuse it.
+        # 2**62 is beyond any array, but still an int64: only the guard can refuse it.
         bad_values = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad_values:
-            # One field is out of range at a time and the others are 0, so that no other field can
-            # be the reason of a refusal.
+            # Only this field is out of range. The others are 0, which is no reason for a refusal.
             decision: dict[str, Any] = {
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
@@ -141,8 +140,8 @@ def decisions_round_trip(case: SettingCase) -> None:
         return
     for context, decision in case.decisions:
         named_values = vocabulary.format_decision(context, decision)
-        read = vocabulary.parse_decision(json.loads(json.dumps(named_values, allow_nan=False)))
-        _check_parsed(case, "parse_decision", named_values, read, (context, decision))
+        result = vocabulary.parse_decision(json.loads(json.dumps(named_values, allow_nan=False)))
+        _check_parsed(case, "parse_decision", named_values, result, (context, decision))
 
 
 def words_are_not_reserved(case: SettingCase) -> None:
@@ -179,7 +178,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
         )
         fields = ", ".join(vocabulary.find_arm_fields())
         assert reversed_values == named_values, (
-            f"{case}: a decision must name arms by {fields} alone (its arm_fields), and says "
+            f"{case}: a decision must name arms by {fields} alone (its arm_fields), but says "
             f"{named_values}, or {reversed_values} with the arms in another order"
         )
 
@@ -194,26 +193,26 @@ def feedback_round_trips(case: SettingCase) -> None:
         _check_values(case, "parse_feedback", feedback, fields, vocabulary.note_fields)
         named_values = vocabulary.format_feedback(*pair, feedback)
         # The words go through JSON, in which an export of a study stores them.
-        read = vocabulary.parse_feedback(
+        result = vocabulary.parse_feedback(
             *pair, **json.loads(json.dumps(named_values, allow_nan=False))
         )
-        _check_parsed(case, "parse_feedback", named_values, read, feedback)
+        _check_parsed(case, "parse_feedback", named_values, result, feedback)
 
 
 def numbered_arms_are_read(case: SettingCase) -> None:
-    """Check that contexts and feedback are parsed in learners too, where arms are numbers."""
+    """Check that contexts and feedback are also parsed in learners, where arms are numbers."""
     if case.vocabulary is None:
         return
     vocabulary = case.vocabulary_for(range(int(case.checked_facts["arms"])))
     for context, decision in case.decisions:
         context_words = vocabulary.format_context(context)
-        read = vocabulary.parse_context(**context_words)
-        _check_parsed(case, "parse_context", context_words, read, context)
+        result = vocabulary.parse_context(**context_words)
+        _check_parsed(case, "parse_context", context_words, result, context)
         if vocabulary.has_feedback:
             feedback = _parse_default_feedback(case, vocabulary, (context, decision))
             named_values = vocabulary.format_feedback(context, decision, feedback)
-            read = vocabulary.parse_feedback(context, decision, **named_values)
-            _check_parsed(case, "parse_feedback", named_values, read, feedback)
+            result = vocabulary.parse_feedback(context, decision, **named_values)
+            _check_parsed(case, "parse_feedback", named_values, result, feedback)
 
 
 def bad_words_are_refused(case: SettingCase) -> None:
@@ -258,10 +257,10 @@ def _make_vocabulary(case: SettingCase) -> StudyVocabulary | None:
 
 
 def _check_parsed(
-    case: SettingCase, method: str, words: object, read: object, expected: object
+    case: SettingCase, method: str, words: object, result: object, expected: object
 ) -> None:
-    """Refuse words that are parsed as other values than those that were formatted."""
-    assert read == expected, f"{case}: {method} reads {words} as {read}, not as {expected}"
+    """Check that words are parsed as the values from which they were formatted."""
+    assert result == expected, f"{case}: {method} reads {words} as {result}, not as {expected}"
 
 
 def _parse_default_feedback(
@@ -279,7 +278,7 @@ def _parse_default_feedback(
 
 
 def _check_refused(case: SettingCase, parse: Callable[..., Any], *args: Any, **words: Any) -> None:
-    """Check that `parse` refuses `words`, or if there are none, the last of `args`."""
+    """Check that `parse` refuses `words`, or, without any words, the last of `args`."""
     try:
         parse(*args, **words)
     except (TypeError, ValueError):

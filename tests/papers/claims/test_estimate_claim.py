@@ -109,7 +109,7 @@ def test_an_estimate_is_compared_with_its_range(five, case, low, high, status):
 def test_the_words_say_what_is_claimed(five):
     claim = estimate("gain", **CASES["gain over a bound"][0], low=1.3, high=1.5)
     detail = judge(claim, played("gain over a bound"))[1]
-    assert detail.endswith(" (that of the bound is 3.466; claimed: 1.3 to 1.5 times)")
+    assert detail.endswith(" (the bound gains 3.466; claimed: 1.3 to 1.5 times as much)")
     claim = estimate("growth", **CASES["growth of a ratio"][0], high=1.1)
     detail = judge(claim, played("growth of a ratio"))[1]
     assert " at T = 10; late ratio / early ratio 1.00" in detail

@@ -145,7 +145,7 @@ def test_a_number_may_be_of_the_whole_problem():
         ),
         ({}, "low or high must be given"),
         ({"low": 0.5, "unlike": "sfot"}, r"unlike must be one of strict, soft, other"),
-        ({"low": 0.5, "unlike": "other"}, "number must be one of the setting 'thresholding'"),
+        ({"low": 0.5, "unlike": "other"}, "number must be a number of 'thresholding'"),
         ({"low": 0.0, "high": 1.0, "arms": [3]}, "arms must be below 3, got 3"),
         ({"low": 0.0, "high": 1.0, "number": "resource.lead_shar"}, "number must be one of"),
     ],
@@ -167,7 +167,7 @@ def test_claims_of_numbers_without_content_are_refused(tmp_path, fields, message
         (
             '["strict", "soft"]',
             '["other"]',
-            r"problem_figures\[0\]\.draw must be a drawing of the setti",
+            r"problem_figures\[0\]\.draw must be a drawing of 'thresholding'",
         ),
         (
             '"medium", ',

@@ -35,7 +35,7 @@ CLAIMS = {
     "computed: different_best": (
         PLACES | {"policies": ["us", "x"]},
         [
-            "places whose best policy is significantly better there than the other place's best",
+            "places where the best policy significantly beats the best policy of the other place",
             "us minus x on A at T = 640",
             "us minus x on B at T = 640",
         ],
@@ -136,14 +136,14 @@ REVERSAL = (
     {"policies": ["us", "x"]}
     | {"here": {"problem": "a", "round": 10}, "there": {"problem": "a", "round": 640}},
     [
-        "places whose best policy is significantly better there than the other place's best",
+        "places where the best policy significantly beats the best policy of the other place",
         "us minus x on A at T = 10",
         "us minus x on A at T = 640",
     ],
 )
 BOUNDED_GAIN = (
     ONE | {"early": 10, "late": 640, "high": 1.0, "bound": "thresholding.ln"},
-    ["gain from T = 10 to 640", "that of the bound"],
+    ["gain from T = 10 to 640", "gain of the bound"],
 )
 # Its own test compares text and numbers.
 APART = {"computed: potential_lemma"}

@@ -89,7 +89,7 @@ def test_a_verdict_of_more_runs_on_another_page_is_linked_beside_the_mark(part):
     assert {one.attrs["href"] for one in page.all("a")} == {"#tao2019-setup1/1"}
     page = shown(part, replace(many, same_as=(few.id,)), known=[few])
     assert not [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
-    assert "The same is judged by tiny/So: in 40 runs it holds." in page.words()
+    assert "tiny/So judges the same statement: in 40 runs it holds." in page.words()
 
 
 def test_an_entry_that_has_not_been_run_is_named_with_its_command(part):
@@ -97,7 +97,7 @@ def test_an_entry_that_has_not_been_run_is_named_with_its_command(part):
     # Among the details: beside a claim that holds it would read as a doubt.
     assert not [one for one in page.all("p") if one.attrs.get("class") == "beside-claim"]
     assert (
-        "The same is judged by tao2019-setup1-long/1: not run yet; in 40,000 runs, by keyhole "
+        "tao2019-setup1-long/1 judges the same statement: not run yet; in 40,000 runs, by keyhole "
         "reproduce tao2019-setup1-long --scale quick" in page.words()
     )
 

@@ -141,7 +141,7 @@ def test_figures_are_framed_by_the_answer_and_link_to_their_entry(page, entries)
 
 
 def test_what_is_not_covered_is_there_with_the_reason(page):
-    assert "An order in the budget, with a constant that is not given." in page.text
+    assert "It is an order in the budget, with a constant that is not given." in page.text
 
 
 def test_one_paper_is_shown_alone(entries, tmp_path):

@@ -19,7 +19,7 @@ def curves():
 
 def test_a_parameter_figure_has_the_problems_from_left_to_right(curves):
     declared = ParameterFigure(title="O", x_label="x", x={"b": 20.0, "a": 10.0, "c": 30.0})
-    points = declared.estimates(curves, METRIC)["us"]
+    points = declared.points_by_policy(curves, METRIC)["us"]
     assert [x for x, _ in points] == [10.0, 20.0, 30.0]
     assert [mean.value for _, mean in points] == pytest.approx([1.0, 2.0, 4.0])
     assert points[0][1].error == pytest.approx(curves["a"].std_error("us", METRIC)[-1])
@@ -28,14 +28,14 @@ def test_a_parameter_figure_has_the_problems_from_left_to_right(curves):
 def test_a_parameter_figure_has_its_policies():
     found = result({"u": [1, 2], "v": [3, 4], "w": [5, 6]}).curves
     declared = ParameterFigure(title="O", x_label="x", x={"p": 0.0, "q": 1.0}, policies=["w", "u"])
-    points = declared.estimates({"p": found, "q": found}, METRIC)
+    points = declared.points_by_policy({"p": found, "q": found}, METRIC)
     assert list(points) == ["w", "u"]
     assert points["w"][0][1].value == pytest.approx(6.0)
 
 
 def test_a_parameter_figure_has_logarithmic_axes_where_there_are_logarithms(curves):
     declared = ParameterFigure(title="O", x_label="x", x={"a": 1.0, "b": 2.0}, y_scale="log")
-    points = declared.estimates(curves, METRIC)
+    points = declared.points_by_policy(curves, METRIC)
     assert declared.axis_scale(points) == "log"
     with_zero = {"them": [(1.0, mean_estimate(np.zeros(2)))]}
     assert declared.axis_scale(points | with_zero) == "linear"
@@ -56,7 +56,7 @@ def test_a_bound_of_another_setting_is_refused(tiny):
     declared = ParameterFigure(
         title="O", x_label="x", x={"easy": 1.0, "hard": 2.0}, bound="threshold.theorem_3"
     )
-    with pytest.raises(ValueError, match="must be one of the setting 'thresholding'"):
+    with pytest.raises(ValueError, match="must be a bound of 'thresholding'"):
         declared.check_bound(tiny.spec("easy", "quick").plan)
 
 

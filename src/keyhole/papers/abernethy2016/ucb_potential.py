@@ -1,8 +1,8 @@
 """Bounds on the regret of UCB policies, from sums of their confidence widths.
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
-section 2. V is the width of a policy's bound, delta its failure probability. Throughout, `policy`
-is a `UCBPolicy` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
+section 2. V is the width of a policy's confidence bound, and delta its failure probability:
+T^-2 / 2. Throughout, `policy` is a `UCBPolicy` with the width V, and `horizon` is T, at least 1.
 """
 
 from types import SimpleNamespace
@@ -31,8 +31,8 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
         \qquad V(0, \delta) = 1
 
     `pulls`, of shape (..., arms), are the pulls of all arms but the best. For the threshold bandit
-    (equation (7), with `HoeffdingUCB` for DKWUCB) they are the pulls of each arm at thresholds for
-    which it is not the best.
+    (equation (7), with `HoeffdingUCB` for DKWUCB) they are each arm's pulls at the thresholds for
+    which the arm is not the best.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
 
 
 def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return for each run the number whose mean is Lemma 1's bound on the regret.
+    r"""Return potential + 2 T delta for each run; the mean is Lemma 1's bound on the regret.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
@@ -68,11 +68,12 @@ def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> Flo
 
 
 def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
-    r"""Return Lemma 2's bound: the potential at the pulls after which each width is half a gap.
+    r"""Return Lemma 2's bound: the potential when V has fallen to half the gap of each arm.
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
 
+    :math:`\sharp(\Delta_i, \delta)` is the least number of pulls with V at most half the gap.
     `gaps` are the gaps of all arms but the best, in (0, 1]. The term O(T^2 delta), a constant that
     the paper does not give, is left out.
 
@@ -129,9 +130,9 @@ def potential_lemma(
 
 
 def check_potential_lemma(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse Lemma 2 on problems where an arm has no single gap."""
+    """Refuse Lemma 2 on problems whose arms have several gaps each."""
     if claim.lemma == 2 and np.ndim(cast(Any, plan.problem).gaps) != 1:
-        raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is of eq. (2)")
+        raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is about eq. (2)")
 
 
 def _ucb_widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:

@@ -85,7 +85,7 @@ def grid_sizes(problem: Problem) -> FloatArray:
 
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared
-_FAR: Final = 100.0  # times the largest limit: expectations without a limit are truncated there
+_FAR: Final = 100.0  # times the largest limit: it stands for no limit in expectations
 
 
 def mean_rewards(problem: Problem) -> FloatArray:
@@ -110,7 +110,7 @@ def mean_consumptions(problem: Problem) -> FloatArray:
     array([0.79, 0.45, 0.19])
     """
     far = _FAR * problem.limits[-1]
-    # A cost of 1 / far for each unit lowers the gain by the mean consumption over far.
+    # A cost of 1 / far for each unit lowers the gain by (mean consumption) / far.
     costly = Problem(problem.distributions, [far], Power(slope=1.0 / far), Power())
     return np.asarray(far * (mean_rewards(problem) - costly.gains[:, 0]))
 
@@ -151,8 +151,8 @@ def best_arm_shares(problem: Problem) -> FloatArray:
 def first_leading_limits(problem: Problem) -> FloatArray:
     """Return for each arm the smallest limit at which it has the largest gain.
 
-    The limit is a share of the largest one. It is infinite for an arm that has the largest gain at
-    no limit.
+    The result is a share of the largest limit. It is infinite for an arm that never has the largest
+    gain.
 
     Examples
     --------
@@ -213,11 +213,11 @@ NUMBERS: Final[dict[str, Callable[[Any], ArrayLike]]] = {
     "resource.lead_start": first_leading_limits,
     "resource.largest_gain": largest_gains,
     "resource.half_exceeded": half_limit_exceedance,
-    # These are of z-RCUCB in 1,000 rounds.
+    # These two come from 1,000 rounds of z-RCUCB.
     "resource.grid_size": grid_sizes,
     "resource.joint_extensions": joint_extensions,
 }
-"""Every number of each arm or of the problem that claims may name: setting, dot, and name."""
+"""The numbers, of each arm or of the problem, that claims may name: setting, dot, and name."""
 
 NumberName = Annotated[str, AfterValidator(lambda name: check_choice("number", name, NUMBERS))]
 _Arm = Annotated[int, Field(ge=0)]
@@ -259,7 +259,7 @@ def falling_numbers(
     results: Results, problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
-    """Judge whether a number of some arms falls from each to the next."""
+    """Judge whether a number falls from each of some arms to the next."""
     numbers = _ranged_numbers_by_arm(results[problem], number, arms)
     is_falling = all(after.value < before.value for before, after in pairwise(numbers))
     status = statistics.decide(supported=is_falling, contradicted=not is_falling)
@@ -267,7 +267,7 @@ def falling_numbers(
 
 
 def check_numbers_in_range(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse an empty range, and an open one without a control or the reason why there is none."""
+    """Refuse an empty range, and an open range with neither `unlike` nor a reason in its place."""
     _check_number_and_arms(claim, plan)
     statistics.check_range_ends("low", claim.low, "high", claim.high)
     if claim.unlike == claim.problem:
@@ -287,7 +287,7 @@ def _check_number_and_arms(claim: AnyClaim, plan: Plan) -> None:
     count = getattr(plan.problem, "arms", 1)
     if claim.number.partition(".")[0] != setting:
         raise ValueError(
-            f"number must be one of the setting {setting!r}, as {claim.problem!r} is, "
+            f"number must be a number of {setting!r}, the setting of {claim.problem!r}, "
             f"got {claim.number!r}"
         )
     for arm in claim.arms or []:

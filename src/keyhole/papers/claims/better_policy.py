@@ -72,8 +72,8 @@ def not_worse(
     """Judge whether no other policy is significantly better than this one, in at least `runs` runs.
 
     The claim does not hold if another policy is significantly better at some checkpoint (all
-    comparisons are adjusted together, Holm). It holds if no other policy is significantly better in
-    at least `runs` runs: in fewer runs the absence of a difference is no evidence.
+    comparisons are adjusted together, Holm). It holds if none is significantly better, and at least
+    `runs` runs were played: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(rival, policy, t) for t in rounds for rival in others]
@@ -82,31 +82,31 @@ def not_worse(
     )
 
 
-def _judge_none_better(cases: Sequence[Comparison], played: int, runs: int) -> Finding:
-    """Judge whether there is no case whose first policy is significantly better.
+def _judge_none_better(cases: Sequence[Comparison], replications: int, runs: int) -> Finding:
+    """Judge the claim that in no case the first policy is significantly better.
 
-    The claim needs at least `runs` replications to hold; `played` replications were played.
+    The claim holds only if the number of `replications` is at least `runs`.
     """
     wins = sum(case.is_better for case in cases)
     most_favourable = sorted(cases, key=lambda case: -case.evidence)[:MOST_SHOWN]
     detail = (
         f"significantly better in {wins} of {len(cases)} pairs of rival and T, "
-        f"the most favourable: {'; '.join(map(str, most_favourable))}; in {played:,} runs"
+        f"the most favourable: {'; '.join(map(str, most_favourable))}; in {replications:,} runs"
     )
-    if played < runs and not wins:
+    if replications < runs and not wins:
         detail += f" (at least {runs:,} are needed to show that no policy is better)"
     numbers = (
         *_list_numbers(cases, most_favourable, claims_better=False),
-        statistics.exact_number("runs", played, at_least=runs),
+        statistics.exact_number("runs", replications, at_least=runs),
     )
-    status = statistics.decide(supported=played >= runs and not wins, contradicted=wins > 0)
+    status = statistics.decide(supported=replications >= runs and not wins, contradicted=wins > 0)
     return Finding(status, detail, numbers)
 
 
 def _list_numbers(
     cases: Sequence[Comparison], shown: Sequence[Comparison], *, claims_better: bool
 ) -> tuple[Number, ...]:
-    """Return the numbers of all cases, or, if these are too many, of the cases in the text."""
+    """Return the numbers of all cases; of more than 50 cases only those that the text shows."""
     numbers = [case.number(claims_better=claims_better) for case in cases]
     shown_numbers = [case.number(claims_better=claims_better) for case in shown]
     return statistics.trim_numbers(numbers, shown_numbers)

@@ -22,7 +22,7 @@ from keyhole.thresholding.sampling_allocation import integer_value
 from keyhole.validate import check_choice
 
 Bound = Callable[..., float]
-"""A function that computes a bound from a problem of its setting, policy, round and horizon."""
+"""A function that computes a bound from a problem, a policy, a round and the horizon."""
 
 BOUNDS: Final[dict[str, Bound]] = {
     # Pike-Burke et al. (2018), theorems 4.1 to 4.3 and 5, with the constants of the proof and of
@@ -80,10 +80,10 @@ def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> No
     setting = plan.problem.setting.name
     if name.partition(".")[0] != setting:
         raise ValueError(
-            f"bound must be one of the setting {setting!r}, as the problem is, got {name!r}"
+            f"bound must be a bound of {setting!r}, the setting of the problem, got {name!r}"
         )
-    # A bound may be undefined or infinite at small rounds. It is evaluated here, when the file is
-    # read, since the error would otherwise come after hours of simulation.
+    # A bound may be undefined or infinite at small rounds. Without this check, the error would come
+    # after hours of simulation.
     for t in rounds:
         try:
             value = plan_bound(name, policy, plan, t)
@@ -110,7 +110,7 @@ def judge_below_bound(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
     bound: BoundName, rounds: Rounds | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge whether the mean of a metric of a policy stays at or below a bound of the setting.
+    """Judge whether a policy's mean of a metric stays at or below a bound of the setting.
 
     The claim holds if the 95 % interval lies on the claimed side at every one of `rounds`, by
     default all checkpoints. It does not hold if the mean is significantly on the other side at some
@@ -127,7 +127,7 @@ def judge_above_bound(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, claimed_policy: str,
     bound: BoundName, rounds: Rounds | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge whether the mean of a metric of a policy stays at or above a bound of the setting.
+    """Judge whether a policy's mean of a metric stays at or above a bound of the setting.
 
     It is judged as in `judge_below_bound`.
     """

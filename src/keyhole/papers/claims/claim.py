@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import create_model, model_validator
 
-from keyhole.interrupts import replaced_errors
+from keyhole.interrupts import replaced_user_errors
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import Cell, Finding, Result
 from keyhole.papers.entry_files import TomlTable
@@ -37,7 +37,7 @@ class Claim(TableModel):
     were played: the 95 % interval of the difference (over common random numbers) contains zero.
     """
 
-    text: str  # the claim; a quoted claim in the words of its source
+    text: str  # the claim; if it is quoted, in the words of its source
     # the claim in few plain words, for first screens; empty if the text itself has few words
     short: ShortText = ""
     source: str  # the place where it is claimed, such as a section of the paper
@@ -70,25 +70,26 @@ class Claim(TableModel):
     def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem.
 
-        The judgement is called with fields of the claim, some of which may be replaced.
+        The judgement is called with the fields of the claim; `replaced_arguments` take the place of
+        the fields of the same names.
         """
         values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
-        names = inspect.signature(self.judgement).parameters.keys() - {"results"}
+        parameters = inspect.signature(self.judgement).parameters.keys() - {"results"}
 
-        def explain(error: BaseException) -> ValueError:
+        def make_error(error: BaseException) -> ValueError:
             text = " ".join(str(error).split())
             return ValueError(f"{self.id} ({self.judged_by}): {type(error).__name__}: {text}")
 
-        with replaced_errors(explain):  # a user's function may raise anything
-            finding = type(self).judgement(results, **{name: values[name] for name in names})
+        with replaced_user_errors(make_error):  # a user's function may raise anything
+            finding = type(self).judgement(results, **{name: values[name] for name in parameters})
         if not isinstance(finding, Finding):
             raise ValueError(f"{self.id} ({self.judged_by}) must return a Finding, got {finding!r}")
         return finding
 
     def check(self, plan: Plan) -> None:
-        """Raise a ValueError, which names a field, if the experiment cannot decide the claim.
+        """Refuse a claim that the experiment cannot decide, by a ValueError that names a field.
 
-        `refuse_unknown_names` checks that its problems, policies, metrics and rounds exist.
+        `refuse_unknown_names` checks that problems, policies, metrics and rounds exist.
         """
         type(self).refuse(self, plan)
 
@@ -130,7 +131,7 @@ class Claim(TableModel):
 
     @model_validator(mode="after")
     def _check_ranges_and_rounds(self) -> Self:
-        """Refuse an empty range, ends other than one for each round, and `late` before `early`."""
+        """Refuse empty ranges, too few or too many ends, and a `late` that is not after `early`."""
         values = dict(self)
         count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:
@@ -147,8 +148,8 @@ class ControlledClaim(Claim):
     """A claim about one policy, which may have a negative control: a bad policy that breaks it.
 
     A bound that every policy keeps is no evidence for one of them. So a claim with a negative
-    control holds only if the policy keeps it and the control, judged by the same numbers, breaks
-    it. If the policy keeps it and the control does not break it, the claim is undecided.
+    control holds only if the policy keeps the claim, and the control, judged by the same numbers,
+    breaks it. If the policy keeps the claim, but the control may keep it too, it is undecided.
     """
 
     # the label of a bad policy that plays the same problems
@@ -209,11 +210,12 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
     Parameters
     ----------
     judgement : function
-        It returns a `Finding`. Its parameter `results` gets the results by problem; a parameter
-        `metric` gets the metric of the claim, and `claimed_policy` the policy of the claim even
-        where `policy` is its negative control. All other parameters become fields of the claim. The
-        module of a function NAME (for kinds of Keyhole: ``judge_NAME``) may have a function
-        ``check_NAME(claim, plan)``, which refuses by a ValueError what NAME could not judge.
+        It returns a `Finding`. Its parameter `results` gets the results by problem. A parameter
+        `metric` gets the metric of the claim. A parameter `claimed_policy` gets the policy of the
+        claim, also while the negative control is judged as `policy`. All other parameters become
+        fields of the claim. The module of a function NAME (for kinds of Keyhole: ``judge_NAME``)
+        may have a function ``check_NAME(claim, plan)``, which raises a ValueError for a claim that
+        NAME cannot judge.
     **names : str
         The fields by which a file names the kind: `kind`, and `of` or `by`.
     """
@@ -253,12 +255,11 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
 
 
 def _has_cells(annotation: object) -> bool:
-    """Return whether the values of a type are cells or contain cells."""
     return annotation is Cell or any(map(_has_cells, get_args(annotation)))
 
 
 def _complete_cells(value: object, common: Mapping[str, object]) -> object:
-    """Return the table of a cell, or a list of such tables, with the fields that it lacks."""
+    """Return the table of a cell, or a list of such tables, with missing fields from `common`."""
     if isinstance(value, list):
         return [_complete_cells(item, common) for item in value]
     return {**common, **value} if isinstance(value, dict) else value
@@ -271,7 +272,7 @@ def _contains_label(text: str, label: str) -> bool:
 
 
 def _format_titles(titles: Sequence[str]) -> str:
-    """Return the titles of problems as text, or of many the first and the last."""
+    """Return the titles of problems as text; of more than 4 only the first and the last."""
     if len(titles) <= _MOST_LISTED:
         return ", ".join(titles)
     return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"
@@ -280,11 +281,11 @@ def _format_titles(titles: Sequence[str]) -> str:
 def replications_needed(numbers: Sequence[Number], replications: int) -> int | None:
     r"""Estimate how many replications would decide an undecided claim, given its numbers.
 
-    A number is unclear if its interval contains an end of the claimed range. If the half-width of
-    the interval is h and the number is at a distance d from that end, it would be clear with
-    :math:`n (h / d)^2` replications in place of n, if its value does not change. A claim holds
-    only if all its numbers are clear. It does not hold as soon as one is clearly beyond its range.
-    Comparisons that are adjusted together need more replications than this.
+    A number is unclear if its interval contains an end of the claimed range. Let h be the
+    half-width of the interval after n replications, and d the distance of the number from that
+    end. If the number stays the same, it is clear after :math:`n (h / d)^2` replications. A claim
+    holds only if all its numbers are clear. It does not hold as soon as one is clearly beyond its
+    range. Comparisons that are adjusted together need more replications than this.
 
     Returns
     -------
@@ -296,7 +297,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     beyond = list[float]()
     needs_some = False
     for number in numbers:
-        # The number is a claimed count of comparisons: only that many of these need to be clear.
+        # A claimed count of comparisons has a range, but no p-value: only that many comparisons
+        # need to be clear.
         needs_some |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]
@@ -310,8 +312,6 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         (inside if is_inside else beyond).append(needed)
     if not (inside or beyond) or (needs_some and len(inside + beyond) > 1):
         return None
-    # One number that is clearly beyond its range decides the claim; if all are inside, all must be
-    # clear.
     needed_runs = min(beyond) if beyond else max(inside)
     if not replications < needed_runs <= _MOST_RUNS:
         return None

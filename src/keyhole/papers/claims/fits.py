@@ -20,7 +20,7 @@ from keyhole.results.holm_adjustment import LEVEL, holm
 
 _POINTS: Final = 3  # any two means lie on a line, and three determine a power
 _ROUNDING: Final = 1e-12  # relative rounding error of a mean
-_LINE_ROUNDING: Final = 1e-11  # the same of a point on a line, whose slope and intercept are sums
+_LINE_ROUNDING: Final = 1e-11  # relative rounding error of a point on a fitted line
 
 
 def _require_three_x(x: dict[str, float]) -> dict[str, float]:
@@ -34,7 +34,7 @@ def linear_fit(
     x: Annotated[dict[ProblemName, float], AfterValidator(_require_three_x)],
     r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None, round: Checkpoint | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge whether over several problems the mean of a metric is a rising line in a number x.
+    """Judge whether the mean of a metric over several problems rises linearly in a number x.
 
     The line is the weighted least-squares fit to the means. The weights are 1 / standard error
     squared; if some standard error is 0, all weights are equal. The intervals of slope and R
@@ -46,8 +46,8 @@ def linear_fit(
     that varies too much to show a shape.
 
     The claim does not hold if the slope is significantly below 0. It also does not hold if the
-    interval of R squared lies below `r_squared` and noise does not explain this, because some mean
-    lies significantly off the line (adjusted by Holm).
+    interval of R squared lies below `r_squared` and some mean lies significantly off the line
+    (adjusted by Holm): a low R squared alone may come from noise.
     """
     values = np.array([results[key].values(policy, metric, round) for key in x])
     line = fit_line(np.array(list(x.values())), values)
@@ -99,18 +99,17 @@ def fit_line(x: FloatArray, values: FloatArray) -> FittedLine:
     values are :math:`\hat y = X \hat\beta`, and :math:`\bar y_w` is the weighted mean.
     """
     errors = np.array([mean_estimate(row).error for row in values])
-    # Weights need a positive finite error at every x; otherwise all means weigh the same.
     is_weighted = bool(((errors > 0) & np.isfinite(errors)).all())
     weights = np.ones(len(x))
     if is_weighted:
         weights = errors**-2.0
     weights = weights / weights.sum()
-    middle = (weights * x).sum()
-    center = x - middle
-    spread = (weights * center**2).sum()
+    mean_x = (weights * x).sum()
+    deviations = x - mean_x
+    variance = (weights * deviations**2).sum()
     # Slope and intercept are linear in the means, so each replication has its own.
-    slopes = ((weights * center)[:, None] * values).sum(axis=0) / spread
-    intercepts = (weights[:, None] * values).sum(axis=0) - middle * slopes
+    slopes = ((weights * deviations)[:, None] * values).sum(axis=0) / variance
+    intercepts = (weights[:, None] * values).sum(axis=0) - mean_x * slopes
     rises = np.outer(x, slopes)
     return FittedLine(
         mean_estimate(slopes),
@@ -123,20 +122,19 @@ def _gap_to_line(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> 
     """Return the difference of values from a line; differences by rounding errors count as 0."""
     line = intercepts + rises
     size = np.maximum(np.abs(intercepts), np.abs(rises))
-    # Slope and intercept are sums over replications, which lose digits. A value on the line must
-    # compare as equal: a difference of 1e-15 in every replication would be significant.
+    # The sums in slope and intercept lose digits. A value on the line must compare as equal: a
+    # difference of 1e-15 in every replication would be significant.
     is_on_line = np.abs(row - line) <= _LINE_ROUNDING * size
     return paired_difference(row, np.where(is_on_line, row, line))
 
 
 def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool) -> Estimate | None:
-    """Return R squared with the error of its jackknife, in which the weights vary too."""
+    """Return R squared with its jackknife error, in which the weights vary too."""
     n = values.shape[1]
     means = values.mean(axis=1)
     deviations = values - values.mean(axis=1, keepdims=True)
     squares = (deviations**2).sum(axis=1)
-    # Inverse sums of squares are proportional to the weights in `fit_line`, whose scale has no
-    # effect.
+    # The weights are those of `fit_line` except for a common factor, which has no effect.
     r_squared = _r_squared(x, means, _mean_weights(squares, is_weighted=is_weighted))
     if not np.isfinite(r_squared):
         return None
@@ -196,18 +194,18 @@ def judge_power(
         = \frac{x_3^a - x_2^a}{x_2^a - x_1^a},
 
     the exponent of the curve :math:`y = b + c\,x^a` through the three points. An exponent of 0
-    stands for ln x, and 1 for a straight line. The constant b, such as the cost of a search, has no
-    effect on it. For a given a, multiply the equation by the denominator on the left: the
-    difference of the two sides is then a linear combination of the means. A t-test of it tells
-    whether the exponent is below a, and the interval consists of the exponents that such tests do
-    not reject. The claim holds if the 95 % interval lies in the range, and does not hold if it lies
-    outside. It is undecided if the 95 % interval of the rise from the first point to the second
-    contains 0 or lies below it.
+    stands for ln x, and 1 for a straight line. The constant b, such as the cost of a search, does
+    not change the exponent. For a given a, multiply the equation by the denominator on the left:
+    the difference of the two sides is then a linear combination of the means. A t-test of this
+    difference tells whether the exponent is below a. The interval consists of the exponents that
+    such tests do not reject. The claim holds if the 95 % interval lies in the range, and does not
+    hold if it lies outside. It is undecided if the 95 % interval of the rise from the first point
+    to the second contains 0 or lies below it.
 
     If several problems have the same x, only the worst counts: the problem with the largest mean,
     or with the smallest if higher is better. The worst problem may differ from x to x, as gaps that
-    are hard for a short horizon are easy for a long one. The interval does not allow for the choice
-    of a problem by its mean.
+    are hard for a short horizon are easy for a long one. The interval does not allow for this
+    choice by the mean.
     """
     points = _distinct_x(rounds, x)
     if problem is not None:
@@ -221,8 +219,8 @@ def judge_power(
         detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
     low, high = statistics.make_open_ends_infinite(at_least, at_most)
-    # The claimed exponents are tested directly. The interval, found by bisection, is only shown: it
-    # may be cut off at the ends of the search.
+    # If the claim is true, the excess is at most 0 at the upper end of the range, and at least 0 at
+    # the lower end. The interval is only shown: it may be cut off at the ends of the search.
     tests = [
         (_step_excess(points, y, end), floor, ceiling)
         for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
@@ -278,7 +276,7 @@ def _values_of_worst_problem(
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
     """Return y's second step, less the second step of a power of x that has the same first step.
 
-    A step is the rise from one x to the next. The power is scaled to have this first step.
+    A step is the rise from one x to the next.
     """
     first = math.log(x[1] / x[0])
     second = math.log(x[2] / x[1])
@@ -311,7 +309,7 @@ def _solve_exponent(x: Sequence[float], y: FloatArray, field: str) -> float:
 
 
 def _format_exponent(exponent: float) -> str:
-    """Return an exponent as text; beyond the search, as "below" or "above" an end of it."""
+    """Return an exponent as text; beyond the searched range, as "below -8" or "above 8"."""
     low, high = _EXPONENTS
     if exponent == -math.inf:
         return f"below {low:g}"

@@ -18,7 +18,7 @@ from keyhole.results.estimate import PairedDifference, mean_estimate, paired_dif
 from keyhole.results.holm_adjustment import LEVEL
 
 _Factor = Annotated[float, Field(gt=0)]
-_Two = Annotated[list[PolicyName], Field(min_length=2)]
+_TwoOrMore = Annotated[list[PolicyName], Field(min_length=2)]
 
 
 class ProblemRound(TableModel):
@@ -40,8 +40,8 @@ def judge_trend(
 
     In each step, the later cell must exceed a factor times the earlier one; `factors` is one factor
     for all steps, or a list of one for each. The claim holds if the later cell exceeds this product
-    significantly in every step. It does not hold if in some step it is significantly below the
-    product, or equal to it in every replication, unless both are always 0. The steps are adjusted
+    significantly in every step. It does not hold if, in some step, the later cell is significantly
+    below the product, or equal to it in every replication and not always 0. The steps are adjusted
     together (Holm).
     """
     values = [cell.values(results, metric, round) for cell in cells]
@@ -76,7 +76,7 @@ def judge_trend(
 
 
 def check_trend(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a list of factors that has not one factor for each step."""
+    """Refuse a list of factors without one for each step."""
     if isinstance(claim.factors, list) and len(claim.factors) != len(claim.cells) - 1:
         raise ValueError(
             f"factors must be one fewer than cells, got {len(claim.factors)} factors "
@@ -101,7 +101,7 @@ def equivalence(
     means = statistics.mean_numbers(names, values)
     detail = f"{statistics.format_round(round)}: {statistics.format_numbers(means)}"
     if min(mean.value for mean in means) < 0:
-        detail += "; relative tolerances need means that are not below 0"
+        detail += "; a relative tolerance needs means of at least 0"
         return Finding("undecided", detail, means)
     gaps = [paired_difference(a, (1.0 + tolerance) * b) for a, b in permutations(values, 2)]
     numbers = [
@@ -150,7 +150,8 @@ def policy_spread(
 
     The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the
     difference of the two spreads comes from the delta method, as if it were known which policies
-    have the largest and the smallest mean.
+    have the largest and the smallest mean. The claim holds if the interval of the spread of `wide`
+    less the spread of `narrow` lies above 0, and does not hold if it lies below.
     """
     spreads = []
     factors = []
@@ -171,21 +172,20 @@ def policy_spread(
 
 
 def different_best(
-    results: Results, metric: str, policies: _Two, here: ProblemRound, there: ProblemRound
+    results: Results, metric: str, policies: _TwoOrMore, here: ProblemRound, there: ProblemRound
 ) -> Finding:
-    """Judge whether the best of some policies differs between two problems, or rounds of one.
+    """Judge whether the best of some policies differs between two problems, or two rounds of one.
 
     It holds if the policies with the best mean `here` and `there` differ, and each is significantly
     better than the other where it is best. It does not hold if one policy is significantly better
     than all others both `here` and `there`. All comparisons are adjusted together (Holm).
     """
     problem_rounds = (here, there)
-    unadjusted = []
+    cases = []
     for problem_round in problem_rounds:
         pairs = [(*pair, problem_round.round) for pair in combinations(policies, 2)]
-        unadjusted += statistics.compare_pairs(results[problem_round.problem].curves, metric, pairs)
-    # All comparisons are adjusted together, since the claim is about all of them at once.
-    cases = statistics.adjust_p_values(unadjusted)
+        cases += statistics.compare_pairs(results[problem_round.problem].curves, metric, pairs)
+    cases = statistics.adjust_p_values(cases)
     wins = set()  # each a `ProblemRound`, the better policy, and the worse one
     differences = []
     case_problem_rounds = [problem_round for problem_round in problem_rounds for _ in pairs]
@@ -204,7 +204,7 @@ def different_best(
         for best in policies
     )
     best_word = results[here.problem].curves.metric(metric).best
-    name = "places whose best policy is significantly better there than the other place's best"
+    name = "places where the best policy significantly beats the best policy of the other place"
     win_count = len(needed_wins & wins)
     return Finding(
         statistics.decide(supported=needed_wins <= wins, contradicted=is_same_best),
@@ -222,19 +222,19 @@ def growing_lead(
     x: Annotated[list[ProblemName], Field(min_length=2)], round: Checkpoint | None = None,
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0,
 ) -> Finding:  # fmt: skip
-    r"""Judge whether the ratio of others' means to a policy's rises from problem to problem.
+    r"""Judge whether ratios of others' means to a policy's mean rise from problem to problem.
 
-    Where higher is better, it is the ratio of the policy's mean to theirs. `x` are the problems in
-    the order in which the ratios should rise. A step is the change of the ratio for one of the
-    others from one problem to the next:
+    If higher is better, they are ratios of the policy's mean to others' means. `x` are the problems
+    in the order in which the ratios should rise. A step is the change of one of these ratios from
+    one problem to the next:
     :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)`, with the means :math:`\bar a` in
     the numerator and :math:`\bar b` in the denominator of the ratio.
 
     The interval of a step comes from the delta method on replications, which are paired over
     policies and problems. The claim holds if at least the share `at_least` of the steps rise
-    significantly. It does not hold if so many steps fall significantly that the remaining ones are
-    fewer than this share (all adjusted together, Holm). It is undecided if the 95 % interval of a
-    mean reaches down to 0.
+    significantly. It does not hold if the steps that do not fall significantly are fewer than this
+    share (all adjusted together, Holm). It is undecided if the 95 % interval of a mean reaches down
+    to 0.
     """
     steps = []
     factors = []

@@ -11,7 +11,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 
 from keyhole.experiment.objects_from_spec import import_user_file
 from keyhole.files import read_toml
-from keyhole.interrupts import replaced_errors
+from keyhole.interrupts import replaced_user_errors
 from keyhole.papers.claims.better_policy import judge_not_better, judge_ordering
 from keyhole.papers.claims.bounds import judge_above_bound, judge_below_bound
 from keyhole.papers.claims.claim import Claim, Judgement, make_claim_class
@@ -24,7 +24,7 @@ from keyhole.spec_values import error_message
 from keyhole.validate import check_choice
 
 _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
-"""What to write in place of kinds and quantities of version 0.2.0."""
+"""What to write in place of each former kind or quantity of version 0.2.0."""
 
 _JUDGEMENTS: Final[dict[str, Judgement]] = {
     judgement.__name__.removeprefix("judge_").replace("_", "-"): judgement
@@ -65,7 +65,7 @@ def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim
         raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
     if not source.endswith(".py"):
         text = f"{where}: {source!r} cannot be imported"
-        with replaced_errors(lambda error: ValueError(f"{text}: {error}")):
+        with replaced_user_errors(lambda error: ValueError(f"{text}: {error}")):
             module = import_module(source)
     else:
         module = import_user_file(source, folder or Path(), field=where)
@@ -81,7 +81,7 @@ def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
-    """Parse the tables of an entry's claims; return each claim with its position, for messages.
+    """Parse the tables of an entry's claims; return each claim with its position for errors.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
     defaults of claims that do not give their own. `entry` is the entry's name, and `folder` has the
@@ -98,7 +98,7 @@ def read_claims(
             raise ValueError(f"{where}: {former_kind!r} is now written {replacement}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
-        # Ids count claims after this expansion, so that the claim about each problem has its own.
+        # Ids count the claims after this expansion, so each of them has its own id.
         for problem_table in _split_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parse_claim(where, cls, problem_table, defaults)))
@@ -106,7 +106,7 @@ def read_claims(
 
 
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
-    """Refuse a claim that names something unknown, or lacks a negative control that it needs."""
+    """Refuse a claim that names something unknown, cannot be decided, or lacks a needed control."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
     refuse_unknown_names(where, claim, problems, plans_of)

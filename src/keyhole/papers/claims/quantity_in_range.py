@@ -22,14 +22,14 @@ from keyhole.validate import Range, check_number
 def _end_validator(allowed: Range) -> AfterValidator:
     """Return a validator that refuses an end outside a range."""
 
-    def check(end: End) -> End:
+    def validate_end(end: End) -> End:
         # The name is empty, since messages of Pydantic begin with the path of the field.
         for number in statistics.repeat_single_value(end, 1):
             if number is not None:
                 check_number("", number, allowed)
         return end
 
-    return AfterValidator(check)
+    return AfterValidator(validate_end)
 
 
 _Share = Annotated[End, _end_validator(Range(ge=0, le=1))]
@@ -37,7 +37,7 @@ _Factor = Annotated[End, _end_validator(Range(gt=0))]
 
 
 class _RangeTest(NamedTuple):
-    """An estimate and its claimed range, on the scale of the test, with their text and numbers."""
+    """An estimate and its claimed range, or the logarithms of both, with their text and numbers."""
 
     estimate: Estimate
     low: float
@@ -47,7 +47,7 @@ class _RangeTest(NamedTuple):
 
 
 def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
-    """Judge whether estimates lie in their claimed ranges, one at each round.
+    """Judge whether estimates, one for each round, lie in their claimed ranges.
 
     The claim holds if the 95 % interval lies in the range at every round. With one round, it does
     not hold if the interval lies outside the range; with several rounds, it does not hold if an
@@ -59,7 +59,7 @@ def _judge_estimates(head: str, tests: Sequence[_RangeTest]) -> Finding:
 
 
 def _range_test(name: str, estimate: Estimate, low: float, high: float, text: str) -> _RangeTest:
-    """Return an estimate with its claimed range, on its own scale; add the range to `text`."""
+    """Return the test of an estimate on its own scale; the range is added to `text`."""
     text += statistics.bracket_range(low, high)
     return _RangeTest(estimate, low, high, text, [statistics.number_of(name, estimate, low, high)])
 
@@ -106,8 +106,8 @@ def judge_proportion(
 ) -> Finding:  # fmt: skip
     """Judge the share of replications whose metric lies between `metric_low` and `metric_high`.
 
-    The interval is exact (Clopper and Pearson, 1934). Even if the metric lies between the two in
-    all n replications, the lower end of the interval is only 0.025 to the power 1/n.
+    The interval is exact (Clopper and Pearson, 1934). Even if all n replications are in this range,
+    the lower end of the interval is only 0.025 to the power 1/n.
     """
     result = results[problem]
     tests = []
@@ -131,10 +131,11 @@ def judge_growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean, or its ratio to `ratio_to`'s mean, at `late` divided by that at `early`.
+    """Judge the factor by which a mean, or its ratio to `ratio_to`'s, grows from `early` to `late`.
 
-    The interval comes from the delta method. The claim is undecided if the 95 % interval of the
-    mean at `early` contains 0; with `ratio_to`, if that of any of the four means reaches down to 0.
+    The factor is the value at `late` divided by the value at `early`. Its interval comes from the
+    delta method. The claim is undecided if the 95 % interval of the mean at `early` contains 0;
+    with `ratio_to`, if the interval of any of the four means reaches down to 0.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
@@ -179,10 +180,10 @@ def judge_gain(
     early: Checkpoint, late: Checkpoint, low: End = None, high: End = None,
     bound: BoundName | None = None,
 ) -> Finding:  # fmt: skip
-    """Judge the mean at `late` less that at `early`.
+    """Judge the mean at `late` less the mean at `early`.
 
-    What came before `early`, such as a search, does not change this gain. With a `bound`, the ends
-    of the range are multiples of the gain of the bound from `early` to `late`.
+    Costs before `early`, such as those of a search, do not change this gain. With a `bound`, the
+    ends of the range are multiples of the gain of the bound from `early` to `late`.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
@@ -199,9 +200,9 @@ def judge_gain(
         if not rise > 0.0:
             return Finding("undecided", f"the bound gains nothing: {rise:g}")
         multiples = statistics.describe_range(floor, ceiling)
-        claim_text = f" (that of the bound is {rise:.4g}; claimed: {multiples} times)"
+        claim_text = f" (the bound gains {rise:.4g}; claimed: {multiples} times as much)"
         floor, ceiling = floor * rise, ceiling * rise
-        bound_numbers = [statistics.exact_number("that of the bound", rise)]
+        bound_numbers = [statistics.exact_number("gain of the bound", rise)]
     numbers = [statistics.number_of(name, estimate, floor, ceiling), *bound_numbers]
     text = f"{name}: {estimate}{claim_text}"
     return _judge_estimates("", [_RangeTest(estimate, floor, ceiling, text, numbers)])
@@ -220,9 +221,9 @@ def judge_level(
     """Judge whether the logarithm ln(mean / arms) is near `levels` at `rounds`.
 
     The claim holds if at every round the distance between the two is at most `std_errors` standard
-    errors of their difference; else it does not hold. It is undecided if a mean is 0, or if an
-    error of a difference is 0 or infinite. `level_errors` are the standard errors of the levels
-    themselves: one for all of them, or one for each.
+    errors of their difference; else it does not hold. It is undecided if a mean is not above 0, or
+    if an error of a difference is 0 or infinite. `level_errors` are the standard errors of the
+    levels themselves: one for all of them, or one for each.
     """
     errors = statistics.repeat_single_value(level_errors, len(rounds))
     texts = []
@@ -254,7 +255,7 @@ def judge_level(
 
 
 def check_level(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse lists of levels or errors that have not one for each round, and errors below 0."""
+    """Refuse lists of levels or errors without one for each round, and errors below 0."""
     count = len(claim.rounds)
     for name in ("levels", "level_errors"):
         numbers = getattr(claim, name)
@@ -301,8 +302,8 @@ def _judge_comparison(
 ) -> Finding:  # fmt: skip
     """Judge the estimates that `compare` makes of the values of two cells.
 
-    With `since`, it compares what the cells gained since that round. `sign` stands between their
-    names.
+    With `since`, the gains of the cells since that round are compared. In texts, `sign` stands
+    between the names of the two cells.
     """
     names = statistics.cell_names(cells, results)
     if since is not None:

@@ -58,7 +58,7 @@ class Result:
         return checkpoints.index(checkpoints[-1] if round is None else round)
 
     def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
-        """Return the policy with the best mean of a metric; if several have it, the first."""
+        """Return the policy with the best mean of a metric; if several are best, the first."""
         means = {policy: self.estimate(policy, metric, round).value for policy in policies}
         return self.curves.metric(metric).rank(means)[0]
 
@@ -82,7 +82,7 @@ Cells = Annotated[list[Cell], Field(min_length=2)]
 
 
 def decide(*, supported: bool, contradicted: bool) -> Status:
-    """Return the status of a claim, undecided where results neither support nor contradict it."""
+    """Return the status of a claim: undecided if results neither support nor contradict it."""
     if supported:
         return "holds"
     return "does not hold" if contradicted else "undecided"
@@ -100,7 +100,11 @@ def format_round(round: int | None) -> str:
 
 
 def cell_names(cells: Sequence[Cell], results: Results) -> list[str]:
-    """Return a name for each cell: its policy, its problem's title, or both if both differ."""
+    """Return a name for each cell.
+
+    It is the policy if all cells have one problem, the title of the problem if all cells have one
+    policy, and else both.
+    """
     titles = [results[cell.problem].title for cell in cells]
     policies = [cell.policy for cell in cells]
     if len(set(titles)) == 1:
@@ -130,7 +134,7 @@ class Comparison:
     gap: PairedDifference  # mean of `policy` minus mean of `rival`, over common random numbers
     p_value: float  # two-sided; `adjust_p_values` adjusts it for comparisons that are made together
     is_higher_better: bool = False  # as the metric declares
-    is_same: bool = False  # whether both are equal in every replication, and not 0 in all of them
+    is_tied: bool = False  # whether both are equal in every replication, and not 0 in all of them
 
     @property
     def lead(self) -> float:
@@ -149,8 +153,8 @@ class Comparison:
 
     @property
     def has_lost(self) -> bool:
-        """Whether more replications cannot make `policy` better: it is worse, or always equal."""
-        return self.is_worse or self.is_same
+        """Whether `policy` is significantly worse, or tied: more replications would not help."""
+        return self.is_worse or self.is_tied
 
     @property
     def evidence(self) -> float:
@@ -169,7 +173,7 @@ class Comparison:
         return f"{name} at T = {self.round:,}"
 
     def number(self, *, claims_better: bool) -> Number:
-        """Return the `Number` of the difference, with the range that is claimed of it.
+        """Return the `Number` of the difference, with its claimed range.
 
         `claims_better` says whether the claim is that `policy` is better, or that it is not.
         """
@@ -188,17 +192,17 @@ def compare_pairs(
         gap = curves.paired(policy, rival, metric=metric, round=round)
         # Two policies that are always 0 are not tied: more replications may show a rare event.
         values = curves.values(policy, metric)[curves.checkpoints.index(round)]
-        is_same = gap.equal and bool(values.any())
+        is_tied = gap.equal and bool(values.any())
         unadjusted.append(
-            Comparison(policy, rival, round, gap, gap.p_value, is_higher_better, is_same)
+            Comparison(policy, rival, round, gap, gap.p_value, is_higher_better, is_tied)
         )
     return adjust_p_values(unadjusted) if adjust else unadjusted
 
 
 def adjust_p_values(unadjusted: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons whose p-values are adjusted for the number of comparisons (Holm)."""
-    p_values = holm([pair.gap.p_value for pair in unadjusted]).tolist()
-    return [replace(pair, p_value=p) for pair, p in zip(unadjusted, p_values, strict=True)]
+    p_values = holm([case.gap.p_value for case in unadjusted]).tolist()
+    return [replace(case, p_value=p) for case, p in zip(unadjusted, p_values, strict=True)]
 
 
 def significant_signs(tests: Sequence[tuple[float, float]]) -> list[float]:
@@ -243,7 +247,7 @@ def ratio_of(numerators: FloatArray, denominators: FloatArray) -> Estimate | Non
 def log_quotient(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
     r"""Return one number for each replication; their mean is ln of the quotient of two means.
 
-    By the delta method, the standard error of this mean is that of the logarithm.
+    By the delta method, the standard error of their mean is that of the logarithm.
 
     .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
     """
@@ -270,7 +274,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     squares_b, squares_b_without_each = _squared_deviations(b)
     if 0.0 in squares_a_without_each or 0.0 in squares_b_without_each:
         return None
-    # The distribution of a ratio is skewed; that of its logarithm is nearly symmetric.
+    # A ratio has a skewed distribution; its logarithm has a nearly symmetric one.
     log_ratios = np.log(squares_a_without_each / squares_b_without_each) / 2
     error = math.sqrt(float(((log_ratios - log_ratios.mean()) ** 2).sum()) * (n - 1) / n)
     return Estimate(math.log(squares_a / squares_b) / 2, error, n)
@@ -291,7 +295,7 @@ def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
 
 _MOST_NUMBERS: Final = 50
 MOST_SHOWN: Final = 3
-"""How many of several numbers the text of a verdict shows."""
+"""The most comparisons, steps or exceptions that the text of a verdict shows."""
 _LARGEST_EXPONENT: Final = 700.0  # exp(700) is finite, exp(710) is not
 
 
@@ -338,7 +342,7 @@ def exact_number(
 
 
 def trim_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tuple[Number, ...]:
-    """Return all numbers; if there are more than 50, return `highlights`, which the text shows."""
+    """Return all numbers; if they are more than 50, only `highlights`, which the text shows."""
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
@@ -355,7 +359,7 @@ def judge_counterexamples(exceptions: Sequence[Number], replications: int) -> Fi
 
 
 def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
-    """Return the numbers of a negative control: its name before theirs, and no claimed ranges."""
+    """Return the numbers of a negative control, under its name and without claimed ranges."""
     return tuple(
         Number(f"{control}: {number.name}", number.value, number.low, number.high)
         for number in numbers
@@ -363,7 +367,7 @@ def control_numbers(control: str, numbers: Sequence[Number]) -> tuple[Number, ..
 
 
 def _p_value(estimate: Estimate, low: float, high: float) -> float | None:
-    """Return the p-value against the nearest number in a range; None if both ends are open."""
+    """Return the p-value of an estimate against a range; None if both ends are open."""
     if math.isfinite(low) or math.isfinite(high):
         return estimate.p_value(low, high)
     return None
@@ -434,9 +438,8 @@ def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     It holds if every 95 % interval lies in its range. It does not hold if some estimate is
     significantly outside (adjusted by Holm); a single estimate is, if its interval lies outside.
     """
-    # For the claim to hold, all intervals must be inside (an intersection-union test), which needs
-    # no adjustment. One estimate outside contradicts it, so these p-values are adjusted for the
-    # number of tests.
+    # That all intervals lie inside is an intersection-union test, which needs no adjustment. A
+    # single estimate outside contradicts the claim, so these tests are adjusted for their number.
     p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(
         supported=all(low <= mean.low and mean.high <= high for mean, low, high in tests),

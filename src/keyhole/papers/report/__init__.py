@@ -1,1 +1,1 @@
-"""Report pages of reproductions: one of each entry, and the index of all."""
+"""Report pages of reproductions: a page for each entry, and the index of all entries."""

@@ -9,18 +9,17 @@ from keyhole.papers.claims.statistics import describe_range
 from keyhole.papers.report import judged_entry
 from keyhole.papers.verdicts import VERBS, Number, Status, Verdict, format_counts
 
-_RUNS: Final = "runs"  # name of the number of replications that a claim asks for
+_RUNS: Final = "runs"  # name of the `Number` of replications, which some claims ask for
 
 
 def deciding_number(verdict: Verdict) -> Number | None:
     """Return the number of a verdict that is nearest to its limit, or furthest beyond it.
 
-    In an ordering, counts of comparisons come first. Otherwise they are considered only if no
-    number has an interval.
+    Only some numbers are considered, if there are any: in an ordering the counts of comparisons,
+    which decide it, and in other claims the numbers with an interval.
     """
     ranged = [number for number in verdict.numbers if number.is_ranged and number.name != _RUNS]
     candidates = [number for number in ranged if number.low < number.high]
-    # An ordering of several policies is decided by the count of comparisons that are won.
     if verdict.kind == "ordering":
         candidates = [number for number in ranged if number.p_value is None]
     return min(candidates or ranged, key=lambda number: number.margin, default=None)
@@ -60,7 +59,7 @@ _WORST_FIRST: Final[tuple[Status, ...]] = ("does not hold", "undecided", "holds"
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """One verdict of a row, with the details that the row shows when it is opened."""
+    """A verdict of a row, with the details that the opened row shows."""
 
     outcome: judged_entry.JudgedEntry
     verdict: Verdict
@@ -89,7 +88,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One statement that is judged on one or several problems, or is read in several ways."""
+    """A statement with an entry's verdicts on it, by problem or by reading; at least one."""
 
     judged: Sequence[JudgedClaim]
 
@@ -122,7 +121,7 @@ def claim_rows_block(
 ) -> judged_entry.TemplateBlock:
     """Return a heading and rows.
 
-    If there are more than `most` rows, the worst come first, and the last are folded.
+    Of more than `most` rows, the worst come first, and all after the first `most` are folded.
     """
     if len(rows) > most:
         rows = sorted(rows, key=lambda row: _WORST_FIRST.index(row.status))
@@ -148,7 +147,7 @@ def claim_rows(
     Parameters
     ----------
     outcome : JudgedEntry
-        The entry.
+        The entry with its runs.
     verdicts : sequence of Verdict
         The verdicts of the entry that are shown.
     all_verdicts : mapping of str to Verdict

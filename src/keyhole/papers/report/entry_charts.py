@@ -28,11 +28,11 @@ _FAR_ABOVE: Final = 4.0  # a bound above this times the highest mean would flatt
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
     """Return the chart of an entry's first metric on some problems, with a panel for each.
 
-    `id` begins the identifiers of its elements.
+    `id` begins the identifiers of the chart's elements.
     """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The page shows the number of replications above the chart. What all panels share is shown
-    # once, below them.
+    # The page shows the number of replications above the chart, so captions omit it. The caption
+    # that all panels share stands once, below them.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
@@ -66,41 +66,41 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
     return replace(chart, references=references, files=files)
 
 
-def parameter_chart(outcome: JudgedEntry, declared: ParameterFigure, stem: str) -> LineChart:
+def parameter_chart(outcome: JudgedEntry, declaration: ParameterFigure, stem: str) -> LineChart:
     """Return the chart of a metric against a number that differs between problems.
 
-    `stem` begins the names of its files.
+    `stem` begins the names of the chart's files.
     """
-    name = declared.metric or outcome.common_metric()
+    name = declaration.metric or outcome.common_metric()
     metric = next(iter(outcome.curves.values())).metric(name)
-    points = declared.estimates(outcome.curves, name)
-    first = next(iter(points.values()))
-    ends = {label: line[-1][1] for label, line in points.items()}
-    means = ", ".join(f"{label} {end.plus_minus()}" for label, end in ends.items())
+    points = declaration.points_by_policy(outcome.curves, name)
+    last_x = next(iter(points.values()))[-1][0]
+    last_means = {label: line[-1][1] for label, line in points.items()}
+    means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in last_means.items())
     return LineChart(
         id=f"chart-{stem}",
-        x=Axis(title=declared.x_label, scale=declared.x_scale),
-        y=Axis(title=metric.title, scale=declared.axis_scale(points)),
+        x=Axis(title=declaration.x_label, scale=declaration.x_scale),
+        y=Axis(title=metric.title, scale=declaration.axis_scale(points)),
         curves=[
             *(estimates_curve(label, line) for label, line in points.items()),
-            *_bound_curves(outcome, declared),
+            *_parameter_bound_curves(outcome, declaration),
         ],
-        alt=f"{metric.title} against {declared.x_label}; at {first[-1][0]:g}: {means}.",
+        alt=f"{metric.title} against {declaration.x_label}; at {last_x:g}: {means_text}.",
         caption=interval_caption(outcome.replications),
-        title=declared.title,
-        named=_choose_labels(outcome, {label: end.value for label, end in ends.items()}, metric),
+        title=declaration.title,
+        named=_choose_labels(outcome, {key: end.value for key, end in last_means.items()}, metric),
         files=[f"{stem}.{suffix}" for suffix in FIGURE_KINDS],
         among=[policy["label"] for policy in outcome.entry.policies],
     )
 
 
-def _bound_curves(outcome: JudgedEntry, declared: ParameterFigure) -> list[Curve]:
+def _parameter_bound_curves(outcome: JudgedEntry, declaration: ParameterFigure) -> list[Curve]:
     """Return the curve of the bound that a figure names, in a list; empty if it names none."""
-    if declared.bound is None:
+    if declaration.bound is None:
         return []
-    plans = {key: outcome.entry.spec(key, outcome.scale).plan for key in declared.x}
-    name = declared.bound.partition(".")[2].replace("_", " ")
-    xs, values = map(list, zip(*declared.bound_points(plans), strict=True))
+    plans = {key: outcome.entry.spec(key, outcome.scale).plan for key in declaration.x}
+    name = declaration.bound.partition(".")[2].replace("_", " ")
+    xs, values = map(list, zip(*declaration.bound_points(plans), strict=True))
     return [Curve(label=f"bound: {name}", x=xs, y=values, note="bound", is_bound=True)]
 
 
@@ -111,16 +111,16 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
     """
     title = curves.metric(metric).title
     denominators = curves.values(denominator, metric)
-    lines = []
+    curve_list = []
     for label in curves.labels:
         if label != denominator:
             ratios = map(ratio_of, curves.values(label, metric), denominators)
-            lines.append(estimates_curve(label, zip(curves.checkpoints, ratios, strict=True)))
+            curve_list.append(estimates_curve(label, zip(curves.checkpoints, ratios, strict=True)))
     return LineChart(
         id=f"chart-{problem}-{metric}-ratio",
         x=Axis(title="round"),
         y=Axis(title=f"{title} / that of {denominator}"),
-        curves=lines,
+        curves=curve_list,
         alt=f"{title} relative to {denominator}, over the rounds",
         caption=f"Ratio of the means over {curves.replications:,} replications, with its 95 % "
         "interval (delta method, paired); left out where the mean in the denominator may be 0.",
@@ -155,9 +155,9 @@ def bounds_by_name(
 def _bound_curves_and_lines(
     outcome: JudgedEntry, problem: str, metric: str
 ) -> tuple[list[Curve], list[ReferenceLine]]:
-    """Return bounds as curves; those that are constant or far above the means, as lines."""
+    """Return bounds as curves, or as horizontal lines if constant or far above the means."""
     curves = outcome.runs[problem].curves
-    lines = []
+    bound_curves = []
     references = []
     if curves.metric(metric).drawn in ("mean", "from 0"):
         highest = max(float(curves.mean(label, metric).max()) for label in curves.labels)
@@ -166,12 +166,12 @@ def _bound_curves_and_lines(
                 references.append(ReferenceLine(value=values[-1], label=name))
             else:
                 x = [float(t) for t in rounds]
-                lines.append(Curve(label=name, x=x, y=values, note="bound", is_bound=True))
-    return lines, references
+                bound_curves.append(Curve(label=name, x=x, y=values, note="bound", is_bound=True))
+    return bound_curves, references
 
 
 def _choose_labels(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
-    """Return the policies whose names a chart shows: first the claims' policies, then the best.
+    """Return the policies whose names a chart shows: those of the paper's claims, then the best.
 
     `means` are the means at the last point of each policy's curve.
     """
@@ -193,9 +193,9 @@ def entry_figures(
 
     A figure of problems has its declaration in place of the function.
     """
-    for i, declared in enumerate(outcome.entry.parameter_figures, 1):
+    for i, declaration in enumerate(outcome.entry.parameter_figures, 1):
         stem = f"overview-{i}"
-        yield stem, declared.title, partial(parameter_chart, outcome, declared, stem)
+        yield stem, declaration.title, partial(parameter_chart, outcome, declaration, stem)
     for i, problem_figure in enumerate(outcome.entry.problem_figures, 1):
         yield f"drawing-{i}", problem_figure.title, problem_figure
     for problem, curves in outcome.curves.items():
@@ -216,18 +216,17 @@ def write_entry_figures(folder: Path, outcome: JudgedEntry) -> None:
             write_chart(draw(), folder / stem, title=title)
 
 
-def drawing_title(outcome: JudgedEntry, declared: ProblemFigure) -> str:
+def drawing_title(outcome: JudgedEntry, declaration: ProblemFigure) -> str:
     """Return the title of a figure of problems, followed by the titles of the problems."""
-    titles = ", ".join(outcome.entry.problems[key].title for key in declared.problems)
-    return f"{declared.title}: {titles}"
+    titles = ", ".join(outcome.entry.problems[key].title for key in declaration.problems)
+    return f"{declaration.title}: {titles}"
 
 
-def _write_problem_figure(outcome: JudgedEntry, declared: ProblemFigure, path: Path) -> None:
-    """Write the files of a figure of problems."""
+def _write_problem_figure(outcome: JudgedEntry, declaration: ProblemFigure, path: Path) -> None:
     problems = {
         outcome.entry.problems[key].title: outcome.entry.spec(key, outcome.scale).plan.problem
-        for key in declared.problems
+        for key in declaration.problems
     }
-    figure = draw_problem_figure(declared, problems)
-    title = drawing_title(outcome, declared)
-    figure_files.write_figure(figure, path, title=title, caption=declared.note)
+    figure = draw_problem_figure(declaration, problems)
+    title = drawing_title(outcome, declaration)
+    figure_files.write_figure(figure, path, title=title, caption=declaration.note)

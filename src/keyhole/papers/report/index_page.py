@@ -60,7 +60,7 @@ Bars = Sequence[tuple[str, Sequence[Verdict]]]
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
-    """Return bars with a square for each claim; if the heading is empty, they have a legend."""
+    """Return bars with a square for each claim, below a heading or, if it is empty, a legend."""
     counted_bars = [
         (label, format_counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
@@ -138,13 +138,13 @@ class _IndexContent:
         )
 
     def _answer_blocks(self) -> list[PageBlock]:
-        """Return the sentence that counts the claims that hold, and the small line below it."""
+        """Return the sentence that counts the papers' claims, and the small line below it."""
         sentence = count_sentence(
             self.on_papers_setups, "The papers'", "claim", " on their set-ups"
         )
         line = TemplateBlock(
             "index_line", scale=self.scale, done=len(self.outcomes), entries=len(self.entries),
-            replicas=format_counts(self.on_our_setups), checks=format_counts(self.own_checks),
+            on_ours=format_counts(self.on_our_setups), checks=format_counts(self.own_checks),
         )  # fmt: skip
         return [Answer(sentence), line]
 
@@ -162,9 +162,9 @@ class _IndexContent:
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_sections(self) -> list[Section]:
-        """Return the section of the papers' claims that do not hold, in a list, or no section."""
+        """Return a list of the section of the papers' claims that do not hold, if there are any."""
         blocks: list[PageBlock] = [
-            # `in_brief` shows the headline of a claim, and its number without a name.
+            # With `in_brief`, a claim is shown by its headline, and its number without a name.
             TemplateBlock(
                 "unmet_claims",
                 heading=where,
@@ -185,7 +185,7 @@ class _IndexContent:
         return [Section("unmet", "What does not hold", blocks, is_open=True)]
 
     def _unmet_claims(self, verdicts: Sequence[Verdict]) -> list[tuple[str, ClaimRow]]:
-        """Return the citation and the row of each statement that does not hold, in order."""
+        """Return the citation and the row of each statement that does not hold."""
         unmet = {verdict.id for verdict in verdicts if verdict.status == "does not hold"}
         claims = []
         for outcome in self.outcomes:
@@ -213,8 +213,7 @@ def figure_gallery(
 ) -> TemplateBlock:
     """Return a grid with a tile for each entry and its figures; `all_verdicts` are by id.
 
-    The status of a tile is the status of its entry's answer; the tile of an entry without claims of
-    a paper has none.
+    The status of a tile is that of the entry's answer. An entry without claims of a paper has none.
     """
     tiles = []
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""An entry that has been run, with its verdicts, and the answer that they give."""
+"""An entry that has been run, with its verdicts, and the answer that follows from them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class JudgedEntry:
 
     @property
     def replications(self) -> int:
-        """The smallest number of replications on any of its problems."""
+        """The smallest number of replications on its problems."""
         return min(run.curves.replications for run in self.runs.values())
 
     @property
@@ -66,7 +66,7 @@ class JudgedEntry:
         return [metric for metric in self.entry.metrics if metric in problem_metrics]
 
     def common_metric(self) -> str:
-        """Return the first of the entry's metrics that all problems have, or else its first."""
+        """Return the entry's first metric that all problems have; without any, its first metric."""
         common = set.intersection(*(set(curves.metrics) for curves in self.curves.values()))
         return next(filter(common.__contains__, self.entry.metrics), self.entry.metrics[0])
 
@@ -125,10 +125,10 @@ class RunsToDecide(NamedTuple):
 
 
 def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | None:
-    """Return how many runs would decide a claim and how to play more; None without an estimate."""
+    """Return how many runs would decide a claim, and how to play more; None if this is unknown."""
     if verdict.needed is None:
         return None
-    needed_runs = float(f"{verdict.needed:.2g}")  # two digits of an estimate
+    needed_runs = float(f"{verdict.needed:.2g}")  # two digits, since it is an estimate
     text = f"{needed_runs:,.0f} runs needed, {verdict.replications:,} played"
     if outcome.scale == "paper" or outcome.paper_replications <= verdict.replications:
         return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
@@ -170,8 +170,8 @@ def line_below_answer(
 def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> Answer:
     """Return the answer of an entry to its question.
 
-    `all_verdicts` are the verdicts of its folder by id; the one with the most replications decides
-    a statement.
+    `all_verdicts` are the verdicts of the whole folder by id: of several on one statement, the one
+    with the most replications decides.
     """
     deciding = [deciding_verdict(verdict, all_verdicts) for verdict in outcome.papers_verdicts]
     if not deciding:
@@ -180,15 +180,15 @@ def entry_answer(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> A
             checks = count_sentence(outcome.own_check_verdicts, "Keyhole's own", "check")
             text = f"No paper claims this. {checks}"
         return Answer(text)
-    on_papers_setup, replicas = split_by_setup(deciding)
-    where = "" if on_papers_setup else f" on {describe_setups(replicas)}"
+    on_papers_setup, on_our_setups = split_by_setup(deciding)
+    where = "" if on_papers_setup else f" on {describe_setups(on_our_setups)}"
     text = count_sentence(deciding, "The paper's", "claim", where)
-    if on_papers_setup and replicas:
-        text += f" On {describe_setups(replicas)}, of these: {format_counts(replicas)}."
-    status, mark = _entry_mark(on_papers_setup or replicas, deciding)
+    if on_papers_setup and on_our_setups:
+        text += f" On {describe_setups(on_our_setups)}, of these: {format_counts(on_our_setups)}."
+    status, mark = _entry_mark(on_papers_setup or on_our_setups, deciding)
     if is_answer_provisional(outcome, all_verdicts):
         mark = mark.replace(".", ", so far.")
-    # The word answers a question; without one the page is headed by the title of the entry.
+    # The first word answers a question. An entry without a question is headed by its title.
     if not outcome.entry.question:
         mark = ""
     return Answer(text, "", mark, status)
@@ -204,9 +204,9 @@ def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -
 
 
 def _entry_mark(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict]) -> _Mark:
-    """Return the mark of an entry, given its verdicts on the paper's set-up, and all verdicts.
+    """Return the answer's status and first word, given the verdicts on the paper's set-up, and all.
 
-    Claims on set-ups of ours may weaken the mark. They raise it to no more than "In part.".
+    Claims on set-ups of ours may weaken the answer. They raise it to no more than "In part.".
     """
     papers_mark = answer_status(on_papers_setup)
     common_mark = answer_status(verdicts)
@@ -250,6 +250,6 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
 
 
 def describe_setups(verdicts: Sequence[Verdict]) -> str:
-    """Return the words for the set-ups of claims that are not judged on the paper's."""
+    """Return the words for the set-ups of claims that are not judged on the paper's set-up."""
     replica = all(verdict.setup == "replica" for verdict in verdicts)
     return "our replica of its set-up" if replica else "set-ups of ours"

@@ -1,4 +1,4 @@
-"""Drawings of problems side by side: of their runs, of their gains, or of stages of grids."""
+"""Drawings of problems side by side: their runs, their gains, or stages of their grids."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -44,7 +44,6 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 
 
 def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
-    """Return the stages to draw, by their titles."""
     titled_stages = {"at the start": all_stages[0]}
     first_single = [stage for stage in all_stages if stage.extended_points == 1][:1]
     first_joint = [stage for stage in all_stages if stage.extended_points > 1][:1]
@@ -55,18 +54,18 @@ def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
 
 
 _HEIGHT: Final = 4.2
-_PANEL: Final = 1.4  # the height of each panel in a column of several
+_PANEL: Final = 1.4  # the height of a panel in a column of several, in inches, as `_HEIGHT`
 
 Problems = Mapping[str, Any]
 """Problems of the drawing's setting, by title."""
 DrawProblems = Callable[[Figure, Problems, Sequence[str]], None]
-"""The type of functions that draw problems into a figure, given the names of the arms."""
+"""A function that draws problems into a figure, given the names of the arms."""
 
 
-def draw_problem_figure(declared: ProblemFigure, problems: Problems) -> Figure:
+def draw_problem_figure(declaration: ProblemFigure, problems: Problems) -> Figure:
     """Return a figure of problems, given its declaration and the problems by title."""
     figure = blank_figure(height=_HEIGHT)
-    DRAWINGS[declared.draw](figure, problems, declared.names)
+    DRAWINGS[declaration.draw](figure, problems, declaration.names)
     return figure
 
 

@@ -16,10 +16,10 @@ from keyhole.papers.report.claim_rows import MOST_ROWS, claim_rows, claim_rows_b
 from keyhole.papers.verdicts import Verdict, format_counts, split_by_setup
 from keyhole.results.curve_chart import cell_note
 
-BATCH_MARKER: Final = "everything.json"
+BATCH_MARKER_FILE: Final = "everything.json"
 """The marker file of a folder of many reproductions, each in ``entries/NAME``."""
 _MOST_PANELS: Final = 9
-"""Charts of more problems are folded, so that the first part of the page stays short."""
+"""The most charts of problems on the first screen; further charts are folded."""
 
 
 def write_page_and_figures(
@@ -37,10 +37,10 @@ def write_page_and_figures(
 def write_reproduction_page(
     folder: Path, outcomes: Sequence[judged_entry.JudgedEntry], all_verdicts: Mapping[str, Verdict]
 ) -> Path:
-    """Write ``report.html`` where the files of its figures are written already."""
+    """Write ``report.html``; the files of its figures must be written already."""
     all_verdicts = {**all_verdicts, **judged_entry.verdicts_by_id(outcomes)}
     index_link = ""
-    if (folder.parent.parent / BATCH_MARKER).is_file():
+    if (folder.parent.parent / BATCH_MARKER_FILE).is_file():
         index_link = "../../index.html"
     on_page = [outcome.entry.name for outcome in outcomes]
     views = [_EntryView(outcome, folder, all_verdicts, on_page, index_link) for outcome in outcomes]
@@ -79,7 +79,7 @@ class _EntryView:
         self.drawings = list(enumerate(entry.problem_figures, 1))
         self.overviews = list(enumerate(entry.parameter_figures, 1))
         problems = list(self.outcome.runs)
-        # A chart against a parameter shows at once what the charts of the problems show together.
+        # A chart against a parameter takes the place of the charts of all problems.
         if self.overviews:
             problems = []
         self.charted_problems = problems[:_MOST_PANELS]
@@ -102,10 +102,10 @@ class _EntryView:
 
     def claims(self) -> list[PageBlock]:
         """Return the rows of the paper's claims, or of Keyhole's own checks if there are none."""
-        on_papers_setup, replicas = split_by_setup(self.outcome.papers_verdicts)
+        on_papers_setup, on_ours = split_by_setup(self.outcome.papers_verdicts)
         groups = {
             "The paper says": on_papers_setup,
-            f"The paper says; judged on {judged_entry.describe_setups(replicas)}": replicas,
+            f"The paper says; judged on {judged_entry.describe_setups(on_ours)}": on_ours,
         }
         if not self.outcome.papers_verdicts:
             groups = {"Keyhole checks": self.outcome.own_check_verdicts}
@@ -119,7 +119,7 @@ class _EntryView:
         return blocks
 
     def as_section(self) -> Section:
-        """Return a section with the blocks of a first screen, for entries after the first."""
+        """Return the section of an entry after the first, with the blocks of a first screen."""
         blocks = [
             *self.answer(),
             judged_entry.TemplateBlock("two_columns", figures=self.figures(), beside=self.claims()),
@@ -155,27 +155,27 @@ class _EntryView:
         problems = [self._problem_section(key) for key in outcome.runs]
         return [*sections, Section(f"{self.name}-tables", "Tables", sections=problems)]
 
-    def _drawing_section(self, declared: ProblemFigure, name: str) -> Section:
+    def _drawing_section(self, declaration: ProblemFigure, name: str) -> Section:
         """Return the section of a figure of problems, with the drawing from the file `name`.svg."""
-        title = entry_charts.drawing_title(self.outcome, declared)
+        title = entry_charts.drawing_title(self.outcome, declaration)
         picture = judged_entry.TemplateBlock(
             "picture",
             alt=title,
-            caption=declared.note,
+            caption=declaration.note,
             image=image_html((self.folder / f"{name}.svg").read_bytes(), title),
             files=[f"{name}.{suffix}" for suffix in FIGURE_KINDS],
         )
-        return Section(name, declared.title, [picture])
+        return Section(name, declaration.title, [picture])
 
-    def _figure_table(self, declared: ParameterFigure, stem: str) -> Section:
+    def _figure_table(self, declaration: ParameterFigure, stem: str) -> Section:
         """Return the section with the table of a figure against a number."""
-        metric = declared.metric or self.outcome.common_metric()
+        metric = declaration.metric or self.outcome.common_metric()
         metric_entry = next(iter(self.outcome.curves.values())).metric(metric)
-        points = declared.estimates(self.outcome.curves, metric)
+        points = declaration.points_by_policy(self.outcome.curves, metric)
         rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
         first = next(iter(points.values()))
-        head = ["policy", *(f"{declared.x_label} = {x:g}" for x, _ in first)]
-        return Section(stem, declared.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
+        head = ["policy", *(f"{declaration.x_label} = {x:g}" for x, _ in first)]
+        return Section(stem, declaration.title, [Table(f"{cell_note(metric_entry)}.", head, rows)])
 
     def _problem_section(self, problem: str) -> Section:
         """Return the section of a problem: its tables, and the charts that are shown only here."""

@@ -1,4 +1,4 @@
-"""Test whether two lists of thresholds of arms lead to the same best allocation of a resource."""
+"""Allocation equivalence: whether lists of thresholds have the same minimum expected loss."""
 
 from typing import Annotated, Any
 
@@ -25,8 +25,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
 
     .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
 
-    It is the largest threshold, at most 1, with which the resource Q suffices for the same number
-    of the K arms; :math:`\theta_c` is in (0, 1] and at most Q.
+    It is the largest threshold, at most 1, with which the resource Q suffices for as many of the K
+    arms as with :math:`\theta_c`, which is in (0, 1] and at most Q.
 
     References
     ----------
@@ -49,8 +49,9 @@ def allocation_equivalent(
 
     .. math:: \min_a \sum_i \mu_i 1\{a_i < \theta_i\} = \min_a \sum_i \mu_i 1\{a_i < \hat\theta_i\}
 
-    If so, and if no estimate is too low, the allocation that is optimal for the estimates is
-    optimal for the thresholds. A common threshold is repeated for each arm.
+    Arm i gets :math:`a_i` of the resource, and has the mean loss :math:`\mu_i`. If the two losses
+    are equal, and no estimate is below its threshold, the allocation that is optimal for the
+    estimates is optimal for the thresholds. A common threshold is repeated for each arm.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def allocation_equivalent(
     thresholds, estimates : sequence of float, shape (arms,)
         The two lists, in (0, 1].
     resource : float
-        Q, above 0.
+        Largest sum of all :math:`a_i`, above 0.
 
     Returns
     -------
@@ -87,8 +88,8 @@ def allocation_equivalent(
     False
     """
     means = check_vector("mean_losses", mean_losses, Range(ge=0, le=1))
-    # The least loss is the sum of all means less what the best set of arms saves, so it suffices to
-    # compare the savings.
+    # The minimum loss is the sum of all means less the savings of the best set of arms, so it
+    # suffices to compare the savings.
     savings = []
     for name, values in (("thresholds", thresholds), ("estimates", estimates)):
         weights = check_vector(name, values, _THRESHOLD, len(means))
@@ -102,9 +103,9 @@ def best_allocation(
 ) -> Finding:  # fmt: skip
     """Judge whether estimated thresholds lead to the best allocation, in a share of replications.
 
-    They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
-    et al. 2019, Definition 1). The metric is ``estimates[0]``, which stands for the estimates of
-    all arms. The claim holds if the 95 % interval of the share lies at or above `at_least`, and
+    They do if no estimate is too low and they are equivalent to the thresholds
+    (`allocation_equivalent`). The metric is ``estimates[0]``, which stands for the estimates of all
+    arms. The claim holds if the 95 % interval of the share lies at or above `at_least`, and
     does not hold if it lies below.
     """
     result = results[problem]

@@ -10,11 +10,11 @@
     if (answer.status !== 200) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const open = new Set([...document.querySelectorAll("details[open] > summary > h2")].map(h => h.id));
-    const place = focus?.id;
+    const focusId = focus?.id;
     document.querySelector("main").replaceWith(page.querySelector("main"));
     for (const head of document.querySelectorAll("details > summary > h2"))
       head.closest("details").open = open.has(head.id);
-    if (place) document.getElementById(place)?.focus();
+    if (focusId) document.getElementById(focusId)?.focus();
     document.getElementById("news").textContent = "The page shows new events.";
     // Run the scripts of tables and charts again, for the new tables and charts.
     for (const old of page.querySelectorAll("body > script")) {
