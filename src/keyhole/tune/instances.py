@@ -42,10 +42,10 @@ class Instance:
 class InstanceOrder:
     """Order in which an arm is run on instances: a random permutation of all, then another one.
 
-    Sampling without replacement has a smaller variance. Each arm has an order of its own. With the
-    same order for all arms, arms with few runs would be run on the same few instances, and all of
-    them would look better, or all worse, than they are. A tune would then lose a little more, but a
-    method that runs all arms equally often would lose less (docs/tune.md).
+    Sampling without replacement has a smaller variance. Each arm has an order of its own. With one
+    order for all arms, arms with few runs would share their few instances: all of these arms would
+    look better, or all worse, than they are. A tune would then lose a little more, but a method
+    that runs all arms equally often would lose less (docs/tune.md).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class InstanceOrder:
         return self._instances[name]
 
     def put_back(self, arm: str, instance: Instance) -> None:
-        """Put an instance back into the order, since its run does not count."""
+        """Put an instance whose run does not count back into the order."""
         self._runs[arm][instance.name] -= 1
 
     def _shuffle(self, arm: str, repetition: int) -> list[str]:
@@ -102,7 +102,7 @@ class InstanceOrder:
 
 
 def command_seed(seed: int, round: int) -> int:
-    """Return the value of the field ``{seed}`` for a tune's seed and the number of a run."""
+    """Return the value of ``{seed}``, given the seed of the tune and the number of the run."""
     return random.Random(f"{seed} {round}").randrange(_SEED_RANGE)
 
 
@@ -131,7 +131,7 @@ def parse_instances(value: object, folder: Path) -> tuple[Instance, ...]:
 
 
 def _check_name(path: str, name: object) -> str:
-    """Return a name, which must be one line of text; the name of a file need not be UTF-8."""
+    """Return a name; refuse one that is not a line of text. Names of files need not be UTF-8."""
     # Python replaces each byte that is not UTF-8 by a surrogate, which counts as a character here.
     check_line(path, _NON_UTF_8.sub("?", name) if isinstance(name, str) else name)
     return str(name)

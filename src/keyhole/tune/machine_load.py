@@ -41,7 +41,7 @@ def _read_sibling_cores(core: int) -> str:
 
 
 def assign_cores(workers: int, count: int) -> list[tuple[int, ...] | None]:
-    """Return `count` cores for each worker, or None for each if the system does not name cores.
+    """Return for each worker `count` cores, or None if the system does not name cores.
 
     Workers share cores only if there are too few.
     """
@@ -56,7 +56,7 @@ def assign_cores(workers: int, count: int) -> list[tuple[int, ...] | None]:
 
 
 def busy_core_seconds(cores: Sequence[int] | None) -> float | None:
-    """Return how many seconds since boot these cores worked for any process; None if unknown."""
+    """Return for how many seconds these cores have worked since boot; None if unknown."""
     if not cores:
         return None
     try:
@@ -80,9 +80,9 @@ class LoadMonitor:
         self._before = busy_core_seconds(cores)
 
     def other_cpu_seconds(self, cpu_seconds: float) -> float:
-        """Return the CPU seconds of other processes on these cores since the run began.
+        """Return the CPU seconds of other processes on the cores since the run began.
 
-        `cpu_seconds` are those of the run. The result is 0 if the system does not show the load.
+        The run itself used `cpu_seconds`. The result is 0 if the system does not show the load.
         """
         busy_seconds = busy_core_seconds(self._cores)
         if busy_seconds is None or self._before is None:

@@ -24,7 +24,7 @@ _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class RunScore:
-    """Score of a run: its reward, or the reason why it failed."""
+    """Score of a run: its reward, or None and the reason why it failed."""
 
     reward: float | None
     reason: str = ""
@@ -122,7 +122,7 @@ class SuccessRule:
         matches = list(re.finditer(self.number, text, re.MULTILINE))
         if not matches:
             return RunScore(None, "the number was not found")
-        # A group of an alternative that did not match is None.
+        # The group is None if it is in an alternative that did not match.
         number = (matches[-1].group(1) or "").strip()
         if not _NUMBER.fullmatch(number):
             return RunScore(None, f"the number was {short_repr(number)}")
@@ -147,15 +147,15 @@ class SuccessRule:
 
 
 def _read_output(output: bytes, *, is_whole: bool) -> str:
-    """Return an output as text, without lines that are cut.
+    """Return an output as text, without incomplete lines.
 
-    Lines are cut where the runner left out a part of a long output. If the run was killed, the
-    output is not whole, and a last line without a line end counts as cut, too.
+    Lines are incomplete where the runner left out a part of a long output. If the run was killed
+    (not `is_whole`), a last line without a line end counts as incomplete, too.
     """
     text = _decode_output(output)
     for gap in _GAP.finditer(output):
-        # The runner's marker has equally many bytes before and after it. A line of the command that
-        # only looks like the marker has not.
+        # The runner's marker is in the middle of the bytes. A line of the command that only looks
+        # like the marker is not.
         if gap.start() == len(output) - gap.end():
             start, end = _decode_output(output[: gap.start()]), _decode_output(output[gap.end() :])
             text = start[: start.rfind("\n") + 1] + end.partition("\n")[2]
@@ -169,7 +169,7 @@ def _decode_output(output: bytes) -> str:
 
 
 class CannotStartError(ValueError):
-    """A command could not be started, which ends the tune."""
+    """A command could not be started: the tune ends."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def judge_outcome(spec: "Spec", arm: Arm, limit: float, run: CommandResult) -> O
 
 def _judge_at_limit(spec: "Spec", limit: float, run: CommandResult, reason: str) -> Outcome:
     """Return the outcome of a run that reached its limit."""
-    # Its seconds are the limit, since the time that the kill took says nothing of the command.
+    # The seconds are the limit, since the time that the kill took says nothing of the command.
     if not spec.success.at_limit:
         return Outcome("out of time", limit, reason=reason)
     score = spec.success.score_output(run)
@@ -229,7 +229,7 @@ def _score_function_call(
     if answer is not None and answer.failure:
         return answer.seconds, RunScore(None, f"raised {answer.failure}")
     if answer is not None and run.code == 0:
-        # Only True and False themselves: the numbers 1 and 0, which equal them, are rewards.
+        # `is` tells True and False from the rewards 1 and 0, which equal them.
         if answer.result is False:
             return answer.seconds, RunScore(None, "returned False")
         reward = success.scale[1] if answer.result is True else float(answer.result)

@@ -11,12 +11,12 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 from keyhole.validate import short_repr
 
-_MIN_RUNS: Final = 10  # with the same problem, before the problem is reported
-_MAX_FAILED_RUNS: Final = 100  # if all have failed, untried arms are not waited for
-_MIN_CONFIGURATIONS: Final = 20  # of a space: if all have failed, no others are waited for
+_MIN_RUNS: Final = 10  # with one problem, before it is reported
+_MAX_FAILED_RUNS: Final = 100  # if all have failed, the tune ends though arms are untried
+_MIN_CONFIGURATIONS: Final = 20  # of a space: if all have failed, the tune ends
 _MOST_CHARACTERS: Final = 200  # of an output that a warning quotes
-_MIN_SECONDS: Final = 5.0  # of the cores of runs, before a warning of other load
-_MAX_SHARE: Final = 0.1  # of other load, without a warning of it
+_MIN_SECONDS: Final = 5.0  # of the cores of runs, before other load is warned of
+_MAX_SHARE: Final = 0.1  # of other load that is not warned of
 
 
 class AllFailedError(RuntimeError):
@@ -47,7 +47,7 @@ class OtherLoad:
 
     @property
     def share(self) -> float:
-        """Share of the runs' time in which the cores of the runs worked for other processes."""
+        """Share of the runs' time in which their cores worked for other processes."""
         return min(1.0, self._other_seconds / (self._core_seconds or float("inf")))
 
     @property
@@ -85,7 +85,7 @@ class EarlyWarnings:
         self._mismatches = 0
 
     def observe(self, record: TrialRecord) -> None:
-        """Warn of the problems that this run shows, of each only once; raise if all runs failed."""
+        """Warn once of each problem that this run shows; raise if all runs failed."""
         if record.outcome == EXPIRED:
             self._warn(EXPIRED, f"a run does not count and is repeated: {record.reason}")
             return
@@ -97,7 +97,7 @@ class EarlyWarnings:
             self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Until all arms, or many configurations of a space, have failed, others may succeed.
+        # Others may succeed until all arms, or many configurations of a space, have failed.
         noun = "arm"
         needed_count = len(self._spec.arms)
         if self._spec.search is not None:
@@ -132,19 +132,20 @@ class EarlyWarnings:
 
 
 def warn_of_unused_instances(spec: Spec) -> None:
-    """Warn of arms whose commands are the same on each of several instances."""
-    instance_fields = {"instance", *spec.instances[0].columns, "**"}
+    """Warn of arms that use no field of an instance, if there are several instances."""
+    instance_fields = {"instance", *spec.instances[0].columns, "**"}  # "**" takes all fields
     names = [
         arm.name
         for arm in spec.arms
-        # The arguments of a function may be unknown.
+        # Of a function without arguments, the arguments may be unknown.
         if (arm.command or arm.arguments)
         and instance_fields.isdisjoint({*arm.open_fields(), *arm.arguments} - {*arm.parameters})
     ]
     if names and len(spec.instances) > 1:
         warnings.warn(
-            f"arms {short_repr(names)} use neither {{instance}} nor a column: they run the same on "
-            f"all {len(spec.instances):,} instances; add {{instance}}, or leave instances out",
+            f"arms {short_repr(names)} use neither {{instance}} nor a column, so that all "
+            f"{len(spec.instances):,} instances are the same for them; add {{instance}}, or leave "
+            "instances out",
             stacklevel=3,
         )
 
@@ -162,7 +163,7 @@ def workers_warning(workers: int, cores_each: int, cores: Sequence[int]) -> str:
 
 
 def _format_output(record: TrialRecord) -> str:
-    """Return the end of the output of a run on one line, as the end of a message."""
+    """Return the end of a run's output on one line, to be put at the end of a message."""
     text = ""
     for line in reversed(record.output.splitlines()):
         longer = " ".join(f"{line} {text}".split())
