@@ -1,8 +1,7 @@
 """Pool of daemon threads, which can be abandoned.
 
-A process does not end before the threads of `concurrent.futures` have ended, and machine code
-cannot be interrupted. So a compiled function in an endless loop would keep the process alive for
-ever.
+A process waits for the threads of `concurrent.futures` when it ends, and machine code cannot be
+interrupted: a compiled function in an endless loop would keep the process alive for ever.
 """
 
 from collections.abc import Callable, Iterable
