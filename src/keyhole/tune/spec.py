@@ -318,6 +318,8 @@ class Spec:
     @classmethod
     def from_table(cls, table: Mapping[str, object], *, folder: str | Path = Path()) -> Self:
         """Make a spec of a dict with the entries of a file; ``function`` may be a function."""
+        if not isinstance(table, Mapping):
+            raise TypeError(f"table must be a mapping, got {short_repr(table)}")
         _refuse_entries_below_headings(table)
         check_table("", table, _ENTRIES, ["arm", "limits"])
         # Absolute, since a later call may come from another working folder.
