@@ -51,7 +51,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     # rewards. A policy whose `update` reads ``sources`` or ``rewards`` sets `feedback` itself.
     feedback = "the sum of what arrives in a round; if rewards are named, their names are ignored"
 
-    if TYPE_CHECKING:  # generated from the known quantities at run time
+    if TYPE_CHECKING:  # at run time the method is generated from `Facts`
 
         @overload
         def learner(

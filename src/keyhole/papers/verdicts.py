@@ -10,12 +10,14 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's or ours. A claim of the paper is marked "conclusion only" if only
-the conclusion of its experiment could be read, and "as a bound" if it is read from a bound."""
+"""Who makes a claim: the paper or Keyhole. A claim of the paper is "conclusion only" if the text of
+the paper's experiment was not available to us and only its conclusion was, and "as a bound" if the
+paper proves a bound and the claim says that results keep to it or grow as it does."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
-theorem is; our replica of the paper's, not readable in full, or on data of ours; or ours."""
+"""The set-up on which a claim is judged: the paper's; any, if the claim is about all set-ups, as a
+theorem is; a replica made by us, if the text of the paper's set-up was not available in full or its
+data are replaced by ours; or a set-up of our own."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",

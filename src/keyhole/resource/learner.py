@@ -94,7 +94,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"exceeded": True}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
-        """Return the recommended pair."""
+        """Return the best pair; `live` has the numbers of the arms in use."""
         return self.arms[live[int(report["best_arm"].item())]], report["best_limit"].item()
 
 
