@@ -62,7 +62,7 @@ class QPMD(WrapperPolicy, Policy):
     """
 
     pending = ("wait",)
-    feedback = "each reward that arrives, and whose it is (named)"
+    feedback = "each reward that arrives, and its arm (named)"
     cost_per_round = "one step of the base for each reward that arrives, on average"
     works_with = ("named",)
 
