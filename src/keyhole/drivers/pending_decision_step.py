@@ -1,10 +1,9 @@
 """One compiled step of a policy, while earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
-decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory.
-``DECIDE`` makes the copy anew and imputes all pending decisions, after a ``TELL`` for instance.
-``DECIDE_ON_COPY`` imputes only those that are new to the copy. A policy that ignores pending
-decisions decides on the settled memory itself.
+decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory:
+all of them on a new copy, or only the decisions that the last copy lacks. A policy that ignores
+pending decisions decides on the settled memory itself.
 
 Both memories have the layouts of a learner, in its order: input, state, context, decision,
 feedback, report.

@@ -10,14 +10,12 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Who makes a claim: the paper or Keyhole. A claim of the paper is "conclusion only" if the text of
-the paper's experiment was not available to us and only its conclusion was, and "as a bound" if the
-paper proves a bound and the claim says that results keep to it or grow as it does."""
+"""Who makes a claim: the paper or Keyhole. A claim of the paper is "conclusion only" if only the
+conclusion of its experiment was available to us, and "as a bound" if it follows from a bound."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""The set-up on which a claim is judged: the paper's; any, if the claim is about all set-ups, as a
-theorem is; a replica made by us, if the text of the paper's set-up was not available in full or its
-data are replaced by ours; or a set-up of our own."""
+"""The set-up on which a claim is judged: the paper's; any, if the claim is about all set-ups; a
+replica, where parts of the paper's set-up were missing or its data are replaced; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",

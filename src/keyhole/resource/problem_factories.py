@@ -10,7 +10,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution import Distribution
 from keyhole.draws.streams import stream, uniform
 from keyhole.extras import require_extra
-from keyhole.resource.cost_functions import FUNCTIONS, Power
+from keyhole.resource.cost_functions import COST_READERS, Power
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
@@ -235,7 +235,7 @@ PROBLEM_FACTORIES: Final = {
         "for each arm the name of a distribution of reward and consumption, and its parameters",
         Problem,
         read=list_of(tagged_union_reader(BetaExponential, TruncatedNormal, Replay)),
-        further_readers=FUNCTIONS,
+        further_readers=COST_READERS,
     ),
     "replica": ProblemFactory(
         "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica
