@@ -87,8 +87,8 @@ class Verdict:
     text: str  # the claim
     short: str = ""  # the claim in few words; empty if the text itself has few words
     source: str  # the place where it is claimed, such as a section of the paper
-    origin: Origin  # whose claim it is
-    setup: Setup = "ours"  # whose set-up it is judged on
+    origin: Origin  # who makes the claim
+    setup: Setup = "ours"  # the set-up on which it is judged
     status: Status
     detail: str  # the findings, in words
     numbers: tuple[Number, ...] = ()  # the numbers that decide the status

@@ -31,7 +31,7 @@ class StudyVocabulary(CoreVocabulary):
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """Whether a run failed by itself: only the log has it. The policy learns a reward of 0."""
+        """The field `failed`, which is logged but not learnt: whether a run failed by itself."""
         return {"failed": Field("int64")}
 
     def format_decision(self, context: Values, decision: Values) -> Words:

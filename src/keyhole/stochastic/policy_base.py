@@ -100,7 +100,7 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class
 
 
 # After this number of bisections no float64 lies inside the interval.
@@ -136,7 +136,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
     helper_arguments = MappingProxyType(

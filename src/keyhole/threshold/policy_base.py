@@ -194,7 +194,7 @@ class IndexPolicy(Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True
