@@ -17,9 +17,10 @@ class ReachCounts:
     """Counts of pulls by arm and level; level j is at position j - 1 of the second axis."""
 
     reached = float_array("arms", "levels")
-    """The number of pulls at thresholds of at least the level whose sample reached the level."""
+    """The number of pulls counted in `tried` whose sample reached the level."""
     tried = float_array("arms", "levels")
-    """The number of pulls at thresholds of at least the level."""
+    """The number of pulls at thresholds of at least the level; `DKWUCB` counts all pulls, and
+    `PerThresholdUCB` the pulls at just this threshold."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
