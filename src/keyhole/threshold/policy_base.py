@@ -19,8 +19,7 @@ class ReachCounts:
     reached = float_array("arms", "levels")
     """The number of pulls counted in `tried` whose sample reached the level."""
     tried = float_array("arms", "levels")
-    """The number of pulls at thresholds of at least the level; `DKWUCB` counts all pulls, and
-    `PerThresholdUCB` the pulls at just this threshold."""
+    """The number of pulls at thresholds of at least the level; in `DKWUCB`, of all pulls."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
