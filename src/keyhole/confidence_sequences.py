@@ -161,16 +161,18 @@ class BetaMixture:
     def interval(self) -> tuple[float, float]:
         """The interval after the values so far; (0, 1) before the first."""
         low, high = beta_mixture_bounds(float(self.count), self.total, self.alpha)
+        # Entry 0 is the sum of all other entries: it is 0 if all values are 0 or 1.
         if self._histogram[0, 0] > 0.0:
             return self._find_end(low), self._find_end(high)
         return low, high
 
     def _find_end(self, outside: float) -> float:
-        """Return the mean, between `outside` and the mean of values, that has evidence 1 / alpha.
+        """Return the end of the interval, between `outside` and the mean of the values.
 
-        The evidence is convex in the mean, and at most 1 at the mean of the values. The search is
-        the Illinois algorithm: linear interpolation, in which the value at one end is halved when
-        the other end has moved twice in a row.
+        The evidence against a number is convex in the number, at most 1 at the mean of the values,
+        and 1 / alpha at the end of the interval. The search is the Illinois algorithm: linear
+        interpolation, in which the value at one end is halved when the other end has moved twice in
+        a row.
         """
         if not _END_ERROR < outside < 1.0 - _END_ERROR:
             return outside
@@ -179,18 +181,18 @@ class BetaMixture:
         lack = self._excess_evidence(inside)
         moved_end = ""
         while excess > 0.0 and abs(outside - inside) > _END_ERROR:
-            mean = inside - lack * (outside - inside) / (excess - lack)
-            value = self._excess_evidence(mean)
+            middle = inside - lack * (outside - inside) / (excess - lack)
+            value = self._excess_evidence(middle)
             if value == 0.0:
-                return mean
+                return middle
             if value > 0.0:
-                outside = mean
+                outside = middle
                 excess = value
                 if moved_end == "outside":
                     lack *= 0.5
                 moved_end = "outside"
             else:
-                inside = mean
+                inside = middle
                 lack = value
                 if moved_end == "inside":
                     excess *= 0.5
@@ -198,7 +200,7 @@ class BetaMixture:
         return outside
 
     def _excess_evidence(self, mean: float) -> float:
-        """Return the log evidence against a mean, minus ln(1 / alpha), which would exclude it."""
+        """Return ln(evidence against `mean`) - ln(1 / alpha); it is below 0 in the interval."""
         evidence = log_evidence_against(self._histogram, 0, float(self.count), self.total, mean)
         return evidence + math.log(self.alpha)
 

@@ -20,7 +20,7 @@ from keyhole.data.random_forest_training import forests
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
 from keyhole.data.recorded_deadline_times import deliveries, flights
 from keyhole.distributions.reward_distributions import UNIT
-from keyhole.resource.cost_functions import FUNCTIONS
+from keyhole.resource.cost_functions import COST_READERS
 from keyhole.spec_values import ProblemFactory, file_path
 from keyhole.validate import check_choice, short_repr
 
@@ -98,19 +98,19 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     },
     "resource": {
         "forests": ProblemFactory(
-            "random forests on house prices: how many limits", forests, further_readers=FUNCTIONS
+            "random forests on house prices: how many limits", forests, further_readers=COST_READERS
         ),
         "measured": ProblemFactory(
             "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
             MeasuredRuns.problem,
             read=_file_reader(read_measured_csv, "limit", "delimiter", "decimal"),
-            further_readers=FUNCTIONS,
+            further_readers=COST_READERS,
         ),
         "aslib": ProblemFactory(
             "a scenario of the algorithm selection library: its folder",
             Scenario.problem,
             read=_read_scenario,
-            further_readers=FUNCTIONS,
+            further_readers=COST_READERS,
         ),
     },
     "semibandit": {

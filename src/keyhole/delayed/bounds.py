@@ -1,7 +1,7 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
-The theorems give orders of growth only. The formulas of the paper could not be read in our copy of
-it, and are quoted from memory. The constants here follow from the phase lengths; for `regret_bound`
+The theorems give orders of growth only. The formulas of the paper are illegible in our copy of it,
+and are quoted from memory. The constants here follow from the phase lengths; for `regret_bound`
 its docstring names a proof as well. The lower bound is that of the stochastic bandit: see
 `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1]; `horizon` is
 T, the number of rounds, at least 1; `policy` is an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases`
@@ -71,7 +71,7 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
         \tilde\Delta_m = 2^{-m}
 
     `phase` is m, at least 1. The constant c is 3 for ODAAF, 12 for ODAAF-B and 2 for NaivePhases.
-    For ODAAF-V, whose lemma could not be read, it is taken as 12. The constants of ODAAF and
+    For ODAAF-V, whose lemma is illegible in our copy, it is taken as 12. The constants of ODAAF and
     ODAAF-B are those of Lemmas 4.1 and 4.2, from memory; the constant of NaivePhases follows from
     Hoeffding's inequality (Appendix B, Lemma 4).
 

@@ -21,11 +21,11 @@ from keyhole.validate import DEFAULT_SEED
 class Policy(Facts, CorePolicy, abstract=True):
     """Base class of the policies for delayed feedback.
 
-    Kernels read `p.arms`, `p.named` (whether feedback is named), and `p.horizon` if the class lists
-    it in `needs`. `select` returns an ``arm``. `update` may have the parameters ``arm`` and
-    ``total``, and with named feedback ``count``, ``sources`` (the arm of each reward) and
-    ``rewards``. A field of the state that holds rewards is declared with the length "memory", as in
-    ``float_array("memory")``.
+    Kernels read `p.arms`, `p.named` (1 if feedback names the arm of each reward, 0 if it is
+    anonymous), and `p.horizon` if the class lists it in `needs`. `select` returns an ``arm``.
+    `update` may have the parameters ``arm`` and ``total``, and with named feedback ``count``,
+    ``sources`` (the arm of each reward) and ``rewards``. A field of the state that holds rewards is
+    declared with the length "memory", as in ``float_array("memory")``.
 
     A policy that plays in phases overrides `recommend`, which reports the phases. The kernel writes
     ``phase[0]``, the number of the current phase, and three values for each arm: ``eliminated`` is
@@ -49,9 +49,9 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     # `pending` is inherited and is "wait": every round ends with feedback, which may have no
     # rewards. A policy whose `update` reads ``sources`` or ``rewards`` sets `feedback` itself.
-    feedback = "the sum of what arrives in a round; if rewards are named, their names are ignored"
+    feedback = "the sum of what arrives in a round; the arms in named feedback are ignored"
 
-    if TYPE_CHECKING:  # generated from the known quantities at run time
+    if TYPE_CHECKING:  # at run time the method is generated from `Facts`
 
         @overload
         def learner(
@@ -114,7 +114,7 @@ class PhasePolicy(Policy, abstract=True):
     r"""Base class of the policies that play in phases, and give up arms that fall behind.
 
     In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
-    pulled in consecutive rounds until it has :math:`n_m` pulls in all phases so far. Rewards that
+    pulled in consecutive rounds until its pulls in phases 1 to m sum to :math:`n_m`. Rewards that
     arrive meanwhile are credited to it. After the last arm, each arm whose average is more than the
     tolerance below the best average is given up. In a subclass with bridges, a *bridge* follows:
     the remaining arm with the best average is pulled :math:`n_m - n_{m-1}` times before the next
@@ -149,9 +149,9 @@ class PhasePolicy(Policy, abstract=True):
         """The number of the last phase at whose end the arm was judged, or 0."""
         phase = int_array()
         length = float_array()
-        """n_m: pulls of each remaining arm in all phases up to the end of this one."""
+        """n_m, with m the phase: the pulls of each remaining arm in phases 1 to m together."""
         before = float_array()
-        """n_(m-1): pulls of each remaining arm in all phases before this one."""
+        """n_(m-1), or 0 in the first phase."""
         arm = int_array()
         """The current arm of the phase."""
         left = float_array()
@@ -238,7 +238,7 @@ class PhasePolicy(Policy, abstract=True):
         return [self.caution(learner.facts, None) or phase_text, *arm_lines]
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
-        r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm after each phase."""
+        r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm by each phase's end."""
         # Python runs the kernel `length` here. Its argument `p` is a namespace with the parameters
         # and the horizon.
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
@@ -308,7 +308,7 @@ def phase_log_term(horizon: int, tolerance: float) -> float:
     return max(1.0, math.log(horizon * tolerance * tolerance))
 
 
-def phase_length(tolerance: float, log: float, bias: float) -> float:
+def smallest_n(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded.
 
     `log` is the number L that `phase_log_term` returns, and `bias` is B.

@@ -48,9 +48,9 @@ _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(3, 8)
 
 ARGUMENTS: Final = (
     "float64[::1]",  # the policy's inputs
-    "int64[::1]",  # the integers in the policy's shapes, then a zero: a vector must not be empty
+    "int64[::1]",  # the sizes in the policy's shapes, then a zero: a vector must not be empty
     "float64[::1]",  # the environment's inputs
-    "int64[::1]",  # the integers in the environment's shapes, then a zero
+    "int64[::1]",  # the sizes in the environment's shapes, then a zero
     "int64[::1]",  # the memory plan: see `memory_plan`
     "float64[::1]",  # 1 for each wrong verdict on an arm, else 0: arms x verdicts
     "uint64",  # seed

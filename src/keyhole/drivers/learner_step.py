@@ -2,8 +2,8 @@
 
 A learner is one vector of 64-bit words. It begins with a header: the policy's random stream, the
 rounds begun, whether a decision is pending, and the thread that may call. A plan follows (where
-each layout begins, then the integers that shapes refer to), and then the cells: inputs, state,
-context, decision, feedback, report.
+each layout begins, then the sizes that shapes name, then a zero), and then the cells: inputs,
+state, context, decision, feedback, report.
 """
 
 from collections.abc import Mapping
@@ -33,17 +33,17 @@ Words = NDArray[np.uint64]
 # the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
 # writes these words from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
-# Entries of the plan: the starts of the six layouts.
-_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _LAYOUTS = range(7)
+# Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
+_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
 # The operations of a call. The last two receive the context, or the feedback, as a number: if
 # Python wrote it into the vector first, that would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
 # Results of a call that failed, and of an `ASK` when the policy is done; other results are at least
-# 0. A replay fails with `REFUSED` (the policy's own decision is not allowed), `NOT_ALLOWED` (the
-# log's is not) or `DIFFERENT_DECISION`.
-DONE, NOT_ALLOWED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, REFUSED = range(-6, 0)
+# 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed), `LOGGED_REFUSED`
+# (the decision in the log is not allowed) or `DIFFERENT_DECISION`.
+DONE, LOGGED_REFUSED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, OWN_REFUSED = range(-6, 0)
 
 SIGNATURE: Final = numba_signature(
     "int64",
@@ -70,7 +70,7 @@ def make_memory(
 ) -> tuple[Words, list[dict[str, Any]]]:
     """Return the vector of a new learner, and the named arrays of each of its layouts."""
     layouts = (policy.inputs, policy.state, *policy.records.layouts)
-    cells_start = PLAN + _LAYOUTS + len(policy.dims) + 1
+    cells_start = PLAN + _SIZES + len(policy.dims) + 1  # the zero at the plan's end counts, too
     buffer, plan, views = allocate(layouts, policy.dims, sizes, reserved=cells_start)
     word_view = buffer.view(np.uint64)
     word_view[PLAN : PLAN + len(plan)] = plan.view(np.uint64)
@@ -93,8 +93,8 @@ def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
 
 def _compile_unpacker(policy: CompiledClass) -> Kernel:
     """Return the compiled function that returns the parts of a learner's vector."""
-    plan_length = _LAYOUTS + len(policy.dims)
-    read_dims = tuple_reader(len(policy.dims), start=_LAYOUTS)
+    plan_length = _SIZES + len(policy.dims)  # without the zero at its end
+    read_dims = tuple_reader(len(policy.dims), start=_SIZES)
     read_p = policy.inputs.reader("P")
     read_s = policy.state.reader("S")
 
@@ -157,7 +157,8 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
         code = 0
         if operation in (ASK, ASK_WITH_NUMBER):
             code = ask(words, header, operation, number)
-        # CLAIM only sets the owner. Python then writes a context or feedback into the vector.
+        # `CLAIM` comes here with the code 0. It only sets the owner, after which Python may write a
+        # context or feedback into the vector. An `ASK` that fails leaves the learner no owner.
         header[OWNER_THREAD] = thread if code >= 0 else 0
         return code
 
@@ -190,7 +191,7 @@ def _compile_ask(policy: CompiledClass, allowed: Kernel, unpack: Kernel) -> Kern
             write_decision(cells, plan[_DECISION], dims, decision)
             # The round is counted after the guard, since a refused decision is no round.
             if not allowed(p, context, decision):
-                return REFUSED
+                return OWN_REFUSED
             header[ROUNDS] = t
             header[PENDING] = 1
         return encode(read_decision(cells, plan[_DECISION], dims))
@@ -267,7 +268,7 @@ def _build_replay(policy: CompiledClass, setting: Setting) -> Kernel:
             decision = select(p, s, t, rng, context, cells, decision_at, dims)
             write_decision(cells, decision_at, dims, decision)
             if not allowed(p, context, decision):
-                return REFUSED
+                return OWN_REFUSED
             if are_cells_equal(words, log, row, context_at, decision_at, feedback_at):
                 matches += 1
             elif must_match:
@@ -275,7 +276,7 @@ def _build_replay(policy: CompiledClass, setting: Setting) -> Kernel:
             else:
                 copy_cells(words, log, row, context_at, decision_at, feedback_at)
                 if not allowed(p, context, read_decision(cells, decision_at, dims)):
-                    return NOT_ALLOWED
+                    return LOGGED_REFUSED
             copy_cells(words, log, row, context_at, feedback_at, context_at + log.shape[1])
             logged_decision = read_decision(cells, decision_at, dims)
             feedback = read_feedback(cells, feedback_at, dims)

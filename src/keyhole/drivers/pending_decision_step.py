@@ -2,8 +2,8 @@
 
 Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
 decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory:
-after a ``TELL`` for all of them, else only for those that are new to the copy. A policy that
-ignores pending decisions decides on the settled memory itself.
+all of them on a new copy, or only the decisions that the last copy lacks. A policy that ignores
+pending decisions decides on the settled memory itself.
 
 Both memories have the layouts of a learner, in its order: input, state, context, decision,
 feedback, report.
@@ -22,8 +22,8 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_decorators import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
-# Entries of the plan: the starts of the six layouts.
-_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _LAYOUTS = range(7)
+# Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
+_INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
 ROW_HEADER: Final = 2
 """Cells of a row before its context: the round, and the age."""
@@ -32,7 +32,7 @@ SIGNATURE: Final = numba_signature(
     "int64",
     "float64[::1]",  # the settled memory
     "float64[::1]",  # its copy; if nothing is imputed, the settled memory again
-    "int64[::1]",  # the plan: where each of the six layouts begins, then the integers of shapes
+    "int64[::1]",  # the plan: where each of the six layouts begins, then the sizes that shapes name
     "float64[::1]",  # rows, one after the other
     "uint64[::1]",  # the policy's random stream, then the stream of imputed feedback
     "int64",  # round
@@ -75,7 +75,8 @@ def compile_imputation(policy: CompiledClass) -> Kernel:
     owner = policy.owner.__qualname__
     expressions = IMPUTE.argument_expressions(policy.records)
     helpers = policy.helpers()
-    # `impute` may call `update` with flat arguments: single values in place of groups.
+    # `impute` may call `update`, and then passes each value of context, decision and feedback as an
+    # argument, while the drivers pass these groups. So `update` is bound to these arguments, too.
     call = kernel_compilation.base_kernel_args(policy.owner)["update"]
     helpers["update"] = kernel_compilation.bind_kernel(
         owner, policy.sources["update"], call, kernel_compilation.identity_mapping(call), helpers
@@ -96,7 +97,7 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
     impute = compile_imputation(policy)
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    read_dims = kernel_compilation.tuple_reader(len(policy.dims), start=_LAYOUTS)
+    read_dims = kernel_compilation.tuple_reader(len(policy.dims), start=_SIZES)
     read_p = policy.inputs.reader("P")
     read_s = policy.state.reader("S")
     read_context, read_decision, read_feedback = records.readers()
@@ -115,7 +116,8 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
             init(p, s, t, rng)
         elif operation in (DECIDE, DECIDE_ON_COPY):
             if operation == DECIDE:
-                # Only the state is copied, since the inputs of the copy never change.
+                # Only the state is copied: the inputs of the copy never change, and the caller has
+                # written the context into the copy.
                 for cell in range(plan[_STATE], plan[_CONTEXT]):
                     copy[cell] = settled[cell]
                 # The copy's stream is derived from the policy's stream, which does not move: what

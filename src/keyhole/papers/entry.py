@@ -134,7 +134,7 @@ Means = Annotated[
 class PublishedValues(TableModel):
     """Means of one metric that a paper prints, or that can be read off its figures."""
 
-    source: str  # the place of the means in the paper, and how well they could be read
+    source: str  # where the paper has the means, and how exactly it shows them
     metric: MetricName | None = None  # by default the entry's first
     rounds: list[Checkpoint] | None = None  # by default the last checkpoint of each problem
     # the means by problem and policy

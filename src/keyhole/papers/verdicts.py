@@ -10,12 +10,12 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Whose claim it is: the paper's or ours. A claim of the paper is marked "conclusion only" if only
-the conclusion of its experiment could be read, and "as a bound" if it is read from a bound."""
+"""Who makes a claim: the paper or Keyhole. A claim of the paper is "conclusion only" if only the
+conclusion of its experiment was available to us, and "as a bound" if it follows from a bound."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
-"""Whose set-up a claim is judged on: the paper's; any, if the claim is about every set-up, as a
-theorem is; our replica of the paper's, not readable in full, or on data of ours; or ours."""
+"""The set-up on which a claim is judged: the paper's; any, if the claim is about all set-ups; a
+replica, where parts of the paper's set-up were missing or its data are replaced; or ours."""
 
 SETUPS: Final[dict[Setup, str]] = {
     "paper": "the paper's set-up",
@@ -87,8 +87,8 @@ class Verdict:
     text: str  # the claim
     short: str = ""  # the claim in few words; empty if the text itself has few words
     source: str  # the place where it is claimed, such as a section of the paper
-    origin: Origin  # whose claim it is
-    setup: Setup = "ours"  # whose set-up it is judged on
+    origin: Origin  # who makes the claim
+    setup: Setup = "ours"  # the set-up on which it is judged
     status: Status
     detail: str  # the findings, in words
     numbers: tuple[Number, ...] = ()  # the numbers that decide the status

@@ -23,7 +23,7 @@ _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 _SIGNATURE: Final = numba_signature(
     "void",
     "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
-    "int64[::1]",  # the plan: where each of these begins, then the integers that shapes refer to
+    "int64[::1]",  # the plan: where each of these begins, then the sizes that shapes name
     "uint64[::1]",  # the environment's random stream
     "int64",  # round
     "int64",  # the operation

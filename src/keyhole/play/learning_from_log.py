@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.contract.reward_units import UNIT, UNIT_RANGE, Scale, errors_with_scale_hint
-from keyhole.drivers.learner_step import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
+from keyhole.drivers.learner_step import DIFFERENT_DECISION, LOGGED_REFUSED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_decorators import bounds_checked, is_bounds_checked
 from keyhole.validate import Range, check_integer, check_number, short_repr
@@ -70,7 +70,7 @@ def _refuse_row(learner: Learner, code: int, row: int, columns: Columns) -> NoRe
             f"{row_text} must be what {policy} decides there ({own_text}), got {log_text}: the "
             "policy cannot learn from decisions of others"
         )
-    if code == NOT_ALLOWED:
+    if code == LOGGED_REFUSED:
         raise ValueError(f"{row_text} must be a decision that the setting allows, got {log_text}")
     raise ValueError(policy.refusal(row_text, own_text))
 

@@ -261,8 +261,8 @@ def _linear_pieces(starts: FloatArray, constants: FloatArray, slopes: FloatArray
     return np.column_stack([starts, constants, slopes, factors, factors + 1.0])
 
 
-FUNCTIONS: Final = {
+COST_READERS: Final = {
     name: tagged_union_reader(Power, Steps, PiecewiseLinear, tag="function")
     for name in ("cost", "penalty")
 }
-"""Readers of cost and penalty in spec files."""
+"""Functions that read cost and penalty from spec files, by name."""

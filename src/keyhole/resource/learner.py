@@ -12,7 +12,7 @@ from keyhole.play.learner_summary import describe_reward_units
 from keyhole.play.learning_from_log import bool_column, float_column, reward_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.resource.cost_functions import FUNCTIONS
+from keyhole.resource.cost_functions import COST_READERS
 from keyhole.text_formatting import count_text
 from keyhole.validate import Range, check_number
 
@@ -27,11 +27,11 @@ class StudyVocabulary(CoreVocabulary):
     by itself. The consumption of a failed run counts, and its reward is 0.
     """
 
-    fact_readers = FUNCTIONS
+    fact_readers = COST_READERS
 
     @property
     def note_fields(self) -> Mapping[str, Field]:
-        """The field that says whether a run failed by itself; the policy learns its reward as 0."""
+        """The field `failed`, which is logged but not learnt: whether a run failed by itself."""
         return {"failed": Field("int64")}
 
     def format_decision(self, context: Values, decision: Values) -> Words:
@@ -94,7 +94,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"exceeded": True}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
-        """Return the recommended pair."""
+        """Return the best pair; `live` has the numbers of the arms in use."""
         return self.arms[live[int(report["best_arm"].item())]], report["best_limit"].item()
 
 

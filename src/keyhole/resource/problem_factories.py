@@ -10,7 +10,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.distributions.distribution import Distribution
 from keyhole.draws.streams import stream, uniform
 from keyhole.extras import require_extra
-from keyhole.resource.cost_functions import FUNCTIONS, Power
+from keyhole.resource.cost_functions import COST_READERS, Power
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
@@ -18,7 +18,7 @@ from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, ch
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
-_LARGEST: Final = 1e6  # largest time; a longer run, too, would be stopped at the time limit of 1
+_LARGEST_TIME: Final = 1e6  # replaces longer times, which change nothing: all runs are stopped by 1
 # By kind: mean and standard deviation, over the solvers, of ln(median time); the least and the
 # largest standard deviation of a solver's ln(time).
 _KINDS: Final = {
@@ -33,7 +33,7 @@ _LONE: Final = (-1.0, 4.0)
 def portfolio(
     kind: str, size: int = 15, *, seed: int = DEFAULT_SEED, limits: SequenceLike = _LIMITS
 ) -> Problem:
-    r"""Return a problem whose arms are solvers with log-normal run times and a time limit of 1.
+    r"""Return a problem whose arms are solvers with log-normal run times; no run goes on beyond 1.
 
     The gain of a completed run is 1 less its time (:math:`c(x) = x`), and the gain of a stopped run
     is minus its limit (:math:`\lambda(x) = x`). The expected gain is therefore the share of
@@ -49,14 +49,14 @@ def portfolio(
     seed : int, default 0
         Seed of the solvers' parameters.
     limits : sequence of float, default (1/1000, 1/300, 1/100, 1/30, 1/10, 1/3, 1)
-        Fractions of the time limit.
+        The limits that may be chosen for a run: rising, above 0 and at most 1.
 
     Examples
     --------
     >>> problem = portfolio("lone", 5)
     >>> problem.best_pair
     (2, 0.1)
-    >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs completed before the time limit
+    >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs completed by time 1
     array([0.04, 0.02, 0.6 , 0.02, 0.03])
     """
     require_extra("scipy", "portfolio()")
@@ -81,7 +81,7 @@ def _discretize_log_normal(log_median: float, deviation: float) -> Replay:
 
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
     times: FloatArray = np.exp(log_median + deviation * ndtri(shares))
-    return Replay(np.ones(_RUNS), np.minimum(times, _LARGEST))
+    return Replay(np.ones(_RUNS), np.minimum(times, _LARGEST_TIME))
 
 
 # "Energy costs correspond to one tenth of the wall-clock time" (Example 2).
@@ -122,9 +122,9 @@ def replica(
 ) -> Problem:
     r"""Return a reconstruction of an instance of the paper's experiments.
 
-    The paper's parameters could not be read. Those of PosCorr, NegCorr and Indep were calibrated on
-    the paper's shares of censored runs of the optimal pairs, for three grids of each instance;
-    those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
+    The paper's parameters were not available to us. Those of PosCorr, NegCorr and Indep were
+    calibrated on the paper's shares of censored runs of the optimal pairs, for three grids of each
+    instance; those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
     :math:`\lambda(x) = x/10 + x^4/5`. By instance, the distribution of arm k = 0, 1, ... is:
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
@@ -202,9 +202,9 @@ def three_models(promise: str) -> Problem:
 
     Notes
     -----
-    The paper's numbers could not be read: these are ours, chosen so that the paper's statements
-    about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit. The normal
-    distributions are those of `replica`, with deviations (.1, .15) and correlation .5.
+    The paper's numbers were not available to us: these are ours, chosen so that the paper's
+    statements about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit.
+    The normal distributions are those of `replica`, with deviations (.1, .15) and correlation .5.
 
     References
     ----------
@@ -213,8 +213,8 @@ def three_models(promise: str) -> Problem:
 
     Examples
     --------
-    Under the strict promise the simple model is the best at most limits, the medium one near the
-    largest; under the soft promise the complex model is the best.
+    Under the strict promise the simple model is the best for most of the limits, and the medium
+    model for limits near the largest; under the soft promise the complex model is the best.
 
     >>> problem = three_models("strict")
     >>> problem.gains.argmax(axis=0)[[9, 29, 49, 59]]
@@ -235,7 +235,7 @@ PROBLEM_FACTORIES: Final = {
         "for each arm the name of a distribution of reward and consumption, and its parameters",
         Problem,
         read=list_of(tagged_union_reader(BetaExponential, TruncatedNormal, Replay)),
-        further_readers=FUNCTIONS,
+        further_readers=COST_READERS,
     ),
     "replica": ProblemFactory(
         "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica

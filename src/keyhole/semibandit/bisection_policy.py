@@ -283,5 +283,5 @@ def round_to_decimals(value: float, decimals: int) -> float:
     """Round a value to `decimals`, but not below the smallest unit; 0 leaves it unchanged."""
     if decimals == 0:
         return value
-    units = 10.0**decimals
-    return float(max(1.0, math.floor(value * units + 0.5)) / units)
+    units_per_1 = 10.0**decimals
+    return float(max(1.0, math.floor(value * units_per_1 + 0.5)) / units_per_1)

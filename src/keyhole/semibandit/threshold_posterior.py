@@ -3,7 +3,7 @@
 A loss shows that the threshold is above what was given; a round without a loss makes it likelier
 that the threshold is at most what was given. By Bayes' theorem the density of the threshold at x is
 proportional to B(1 + S, 1 + F(x)), with B the beta function, S the number of losses, and F(x) the
-number of rounds without a loss in which less than x was given.
+number of rounds without a loss in which less than x was given. Each piece has one number for F.
 """
 
 import math
@@ -33,13 +33,16 @@ class ThresholdPosterior:
     """Density in each piece, divided by the density in the first piece."""
     losses = float_array("arms")
     clears = float_array("arms")
-    """Rounds without a loss in which less than the thresholds of the first piece was given."""
+    """F in the first piece."""
     further = float_array("arms", PIECES + 1)
-    """Further rounds without a loss in which less than the thresholds of each piece was given."""
+    """F in each piece less F in the first piece."""
 
 
 def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
-    """Set the prior: uniform up to the resource; above it, uniform with at most as much mass."""
+    """Set the prior, whose density is constant up to the resource and constant above it.
+
+    Neither the density nor the mass above the resource is larger than that up to it.
+    """
     s.pieces[arm] = 1
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
     if resource < 1.0:
@@ -73,7 +76,7 @@ def draw_piece(s: ThresholdPosterior, arm: int, rng: Stream) -> int:
 
 
 def threshold_quantile(s: ThresholdPosterior, arm: int, delta: float) -> float:
-    """Return the least end of a piece that the threshold exceeds with probability at most delta."""
+    """Return the lowest entry of `ends` that the threshold exceeds with probability <= delta."""
     total = mass_above = 0.0
     for piece in range(s.pieces[arm]):
         total += piece_mass(s, arm, piece)
@@ -224,10 +227,10 @@ def allocation_in_piece(
             number = first + int(share * (last - first + 1))
             return min(high, resource / min(number, last))
     if plan == 2:
-        units = 1.0
+        units_per_1 = 1.0
         for k in range(28):
-            round_number = math.floor((high + TOLERANCE) * units) / units
+            round_number = math.floor((high + TOLERANCE) * units_per_1) / units_per_1
             if round_number > low + TOLERANCE:
                 return min(high, round_number)
-            units *= 2.5 if k % 3 == 1 else 2.0
+            units_per_1 *= 2.5 if k % 3 == 1 else 2.0
     return high - share * (high - low)

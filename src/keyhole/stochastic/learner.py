@@ -11,7 +11,7 @@ class StudyVocabulary(CoreVocabulary):
     """Vocabulary of a study: ``ask()`` returns an ``arm``, ``tell(id, reward)`` takes a reward."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
-        """Return the arm that looks best."""
+        """Return the name of the best arm; `live` has the numbers of the arms in use."""
         return cast(str, self.arms[live[int(report["best"].item())]])
 
 

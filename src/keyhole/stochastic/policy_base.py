@@ -55,7 +55,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 
-    if TYPE_CHECKING:  # generated from the known quantities at run time
+    if TYPE_CHECKING:  # at run time the method is generated from `Facts`
 
         @overload
         def learner(
@@ -100,7 +100,7 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class
 
 
 # After this number of bisections no float64 lies inside the interval.
@@ -136,7 +136,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
     helper_arguments = MappingProxyType(
@@ -184,7 +184,7 @@ def delta(horizon: float) -> float:
     return 0.5 / (float(horizon) * horizon)
 
 
-def log_term(horizon: float) -> float:
+def log_2_over_delta(horizon: float) -> float:
     """Return ln(2 / delta), which is ln(4 T^2), with the delta that `delta` returns."""
     return 2.0 * math.log(2.0 * horizon)
 

@@ -17,7 +17,7 @@ _UNIT = Range(ge=0, le=1)
 
 
 def draw_level(rng: Stream, numbers: FloatArray) -> int:
-    """Return the highest level whose chance of being reached exceeds a uniform number."""
+    """Return the highest level that is reached with a chance above a uniform number, else 0."""
     u = uniform(rng)
     # Counting over all levels is faster than stopping at the last one that exceeds `u`, since there
     # is no branch to predict.

@@ -75,7 +75,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"value": 0}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[int, str]:
-        """Return the recommended arm for each level; `live` are the arms that are not retired."""
+        """Return the best arm's name by level; `live` has the numbers of the arms in use."""
         best = report["best"].tolist()
         return {level: self.arms[live[int(arm)]] for level, arm in enumerate(best, 1)}
 

@@ -14,15 +14,12 @@ from keyhole.validate import DEFAULT_SEED
 
 
 class ReachCounts:
-    """Counts by arm and level: pulls at thresholds from the level on, and those that reached it.
-
-    Level j is at position j - 1 of the second axis.
-    """
+    """Counts of pulls by arm and level; level j is at position j - 1 of the second axis."""
 
     reached = float_array("arms", "levels")
-    """The number of these pulls whose sample reached the level."""
+    """The number of pulls counted in `tried` whose sample reached the level."""
     tried = float_array("arms", "levels")
-    """The number of pulls at thresholds of at least the level."""
+    """The number of pulls at thresholds of at least the level; in `DKWUCB`, of all pulls."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
@@ -42,7 +39,7 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
 
 
 def impute_pull(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
-    """Add a pending pull with its expected result: the estimate, or 1/2 without samples."""
+    """Add a pending pull with its expected result: reached / tried, or 1/2 if `tried` is 0."""
     for j in range(threshold):
         # Levels without samples are counted, too. Policies pull arms without samples first, so
         # otherwise all pending decisions would go to the same arm.
@@ -52,7 +49,7 @@ def impute_pull(reached: FloatArray, tried: FloatArray, arm: int, threshold: int
 
 
 def reach_estimate(s: ReachCounts, level: int, arm: int) -> float:
-    """Return the share of the arm's pulls tried at a level that reached it; 0 without pulls."""
+    """Return reached / tried of an arm at a level, or 0 if `tried` is 0."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
 
 
@@ -120,7 +117,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         "the threshold, even if feedback is uncensored"
     )
 
-    if TYPE_CHECKING:  # generated from the known quantities at run time
+    if TYPE_CHECKING:  # at run time the method is generated from `Facts`
 
         @overload
         def learner(
@@ -197,7 +194,7 @@ class IndexPolicy(Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True
@@ -214,11 +211,11 @@ class IndexPolicy(Policy, abstract=True):
         add_observation(s, arm, threshold, value)
 
 
-def upper_bound(tried: float, reached: float, log: float) -> float:
-    """Return the upper confidence bound, reached / tried + sqrt(log / tried)."""
+def upper_bound(tried: float, reached: float, scaled_log: float) -> float:
+    """Return the upper confidence bound, reached / tried + sqrt(scaled_log / tried)."""
     # Both terms are products with this inverse, since a division takes longer than two products.
     inverse = 1.0 / tried
-    return reached * inverse + math.sqrt(log * inverse)
+    return reached * inverse + math.sqrt(scaled_log * inverse)
 
 
 def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:

@@ -1,4 +1,4 @@
-"""Rules for the threshold of each round, which may be random, in stages, or listed."""
+"""Sequences of the rounds' thresholds, which may be random, in stages, or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ _SUM_TOLERANCE: Final = 1e-9
 
 @dataclass(frozen=True)
 class ThresholdSequence:
-    """A rule for the threshold of each round, made by one of the functions of this module.
+    """The sequence of the rounds' thresholds, made by one of the functions of this module.
 
     Attributes
     ----------
     kind : int
-        One of the constants of `keyhole.threshold.environment`.
+        `DRAWN`, `STAGED`, `CYCLIC` or `LISTED` of `keyhole.threshold.environment`.
     name : str
-        The name of the function that made the rule.
+        The name of the function that made the sequence.
     values : tuple of float
         The argument of this function: chances of the levels, or thresholds. The tuple is empty if
         the function had no argument.
@@ -36,25 +36,25 @@ class ThresholdSequence:
     values: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the call that makes the rule, shortened."""
+        """Return the call that makes the sequence, shortened."""
         values_text = ", ".join(f"{v:g}" for v in self.values[:6])
         more = ", ..." if len(self.values) > 6 else ""
         return f"{self.name}([{values_text}{more}])" if self.values else f"{self.name}()"
 
     @property
     def rounds(self) -> int | None:
-        """The largest number of rounds, or None if the rule has no end."""
+        """The largest number of rounds, or None if the sequence has no end."""
         return len(self.values) if self.kind == LISTED else None
 
     def truth(self, levels: int) -> dict[str, object]:
-        """Return the rule as fields of the environment, for a problem with `levels` levels.
+        """Return the part of `Problem.truth` that describes the sequence.
 
         Raises
         ------
         ValueError
             If the sequence is for another number of levels.
         """
-        # All fields of the environment need values, even those that this kind of rule never reads.
+        # All fields of the environment need values, even those that it never reads for this kind.
         chances = np.full(levels, 1.0 / levels)
         if self.kind == DRAWN and self.values:
             if len(self.values) != levels:

@@ -62,7 +62,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 
-    if TYPE_CHECKING:  # generated from the known quantities at run time
+    if TYPE_CHECKING:  # at run time the method is generated from `Facts`
 
         @overload
         def learner(
@@ -113,11 +113,8 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     >>> class Simple(IndexPolicy):
     ...     def index(p, pulls, total):
     ...         return -abs(total - p.threshold * pulls) / math.sqrt(pulls)
-    >>> from keyhole import simulate
-    >>> from keyhole.thresholding import Problem
-    >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)
-    >>> simulate(problem, [Simple()], horizon=50, replications=10).labels
-    ('Simple()',)
+    >>> Simple().learner(arms=3, threshold=0.5).ask()
+    0
     """
 
-    pending = ("impute", "ignore")
+    pending = ("impute", "ignore")  # declared again, for the kernels of this class

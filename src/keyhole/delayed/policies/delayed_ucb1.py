@@ -40,7 +40,7 @@ class DelayedUCB1(Policy):
     """
 
     pending = ("wait",)
-    feedback = "each reward that arrives, and whose it is (named)"
+    feedback = "each reward that arrives, and its arm (named)"
     cost_per_round = "O(K), and O(1) for each reward that arrives"
     works_with = ("named",)
 

@@ -53,6 +53,6 @@ class NaivePhases(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `phase_length`.
+        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `smallest_n`.
         root_sum = math.sqrt(log) + math.sqrt(log + 4.0 * tolerance * phase * p.bound)
         return 0.5 * (root_sum / tolerance) ** 2

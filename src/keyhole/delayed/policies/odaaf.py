@@ -1,6 +1,6 @@
 """Policy ODAAF for late rewards: plays in phases sized for the expected delay."""
 
-from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
+from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
 from keyhole.policy import parameter
 
 
@@ -44,4 +44,4 @@ class ODAAF(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        return phase_length(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
+        return smallest_n(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
+from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
 from keyhole.policy import parameter
 from keyhole.validate import Range, check_number
 
@@ -65,9 +65,9 @@ class ODAAFB(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        without_bridge = phase_length(
+        without_bridge = smallest_n(
             tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay
         )
-        with_bridge = phase_length(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
+        with_bridge = smallest_n(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
         # The first term is m times d-tilde: the smaller of m d and the n_m of `ODAAF`, rounded up.
         return max(min(float(phase * p.bound), float(np.ceil(without_bridge))), with_bridge)

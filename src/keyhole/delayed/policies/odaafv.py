@@ -1,6 +1,6 @@
 """Policy ODAAFV for late rewards: plays in phases sized by the delays' variance."""
 
-from keyhole.delayed.policy_base import PhasePolicy, phase_length, phase_log_term
+from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
 from keyhole.policy import parameter
 from keyhole.validate import Range, check_number
 
@@ -60,4 +60,4 @@ class ODAAFV(PhasePolicy):
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
         delay_bias = 2.0 * p.expected_delay + 4.0 * p.variance
-        return phase_length(tolerance, log, 4.0 / 3.0 * log + delay_bias)
+        return smallest_n(tolerance, log, 4.0 / 3.0 * log + delay_bias)

@@ -21,8 +21,8 @@ from keyhole.stochastic import Policy as StochasticPolicy
 class QPMD(WrapperPolicy, Policy):
     r"""Let a base policy for immediate feedback decide, and feed it rewards from queues.
 
-    QPMD sees the arm of each reward; policies that see only sums are compared with it. Any policy
-    of `keyhole.stochastic` can be the base. The default is the paper's base, UCB1. With
+    QPMD sees the arm of each reward, so it is a yardstick for policies that see only sums. Any
+    policy of `keyhole.stochastic` can be the base. The default is the paper's base, UCB1. With
     `ThompsonSampling` as the base the regret is a fifth of that with UCB1, and with `KLUCB` a
     quarter (gap 0.3, expected delay 20, 20,000 rounds).
 
@@ -62,7 +62,7 @@ class QPMD(WrapperPolicy, Policy):
     """
 
     pending = ("wait",)
-    feedback = "each reward that arrives, and whose it is (named)"
+    feedback = "each reward that arrives, and its arm (named)"
     cost_per_round = "one step of the base for each reward that arrives, on average"
     works_with = ("named",)
 

@@ -41,8 +41,8 @@ class Claim(TableModel):
     # the claim in few plain words, for first screens; empty if the text itself has few words
     short: ShortText = ""
     source: str  # the place where it is claimed, such as a section of the paper
-    origin: Origin  # whose claim it is
-    setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
+    origin: Origin  # who makes the claim
+    setup: Setup = "ours"  # the set-up on which it is judged; in a file by default the entry's
     # the ids of claims in which other entries judge the same statement on the same set-up
     same_as: tuple[str, ...] = ()
     reading: str = ""  # how words that are not exact were translated into numbers

@@ -134,7 +134,7 @@ class FixedLimit(WrapperPolicy, Policy):
 
     def impute(p, s: RewardCounts, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
         """Update the base with the arm's mean, or with 1/2 for an arm without observations."""
-        pulls = s.pulls[arm]
+        pulls = s.pulls[arm]  # `pulls` and `totals` are fields of the base's state
         base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:

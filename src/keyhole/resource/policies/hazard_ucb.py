@@ -38,7 +38,7 @@ class HazardUCB(HazardRatePolicy):
         At least 0. :math:`\alpha_t` starts at `alpha` and tends to 1. For fewer than ten limits it
         starts higher: for one, at 1.5 `alpha`. With 0 it stays 0, and the regret may be linear.
     strength : float, default 8
-        Above 0. The number of runs as which the pooled hazard counts: see `HazardThompson`.
+        Above 0. The pooled hazard counts as `strength` runs with ten limits or more, else as fewer.
 
     Notes
     -----
@@ -91,10 +91,11 @@ class HazardUCB(HazardRatePolicy):
                 ending = alive * hazard
                 gain += ending * net
                 alive -= ending
-                # Each interval up to the limit adds w (B - V)^2 to the variance of the limit's
-                # value V (delta method). Here w is the variance of the log of the share that
-                # survives the interval, and B the value if all runs that reach it ended in it. V
-                # differs by limit: the sums of w, w B and w B^2 serve all limits in one pass.
+                # By the delta method, each interval up to the limit adds w (B - V)^2 to the
+                # variance of the limit's value V. Here w is the variance of ln(1 - hazard). B is
+                # what V would be if the runs that survive the interval (the share `alive`) ended in
+                # it, too. V differs by limit: the sums of w, w B and w B^2 serve all limits in one
+                # pass.
                 evidence = s.reached[arm, position] + strength
                 w = hazard / (evidence * (1.0 - hazard))
                 b = alive * net + gain

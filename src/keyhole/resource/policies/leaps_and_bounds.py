@@ -60,10 +60,10 @@ class LeapsAndBounds(Policy):
     class State:
         """Position in the phases, sums of the present arm, and the best arm of the phase."""
 
-        phase = int_array()  # from 0
+        phase = int_array()  # k - 1
         arm = int_array()
-        runs = float_array()  # of the present arm, in this phase
-        used = float_array()  # consumption of these runs
+        runs = float_array()  # the number of runs of the present arm in this phase
+        used = float_array()  # the consumption of these runs
         best_arm = int_array()
         best = float_array()  # the smallest mean of this phase
         kept = int_array()  # 1 once an arm is kept for good

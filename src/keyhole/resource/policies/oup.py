@@ -61,12 +61,12 @@ class OUP(Policy):
     class State:
         """Limit, runs and bounds of each arm, and the arm to run next."""
 
-        position = int_array("arms")  # of the limit
+        position = int_array("arms")  # the position of the arm's limit
         doublings = int_array("arms")
-        runs = float_array("arms")  # with this limit
+        runs = float_array("arms")  # the number of runs with this limit
         needed = float_array("arms")  # runs after which the bounds are computed again
-        total = float_array("arms")  # of max(W, u)
-        ended = float_array("arms")  # runs with W at least u
+        total = float_array("arms")  # the sum of max(W, u) over these runs
+        ended = float_array("arms")  # the number of these runs with W at least u
         upper = float_array("arms")
         lower = float_array("arms")
         arm = int_array()  # the arm with the largest upper bound, or the kept arm

@@ -27,9 +27,9 @@ class ReductionThompson(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: its formulas could not be read, and the prior Beta(1, 1) is the usual
-    one. The paper leaves two points open: pairs are first played arm by arm from the smallest limit
-    up, and ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: its formulas were not available to us, and the prior Beta(1, 1) is
+    the usual one. The paper leaves two points open: pairs are first played arm by arm from the
+    smallest limit up, and ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------

@@ -62,13 +62,13 @@ class SuccessiveHalving(Policy):
     class State:
         """Sums over the informative rounds of each pair, the remaining arms, and the stage."""
 
-        told = float_array("arms", "limit_count")  # number of informative rounds
-        worth = float_array("arms", "limit_count")  # sum of their gains
+        told = float_array("arms", "limit_count")  # the number of informative rounds
+        worth = float_array("arms", "limit_count")  # the sum of the gains in these rounds
         plays = int_array("arms", "limit_count")
         dropped = int_array("arms")
-        runs = float_array("arms")  # in this stage
-        left = int_array()  # number of remaining arms
-        stage = int_array()  # from 0
+        runs = float_array("arms")  # the number of runs in this stage
+        left = int_array()  # the number of remaining arms
+        stage = int_array()  # s - 1
 
     def init(p, s: State) -> None:
         """Set the number of remaining arms to the number of all arms."""

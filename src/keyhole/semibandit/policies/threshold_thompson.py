@@ -50,7 +50,7 @@ class ThresholdThompson(Policy):
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
     :math:`\tilde\mu_i`. The rest of Q first raises funded arms. The allocation is kept for :math:`1
-    + \lfloor t / 200 \rfloor` rounds, or until an arm has a loss at a larger amount than before.
+    + \lfloor t / 200 \rfloor` rounds, or until a loss raises an arm's largest amount with a loss.
 
     Parameters
     ----------

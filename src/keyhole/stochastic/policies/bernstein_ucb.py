@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel, parameter
-from keyhole.stochastic.policy_base import UCBPolicy, log_term
+from keyhole.stochastic.policy_base import UCBPolicy, log_2_over_delta
 
 
 class BernsteinUCB(UCBPolicy):
@@ -29,8 +29,8 @@ class BernsteinUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: it allows any deviation function; here Bernstein's is used, for
-    rewards at most 1 from their mean. Arms without pulls come first; ties go to the lowest arm.
+    Departures from the paper: the deviation function, open in the paper, is Bernstein's for rewards
+    within 1 of their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References
     ----------
@@ -56,6 +56,7 @@ class BernsteinUCB(UCBPolicy):
         return 2.0 * math.exp(-pulls * error * error / (2.0 * p.variance + 2.0 * error / 3.0))
 
     def width(p, pulls: float, deviation: Kernel) -> float:
-        """Return the error at which the deviation is delta."""
-        first_term = log_term(p.horizon) / (3.0 * pulls)  # L / (3 N), from which all terms follow
+        """Return the error at which `deviation` is delta, in closed form."""
+        # L / (3 N), from which all terms follow
+        first_term = log_2_over_delta(p.horizon) / (3.0 * pulls)
         return first_term + math.sqrt(first_term * first_term + 6.0 * p.variance * first_term)

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel
-from keyhole.stochastic.policy_base import UCBPolicy, log_term
+from keyhole.stochastic.policy_base import UCBPolicy, log_2_over_delta
 
 
 class HoeffdingUCB(UCBPolicy):
@@ -23,9 +23,8 @@ class HoeffdingUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: none. The paper is read as follows: arms without pulls come first,
-    the lowest first, while the paper gives them the width 1; and ties, open in the paper, go to the
-    lowest arm.
+    Departures from the paper: arms without pulls come first, the lowest first, while the paper
+    gives them the width 1. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------
@@ -49,4 +48,4 @@ class HoeffdingUCB(UCBPolicy):
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return sqrt(ln(2 / delta) / (2 N))."""
-        return math.sqrt(log_term(p.horizon) / (2.0 * pulls))
+        return math.sqrt(log_2_over_delta(p.horizon) / (2.0 * pulls))

@@ -14,7 +14,7 @@ class ImprovedUCB(Policy):
     rounds. `KLUCB` and others have less regret.
 
     In phase m = 0, 1, ... with :math:`\tilde\Delta_m = 2^{-m}`, the remaining arms are pulled one
-    after the other, each until it has :math:`n_m` pulls in all phases so far. Then arm i is given
+    after the other, each until its pulls in phases 0 to m sum to :math:`n_m`. Then arm i is given
     up if
 
     .. math:: \hat\mu_i + w_m < \max_j \hat\mu_j - w_m, \qquad

@@ -2,16 +2,16 @@
 
 from typing import ClassVar
 
-from keyhole.stochastic.policy_base import log_term
+from keyhole.stochastic.policy_base import log_2_over_delta
 from keyhole.threshold.policy_base import IndexPolicy, add_observation, impute_pull, upper_bound
 
 
 class DKWUCB(IndexPolicy):
     r"""Pull the arm whose chance to reach the threshold has the largest upper confidence bound.
 
-    It is for uncensored feedback, where a sample counts at all levels. By the inequality of
-    Dvoretzky, Kiefer and Wolfowitz one width holds for all levels at once, so m thresholds are
-    no harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
+    It is for uncensored feedback, where every sample shows which levels it reached. By the
+    inequality of Dvoretzky, Kiefer and Wolfowitz one width holds for all m levels at once, so they
+    are no harder than one level. With censored feedback see `SurvivalThompson`; without a horizon,
     `AnytimeDKWUCB`.
 
     After one pull of each arm, pull
@@ -24,9 +24,9 @@ class DKWUCB(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. The paper is read as follows: arms without pulls come first,
-    the lowest first; the paper gives them the width 1, and then a pulled arm could have a larger
-    index. Ties, open in the paper, go to the lowest arm.
+    Departures from the paper: arms without pulls come first, the lowest first. The paper gives them
+    the width 1, with which a pulled arm could have a larger index. Ties, open in the paper, go to
+    the lowest arm.
 
     References
     ----------
@@ -52,7 +52,7 @@ class DKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        return upper_bound(tried, reached, 0.5 * log_term(p.horizon))
+        return upper_bound(tried, reached, 0.5 * log_2_over_delta(p.horizon))
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample at all levels."""

@@ -23,8 +23,9 @@ class KMUCB(Policy):
     epochs of K m rounds. In practice `SurvivalThompson` has far less regret.
 
     Epoch k has K m rounds, in which each threshold comes K times. At a threshold c below the
-    current level j, pull the arm on which level c was settled; at the others, pull arms 1 to K in
-    turn. At the end of the epoch let :math:`i^* = \arg\max_i \hat F_i(j)`. If for all other arms i
+    current level j, pull the arm on which level c was settled; at other thresholds, pull arms 1 to
+    K in turn. At the end of the epoch let :math:`i^* = \arg\max_i \hat F_i(j)`. If for each other
+    arm i
 
     .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
 

@@ -23,9 +23,8 @@ class OPTIM(KaplanMeierUCB):
 
     Notes
     -----
-    Departures from the paper: none. The paper is read as follows: arms without pulls come first, in
-    the order of their numbers (the paper gives them the width 1); ties, open in the paper, go to
-    the lowest arm.
+    Departures from the paper: arms without pulls come first, the lowest first, while the paper
+    gives them the width 1. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------

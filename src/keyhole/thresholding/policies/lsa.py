@@ -1,4 +1,4 @@
-"""Policy LSA: tries next the option that was tried least, given how near to the threshold it is."""
+"""Policy LSA: prefers arms with few pulls, and arms whose mean is close to the threshold."""
 
 import math
 from typing import Final
@@ -10,10 +10,10 @@ from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class LSA(IndexPolicy):
-    r"""Pull the arm that was pulled least, given how close its mean is to the threshold.
+    r"""Prefer arms with few pulls, and arms whose mean is close to the threshold.
 
     It is the default choice when every wrong label costs the same, and needs neither the horizon
-    nor a precision. For the simple regret, the chance of any wrong label, see also `APT`.
+    nor a precision. If the chance that any label is wrong (the simple regret) counts, see `APT`.
 
     After one pull of each arm, pull
 
@@ -52,7 +52,7 @@ class LSA(IndexPolicy):
 
     arms_change = True
     cost_per_round = (
-        "one logarithm (looked up to 4,095 pulls of an arm), and O(log K) for the arg-min"
+        "one logarithm (from a table, for up to 4,095 pulls), and O(log K) for the arg-min"
     )
 
     alpha: float = parameter(
@@ -66,8 +66,8 @@ class LSA(IndexPolicy):
 
 
 _TABLE_LENGTH: Final = 4096
-# These logarithms come from the C library that compiled code calls, so they agree to the bit. The
-# digest of a kernel that uses them covers the numbers, and not the code here.
+# `math.log` and compiled code call the same C library, so they agree to the bit. The digest of a
+# kernel covers the numbers of this table, so machine code made with other logarithms is not reused.
 _LOGARITHMS: Final = np.array([-math.inf, *(math.log(count) for count in range(1, _TABLE_LENGTH))])
 
 
