@@ -101,7 +101,8 @@ def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[obje
         workers.pending_mode(policy),
         fingerprint(duration.draw),
         rows_for_digest({"numbers": duration.numbers}),
-        getattr(duration, "aged", False),  # this attribute is not a part of the kernel
+        # The kernel does not contain this attribute.
+        getattr(duration, "age_bounds_feedback", False),
     ]
 
 
