@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from keyhole.interrupts import delayed_interrupts, replaced_errors
+from keyhole.interrupts import delayed_interrupts, replaced_user_errors
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_elsewhere_than_in_the_main_thread_nothing_changes():
     found = []
 
     def look():
-        with delayed_interrupts(), replaced_errors(replace):
+        with delayed_interrupts(), replaced_user_errors(replace):
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)
@@ -69,20 +69,23 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize("error", [KeyError(), Stop(), SystemExit(1), KeyboardInterrupt()])
 def test_whatever_code_raises_is_replaced(error):
-    with pytest.raises(ValueError, match=type(error).__name__) as caught, replaced_errors(replace):
+    with (
+        pytest.raises(ValueError, match=type(error).__name__) as caught,
+        replaced_user_errors(replace),
+    ):
         raise error
     assert caught.value.__cause__ is error
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_error_is_kept_if_it_is_returned():
-    with pytest.raises(Stop) as caught, replaced_errors(lambda error: error):
+    with pytest.raises(Stop) as caught, replaced_user_errors(lambda error: error):
         raise Stop
     assert caught.value.__cause__ is None
 
 
 def test_an_interrupt_is_not_replaced():
-    with pytest.raises(KeyboardInterrupt), replaced_errors(replace):
+    with pytest.raises(KeyboardInterrupt), replaced_user_errors(replace):
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -91,6 +94,6 @@ def test_a_handler_that_code_sets_stays():
     def handler(*_):
         pass
 
-    with replaced_errors(replace):
+    with replaced_user_errors(replace):
         signal.signal(signal.SIGINT, handler)
     assert signal.getsignal(signal.SIGINT) is handler

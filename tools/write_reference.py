@@ -20,6 +20,7 @@ REFERENCE = DOCS / "reference"
 
 CLASSES: Final = {
     "keyhole": ("Curves", "Learner", "Metric", "PairedDifference", "StoppingTimes"),
+    "keyhole.client": ("Client", "StudyClient"),
     "keyhole.clusters": ("Cluster",),
     "keyhole.confidence_sequences": ("BetaMixture", "EmpiricalBernstein"),
     "keyhole.data": (

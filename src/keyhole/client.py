@@ -15,6 +15,8 @@ from keyhole.study import DamagedError, Decision, DecisionRecord, StoreError, er
 from keyhole.study.arm_means import ArmMean
 from keyhole.validate import check_choice, check_line, short_repr
 
+__all__ = ["Client", "StudyClient"]
+
 _ERRORS: Final[dict[str, type[Exception]]] = {
     "damaged": DamagedError,
     "invalid-key": PermissionError,

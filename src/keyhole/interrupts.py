@@ -47,14 +47,14 @@ def _set_handler(handler: Callable[[int, FrameType | None], None]) -> bool:
 
 
 @contextmanager
-def replaced_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
+def replaced_user_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
     """Replace errors that users' code raises within the block, exits included, but not a Ctrl-C.
 
     `replace` returns the error to raise in place of its argument, or the argument itself.
 
     Examples
     --------
-    >>> with replaced_errors(lambda error: ValueError(f"it ended with {error!r}")):
+    >>> with replaced_user_errors(lambda error: ValueError(f"it ended with {error!r}")):
     ...     raise SystemExit(1)
     Traceback (most recent call last):
     ValueError: it ended with SystemExit(1)

@@ -9,8 +9,6 @@ from keyhole.validate import check_choice, check_line
 Better = Literal["lower", "higher"]
 Drawn = Literal["mean", "from 0", "share", "ln(mean / arms)"]
 
-PER_ARM_LOGARITHM: Final = "ln(mean / arms)"
-
 
 @dataclass(frozen=True)
 class Metric:

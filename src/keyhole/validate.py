@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Word = TypeVar("Word", bound=str)
+_Choice = TypeVar("_Choice", bound=str)
 
 _INT64: Final = 2**63
 _MAX_SHOWN_CHARACTERS: Final = 200
@@ -437,7 +437,7 @@ def _visible_text(name: str) -> str:
     return name.casefold() if is_word else name
 
 
-def check_choice(name: str, value: Any, allowed: Iterable[Word], listing: str = "") -> Word:
+def check_choice(name: str, value: Any, allowed: Iterable[_Choice], listing: str = "") -> _Choice:
     """Return `value` if it is one of the allowed words.
 
     The error lists the allowed words. If there are too many, it lists the first few, and adds the

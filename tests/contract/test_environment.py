@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import Metric, simulate
-from keyhole.contract.compiled_class import compiled_environment
+from keyhole.contract.kernel_compilation import compiled_environment
 from keyhole.contract.problem import checked_metrics, metrics_for
 from keyhole.contract.state_arrays import int_array
 from tests.toys import Halving, RunEnvironment, Toy

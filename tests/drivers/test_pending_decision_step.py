@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.contract.state_arrays import allocate
 from keyhole.drivers.pending_decision_step import (
     CHECK,

@@ -27,7 +27,6 @@ from keyhole.experiment.sweep_summary import (
     short_names,
     summarize_sweep,
 )
-from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.pages.best_policy_tiles import TileTable
 from keyhole.pages.matplotlib_chart import chart_figure
 from keyhole.pages.page import keep_intervals_together
@@ -244,7 +243,7 @@ def test_panels_that_can_be_compared_have_one_axis():
 def test_what_is_the_same_in_all_panels_looks_the_same_in_them():
     """Its interval reaches below 0; how low the others are differs."""
     same = np.array([[[0.0, 0.4]], [[0.0, 8.0]]])
-    loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
+    loss = replace(LOSS, drawn="ln(mean / arms)")
     points = [
         PointResult({"seed": seed}, lambda other=other: Curves(
             (10, 100), [loss], {"A": same, "B": np.full((2, 1, 2), other)}, arms=4
@@ -313,7 +312,7 @@ def test_more_policies_than_can_be_distinguished_have_panels_of_their_own():
 
 def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
     values = {"A": np.array([[[2.0, 2.0]], [[0.0, 8.0]]])}
-    loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
+    loss = replace(LOSS, drawn="ln(mean / arms)")
     points = [
         PointResult({"seed": arms}, lambda arms=arms: Curves((10, 100), [loss], values, arms=arms))
         for arms in (2, 20)

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from keyhole.play import log_learning
+from keyhole.play import learning_from_log
 from keyhole.resource import RCUCB, Power, ReductionUCB
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.threshold import KaplanMeierUCB, SurvivalThompson
@@ -98,7 +98,7 @@ def logged(request):
 @pytest.mark.interpreted
 def test_its_own_log_makes_a_learner_what_it_was(logged, monkeypatch):
     learner, log, after = logged
-    monkeypatch.setattr(log_learning, "_BLOCK_ROWS", 25)
+    monkeypatch.setattr(learning_from_log, "_BLOCK_ROWS", 25)
     assert learner.replay(*log) == ROUNDS
     assert memory(learner) == memory(after)
     assert repr(learner) == repr(after)

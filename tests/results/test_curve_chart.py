@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from keyhole import Curves, Metric
-from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.results.curve_chart import curve_chart
 
 # Of LSA, the interval reaches 0; of Uniform, its lower end is below half of the least mean.
@@ -14,7 +13,7 @@ VALUES = {
 
 @pytest.mark.parametrize("y", [None, "log"])
 def test_a_chart_has_the_interval_of_the_tables_where_the_axis_cuts_it(y):
-    curves = Curves([10], [Metric("loss", drawn=PER_ARM_LOGARITHM)], VALUES, arms=2)
+    curves = Curves([10], [Metric("loss", drawn="ln(mean / arms)")], VALUES, arms=2)
     chart = curve_chart(curves, "loss", anchor="c", y=y)
     for curve in chart.curves:
         low = curves.estimates(curve.label, "loss")[-1].low

@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager
 import pytest
 
 import keyhole.study
-from keyhole.contract import compiled_class
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract import kernel_compilation
+from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.kernels import compiler_fork_locks
 from keyhole.study import (
     Study,
@@ -549,7 +549,7 @@ def test_a_fork_waits_for_modules_that_a_study_imports(slow, tmp_path, monkeypat
 def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
     slow, tmp_path, monkeypatch
 ):
-    find = compiled_class.fingerprint
+    find = kernel_compilation.fingerprint
     with labels(tmp_path / "s.db"):
 
         def slowly(*args, **options):
@@ -557,7 +557,7 @@ def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
                 slow.wait()
             return find(*args, **options)
 
-        monkeypatch.setattr(compiled_class, "fingerprint", slowly)
+        monkeypatch.setattr(kernel_compilation, "fingerprint", slowly)
         slow.check(
             lambda: compiled_policy(LSA).digest,
             lambda: decide_elsewhere(tmp_path / "s.db", 1),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import (
+from keyhole.contract.kernel_compilation import (
     CompiledClass,
     compiled_guard,
     driver_digest,

@@ -11,8 +11,8 @@ feedback, report.
 
 from typing import Final
 
-from keyhole.contract import compiled_class
-from keyhole.contract.compiled_class import CompiledClass
+from keyhole.contract import kernel_compilation
+from keyhole.contract.kernel_compilation import CompiledClass
 from keyhole.contract.kernel_signatures import IMPUTE
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
@@ -50,7 +50,7 @@ def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     decision in the settled memory. The result is 0 for a decision that is not allowed, else 1.
     """
     kernels = (setting.allowed, *imputation_kernels(policy))
-    digest = compiled_class.driver_digest("pending step", policy, *kernels)
+    digest = kernel_compilation.driver_digest("pending step", policy, *kernels)
     return compile_cached(
         policy.owner.__name__, digest, lambda: _build_step(policy, setting), SIGNATURE
     )
@@ -76,11 +76,11 @@ def compile_imputation(policy: CompiledClass) -> Kernel:
     expressions = IMPUTE.argument_expressions(policy.records)
     helpers = policy.helpers()
     # `impute` may call `update` with flat arguments: single values in place of groups.
-    call = compiled_class.base_kernel_args(policy.owner)["update"]
-    helpers["update"] = compiled_class.bind_kernel(
-        owner, policy.sources["update"], call, compiled_class.identity_mapping(call), helpers
+    call = kernel_compilation.base_kernel_args(policy.owner)["update"]
+    helpers["update"] = kernel_compilation.bind_kernel(
+        owner, policy.sources["update"], call, kernel_compilation.identity_mapping(call), helpers
     )
-    return compiled_class.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
+    return kernel_compilation.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 
 
 def _do_nothing() -> int:
@@ -92,11 +92,11 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
     records = policy.records
     init = kernels["init"]
     update = kernels["update"]
-    allowed = compiled_class.compiled_guard(policy, setting)
+    allowed = kernel_compilation.compiled_guard(policy, setting)
     impute = compile_imputation(policy)
     select = records.decision.make_caller(kernels["select"], "p, s, t, rng, context")
     recommend = records.report.make_caller(kernels["recommend"], "p, s, t, rng")
-    read_dims = compiled_class.tuple_reader(len(policy.dims), start=_LAYOUTS)
+    read_dims = kernel_compilation.tuple_reader(len(policy.dims), start=_LAYOUTS)
     read_p = policy.inputs.reader("P")
     read_s = policy.state.reader("S")
     read_context, read_decision, read_feedback = records.readers()

@@ -5,14 +5,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
+from keyhole.contract.kernel_compilation import CompiledClass, compiled_environment, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment
 from keyhole.contract.setting import Setting
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
-from keyhole.drivers.asynchronous_engine import compiled_asynchronous_loop
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.learner_step import compiled_step
+from keyhole.drivers.worker_simulation import compiled_asynchronous_loop
 from keyhole.experiment.setting_registry import RegisteredSetting
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.compile_cache import find_code_file

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract import compiled_class
+from keyhole.contract import kernel_compilation
 from keyhole.contract.problem import Problem, environment_inputs, metrics_for
 from keyhole.contract.state_arrays import allocate
 from keyhole.draws.streams import ENVIRONMENT, stream_key
@@ -46,7 +46,7 @@ class InteractiveEnvironment:
         replication: int = 0,
         horizon: int | None = None,
     ) -> None:
-        compiled = compiled_class.compiled_environment(problem.environment)
+        compiled = kernel_compilation.compiled_environment(problem.environment)
         truth = environment_inputs(problem, horizon)
         self.metrics = tuple(metric.name for metric in metrics_for(problem, details=True))
         self.rounds = 0
@@ -109,22 +109,22 @@ class InteractiveEnvironment:
         return dict(zip(self.metrics, numbers, strict=True))
 
 
-def _compiled_step(compiled: compiled_class.CompiledClass) -> Kernel:
+def _compiled_step(compiled: kernel_compilation.CompiledClass) -> Kernel:
     """Return the compiled step of an environment, which takes the arguments in `_SIGNATURE`."""
-    digest = compiled_class.driver_digest("environment step", compiled)
+    digest = kernel_compilation.driver_digest("environment step", compiled)
     return compile_cached(
         compiled.owner.__name__, digest, lambda: _build_step(compiled), _SIGNATURE
     )
 
 
-def _build_step(compiled: compiled_class.CompiledClass) -> Kernel:
+def _build_step(compiled: kernel_compilation.CompiledClass) -> Kernel:
     kernels = compiled.kernels()
     records = compiled.records
     init = kernels["init"]
     score = kernels["score"]
     observe = records.context.make_caller(kernels["observe"], "e, s, t, rng")
     respond = records.feedback.make_caller(kernels["respond"], "e, s, t, rng, context, decision")
-    read_dims = compiled_class.tuple_reader(len(compiled.dims), start=7)
+    read_dims = kernel_compilation.tuple_reader(len(compiled.dims), start=7)
     read_e = compiled.inputs.reader("E")
     read_s = compiled.state.reader("ES")
     read_context, read_decision, _ = records.readers()

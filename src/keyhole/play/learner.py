@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from keyhole.cached_property import cached_property
 from keyhole.contract.arm_names import ArmNames
-from keyhole.contract.compiled_class import CompiledClass, compiled_policy
+from keyhole.contract.kernel_compilation import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import IntArray, copy_arm_entries
@@ -32,7 +32,7 @@ from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_decorators import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
 from keyhole.play.learner_summary import describe_facts, describe_learner
-from keyhole.play.log_learning import int_column, learn_from_log
+from keyhole.play.learning_from_log import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded_arms
 from keyhole.text_formatting import count_text

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import CompiledClass, compiled_policy
+from keyhole.contract.kernel_compilation import CompiledClass, compiled_policy
 from keyhole.kernels.compiler_fork_locks import interpreted_call_lock
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter import error_explanation

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.drivers.learner_step import ASK, CLAIM, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
-from keyhole.play.log_learning import reward_column
+from keyhole.play.learning_from_log import reward_column
 from keyhole.validate import short_repr
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.cached_property import cached_property
-from keyhole.contract.compiled_class import compiled_environment, compiled_policy
+from keyhole.contract.kernel_compilation import compiled_environment, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.drivers.engine import LANES

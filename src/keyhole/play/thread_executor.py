@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import CompiledClass, compiled_environment, compiled_policy
+from keyhole.contract.kernel_compilation import CompiledClass, compiled_environment, compiled_policy
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.drivers import asynchronous_engine, engine
+from keyhole.drivers import engine, worker_simulation
 from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpreted
@@ -89,18 +89,18 @@ class EngineSimulator:
             else:
                 duration = workers.duration
                 mode = workers.pending_mode(policy)
-                self.kernel = asynchronous_engine.compiled_asynchronous_loop(
+                self.kernel = worker_simulation.compiled_asynchronous_loop(
                     setting, *compiled, duration.draw
                 )
                 # A policy that waits for feedback has one decision at a time, however many workers
                 # there are.
                 worker_count = 1 if mode == "wait" else workers.number
                 uses_ages = getattr(duration, "age_bounds_feedback", False)
-                layout = asynchronous_engine.memory_plan(
+                layout = worker_simulation.memory_plan(
                     *compiled, *sizes, workers=worker_count, impute=mode == "impute", ages=uses_ages
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
-                self.allocate_memory = partial(asynchronous_engine.make_memory, layout, numbers)
+                self.allocate_memory = partial(worker_simulation.make_memory, layout, numbers)
         self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.contract.state_arrays import Field
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.learner_summary import describe_reward_range
-from keyhole.play.log_learning import bool_column, float_column, reward_column
+from keyhole.play.learning_from_log import bool_column, float_column, reward_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.resource.cost_functions import FUNCTIONS

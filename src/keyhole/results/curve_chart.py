@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
-from keyhole.metric import PER_ARM_LOGARITHM, Metric
+from keyhole.metric import Metric
 from keyhole.pages.line_chart import Axis, Curve, LineChart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -139,7 +139,7 @@ def _arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     It is also None if the scale `y` is given, or if the number of arms is unknown.
     """
     drawn = curves.metric(metric).drawn
-    return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
+    return curves.arms if y is None and drawn == "ln(mean / arms)" else None
 
 
 def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:

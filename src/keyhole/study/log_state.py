@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, FloatArray, IntArray
 from keyhole.play.study_vocabulary import StudyVocabulary, Values

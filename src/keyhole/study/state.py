@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.compiled_class import CompiledClass, compiled_policy
 from keyhole.contract.kernel_checks import kernel_argument_names
+from keyhole.contract.kernel_compilation import CompiledClass, compiled_policy
 from keyhole.contract.policy import Policy, is_done, settled_arms
 from keyhole.contract.state_arrays import FloatArray, IntArray, allocate, copy_arm_entries
 from keyhole.drivers import pending_decision_step

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.contract.pending_mode_inference import describe_declaration_doubts
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import FloatArray, allocate

@@ -10,7 +10,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers.learner_step import NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.log_learning import int_column
+from keyhole.play.learning_from_log import int_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.validate import Range, check_integer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.compiled_class import compiled_policy
+from keyhole.contract.kernel_compilation import compiled_policy
 from keyhole.contract.reward_units import UNIT, UNIT_RANGE, Scale, errors_with_scale_hint
 from keyhole.drivers.learner_step import DIFFERENT_DECISION, NOT_ALLOWED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
