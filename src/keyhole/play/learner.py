@@ -219,7 +219,7 @@ class Learner:
         )
 
     def _insert_arm_names(self, text: str) -> str:
-        """Return a text in which the numbers of arms, as in "arm 3", are replaced by names."""
+        """Return a text in which arm numbers, as in "arm 3", are replaced by names."""
         names = self._names
         if names is None:
             return text

@@ -249,5 +249,5 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_duration(replications, monotonic() - start)
-        # The values are passed as arrays: to encode them, `simulate` would digest all sources.
+        # `keyhole.simulate` needs no encoded blocks, for which all sources would be digested.
         store(job, replications, values)

@@ -230,8 +230,8 @@ class DecisionRowCodec:
 class LogState:
     """The arms and the pending decisions after some event, without a policy.
 
-    A decision is kept as a *row*: round, time of asking, context, decision. Rows hold the permanent
-    numbers of arms. Subclasses add the effect of feedback: `State` lets the policy learn it, and
+    A decision is kept as a *row*: round, time of asking, context, decision. Rows hold permanent
+    arm numbers. Subclasses add the effect of feedback: `State` lets the policy learn it, and
     `DecisionCounts` counts it.
 
     Attributes
