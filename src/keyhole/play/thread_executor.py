@@ -41,7 +41,7 @@ _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
 """Rounds of a job's first block, some 30 ms of work: its speed sizes the job's other blocks."""
 _LONG_RUN_FACTOR: Final = 3.0  # a run longer than the given time is measured for 3 times that time
-_STUCK_SECONDS: Final = 30.0  # if no round ends in this time, its loop may be endless
+_STUCK_SECONDS: Final = 30.0  # if no round ends in this time, a kernel may loop for ever
 _LEAST_POWER: Final = 1.15  # time that grows as a lower power of the rounds counts as linear
 _MOST_POWER: Final = 2.0
 
