@@ -260,7 +260,7 @@ class LogState:
         The number of the event at which the definition came into force.
     corrections : dict of str to Row, optional
         The last correction of each decision that was corrected, by the decision's id: see
-        `find_corrections`. Its feedback is learnt in the place of the feedback that was told.
+        `find_corrections`. The feedback of a correction is learnt in place of what was told.
     """
 
     def __init__(
