@@ -192,7 +192,7 @@ def test_what_differs_is_said(finished, text):
     ("name", "other", "words"),
     [
         ("version", lambda package: "0", "of other versions of keyhole, numba"),
-        ("math_library_digest", lambda: "0", "of a machine that computes logarithms otherwise"),
+        ("math_library_digest", lambda: "0", "of a machine that computes logarithms differently"),
     ],
 )
 def test_other_versions_and_machines_are_said_to_be_other(

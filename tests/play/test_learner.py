@@ -95,8 +95,9 @@ def test_a_loaded_learner_goes_on_as_the_saved_one(learner, tmp_path, asked):
     "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
 def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
+    saved = learner._make_saved_learner()
     straight = Learner._restore(
-        Learner.__new__(type(learner)), learner.policy, learner._make_saved_learner(), loaded=False
+        Learner.__new__(type(learner)), learner.policy, saved, from_file=False
     )
     if asked:
         learner.ask()

@@ -203,7 +203,7 @@ def test_answers_are_as_the_document_says(client):
         if (
             route.method == "GET"
             and route.path.startswith("/v1")
-            and route.response is not EventBody
+            and route.response_type is not EventBody
         ):
             answer = client.check(200, "GET", route.path.format(study="buttons", id=id))
             responses = document["paths"][route.path]["get"]["responses"]

@@ -17,7 +17,7 @@ from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
 from keyhole.validate import escape_controls
 
-# Exit codes, which `error_handling` lists.
+# Exit codes: see the docstring of `keyhole.cli.error_handling`.
 CLAIM_FAILED: Final = 1  # a claim of a paper does not hold
 DAMAGED: Final = 1  # a study is damaged
 BAD_INPUT: Final = 2
@@ -56,7 +56,7 @@ def error_text(error: Exception) -> str:
     """Return the message of an error; for an OSError, its file and reason without its number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # If the error names no file, the disk was full when standard output was written.
+        # If these errors name no file, standard output could not be written.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)

@@ -176,7 +176,7 @@ class Consumption(Distribution):
 
     draw = staticmethod(capped_consumption)
     numbers = np.zeros(1)
-    aged = True
+    age_bounds_feedback = True
 
     def __repr__(self) -> str:
         """Return the name."""

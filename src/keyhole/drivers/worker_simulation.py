@@ -75,7 +75,7 @@ SIGNATURE: Final = numba_signature(
 
 def memory_plan(
     policy: CompiledClass, environment: CompiledClass, sizes: Sizes, e_sizes: Sizes,
-    *, workers: int, impute: bool, aged: bool,
+    *, workers: int, impute: bool, ages: bool,
 ) -> IntArray:  # fmt: skip
     """Return the offsets of everything that a block works on, then the options of the loop."""
     records = policy.records
@@ -90,7 +90,7 @@ def memory_plan(
     row_starts = [HEADER]
     for record in (records.context, records.decision, records.feedback):
         row_starts.append(row_starts[-1] + record.layout.size(sizes))
-    return np.array([*starts, *row_starts, workers, impute, aged], np.int64)
+    return np.array([*starts, *row_starts, workers, impute, ages], np.int64)
 
 
 def make_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], ...]:

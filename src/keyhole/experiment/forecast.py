@@ -182,7 +182,7 @@ _SECONDS_TO_COMPILE: Final = 2.7
 def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None) -> list[WorkItem]:
     """Return a work item for each policy of each spec; the specs must have no sweep.
 
-    The key of a spec in `specs` becomes the `place` of its work items.
+    The key of a spec in `specs` becomes the `location` of its work items.
     """
     times = read_toml(_TIMES_FILE)
     thread_count = min(threads or math.inf, os.cpu_count() or 1)

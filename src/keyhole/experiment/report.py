@@ -47,7 +47,10 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of bad runs at the last checkpoint in a list; empty for shares or 1 run."""
+    """Return the table of bad runs at the last checkpoint, as a list.
+
+    The list is empty for a share, and for a single replication.
+    """
     if curves.replications == 1 or curves.metric(metric).drawn == "share":
         return []
     rows = [[label, *curves.tail(label, metric).cells()] for label in curves.labels]

@@ -19,12 +19,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.files import write_atomically
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.progress import Report, progress_callback
-from keyhole.play.simulation_job import (
-    SimulationJob,
-    digest_parts,
-    json_digest,
-    run_locally,
-)
+from keyhole.play.simulation_job import SimulationJob, digest_parts, json_digest, run_locally
 from keyhole.play.simulation_plan import Plan
 from keyhole.text_formatting import count_text
 
@@ -39,16 +34,16 @@ class ResultCache:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
         self._replications: dict[str, int] = {}
-        # The key of each policy, by spec name and label, but only of the first spec that has the
-        # key: rounds that several specs share are counted once.
-        self._keys_of_first_users: dict[tuple[str, str], str] = {}
+        # The rounds of a key count once: for the first policy that has the key, which is given by
+        # the name of its spec and its label.
+        self._counted_keys: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
         # The keys of each spec are computed once, since digests take a while.
         self._spec_keys: dict[int, tuple[Spec, dict[str, str]]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._plans:
-                    self._keys_of_first_users[spec.name, label] = key
+                    self._counted_keys[spec.name, label] = key
                 plan = _single_policy_plan(spec.plan, label)
                 self._plans[key] = _merge_plans(self._plans.get(key, plan), plan)
                 self._replications[key] = spec.replications
@@ -62,7 +57,7 @@ class ResultCache:
 
     def rounds_to_simulate(self, spec_name: str, label: str) -> int:
         """Return how many rounds of a policy a spec simulates; 0 if an earlier spec shares them."""
-        key = self._keys_of_first_users.get((spec_name, label))
+        key = self._counted_keys.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
     def simulate_missing_blocks(
@@ -83,25 +78,25 @@ class ResultCache:
                     stored_ranges = [span for span, _ in read_blocks(self.folder, key, job)]
                     job.remaining = missing_replications(stored_ranges, spec.replications)
                     jobs[key] = label, job
-        keys = {job: key for key, (_, job) in jobs.items()}
-        total = sum(job.total_rounds for job in keys)
+        key_by_job = {job: key for key, (_, job) in jobs.items()}
+        total = sum(job.total_rounds for job in key_by_job)
 
         # Blocks are stored one by one: a run that is killed loses only those in progress.
         def store_block(job: SimulationJob, replications: range, values: FloatArray) -> None:
             data = job.encode_block(replications, values)
-            write_block(self.folder, keys[job], replications, data)
+            write_block(self.folder, key_by_job[job], replications, data)
 
         # For one experiment, the progress of each policy is reported; for several, only the total.
         def report_rounds(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
                 report(label, played, rounds)
             elif report is not None:
-                others_left = sum(item.rounds_left for item in keys if item is not job)
+                others_left = sum(item.rounds_left for item in key_by_job if item is not job)
                 total_played = total - others_left - rounds + played
-                report(count_text(len(keys), "run"), total_played, total)
+                report(count_text(len(key_by_job), "run"), total_played, total)
 
         if cluster is not None:
-            run_on_cluster(cluster, list(keys), store_block, report)
+            run_on_cluster(cluster, list(key_by_job), store_block, report)
         else:
             for label, job in jobs.values():
                 run_locally(job, store_block, threads, partial(report_rounds, label, job))
@@ -131,13 +126,12 @@ class ResultCache:
         values = merge_blocks(blocks, spec.replications)
         # Other experiments may have added checkpoints and metrics to the simulation.
         rows = [shared_plan.checkpoints.index(t) for t in plan.checkpoints]
-        # A policy that cannot stop was simulated without the metrics of policies that can.
         policy = shared_plan.policies[_LABEL]
-        constant_values = plan.stop_metrics_without_stop(policy, plan.checkpoints)
+        unsimulated_values = plan.unsimulated_metrics(policy, plan.checkpoints)
         selected = np.empty((len(rows), len(plan.metrics), spec.replications))
         for i, name in enumerate(plan.metrics):
-            if i in constant_values:
-                selected[:, i] = constant_values[i][:, None]
+            if i in unsimulated_values:
+                selected[:, i] = unsimulated_values[i][:, None]
             else:
                 selected[:, i] = values[rows, shared_plan.metrics.index(name)]
         return selected
@@ -160,7 +154,7 @@ def _cache_key(plan: Plan, replications: int) -> str:
 
 
 def _merge_plans(first: Plan, second: Plan) -> Plan:
-    """Return the plan with the checkpoints and metrics of two plans of the same policy."""
+    """Return the plan with the checkpoints of two plans of a policy, and the details of either."""
     rounds = tuple(sorted({*first.checkpoints, *second.checkpoints}))
     return replace(first, checkpoints=rounds, details=first.details or second.details)
 

@@ -93,12 +93,11 @@ def run(
                 provenance = _write_spec_and_provenance(folder, spec, digest, command, provenance)
                 specs = [point.spec for point in spec.points]
                 cache = cache or ResultCache(folder / _BLOCKS, specs)
-                estimate = None
-                # For a sweep, and on a cluster, only the total is shown, and the time left follows
-                # from its speed so far.
+                time_left = None
+                # The time left of a sweep, or on a cluster, is estimated from the speed so far.
                 if progress is True and cluster is None and spec.sweep is None:
-                    estimate = TotalProgress(list_work({"": spec}, cache, threads)).tracker("")
-                with progress_callback(progress, estimate) as report:
+                    time_left = TotalProgress(list_work({"": spec}, cache, threads)).tracker("")
+                with progress_callback(progress, time_left) as report:
                     cache.simulate_missing_blocks(specs, cluster, threads, report)
             if progress is True:
                 print_step_name("writing tables")
@@ -186,7 +185,7 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     if packages:
         return f"of other versions of {', '.join(packages)}"
     if provenance.get("arithmetic", math_library_digest()) != math_library_digest():
-        return "of a machine that computes logarithms otherwise"
+        return "of a machine that computes logarithms differently"
     return "of other data, or of another version of the code"
 
 

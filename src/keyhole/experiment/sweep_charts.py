@@ -14,8 +14,8 @@ from keyhole.pages.policy_colours import MOST_STYLES
 from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if each of them uses at least 1/8 of its height
-# The axis of a number that varies is logarithmic if the number is above 0, and its largest value is
-# at least this many times its smallest.
+# The axis of a varied number is logarithmic if all its values are above 0, and the largest value is
+# at least this many times the smallest.
 _LOG_RATIO: Final = 30.0
 _MOST_TILES: Final = 200
 _MOST_COLUMNS: Final = 12
@@ -55,10 +55,11 @@ def charts_by_parameter(
     summary: SweepSummary, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
     caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
-    """Return the chart of a metric at the last checkpoint against a number that varies.
+    """Return the chart of a metric at the last checkpoint against `entry`, a varied number.
 
     The chart has a panel for each combination of values of the other varied entries, but at most
-    `MOST_PANELS` panels. Points that differ only in policies share a panel.
+    `MOST_PANELS` panels. Points that differ only in policies share a panel. `y` is the scale of the
+    vertical axis, which is linear by default.
     """
     panels: dict[str, list[tuple[float, PointSummary]]] = {}
     values = summary.sweep[entry]
@@ -101,7 +102,7 @@ def _curves_by_parameter(labels: Sequence[str], panel: Panel, metric: str) -> li
 
 
 def _parameter_scale(values: Sequence[Any]) -> Scale:
-    """Return the scale of the axis of a number that varies."""
+    """Return the scale of the axis of a varied number with these values."""
     return "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
 
@@ -124,7 +125,10 @@ def charts_by_round(
     summary: SweepSummary, metric: str, *, anchor: str, x: Scale = "linear",
     y: Scale | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
-    """Return the chart of a metric over the rounds, with a panel for each problem compared."""
+    """Return the chart of a metric over the rounds, with a panel for each problem compared.
+
+    `x` and `y` are the scales of the axes; by default the metric's declaration gives that of `y`.
+    """
     panels = [panel for panel in summary.panels if metric in panel.metrics]
     charts = []
     for number, panel in enumerate(panels, 1):

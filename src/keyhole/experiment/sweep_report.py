@@ -14,7 +14,7 @@ from keyhole.results.curve_chart import cell_note, count_nonpositive, is_drawn_a
 from keyhole.text_formatting import capitalize, count_text
 
 _MOST_ROWS: Final = 200
-_MIN_CHART_VALUES: Final = 3  # a number with fewer values gets no chart
+_MIN_CHART_VALUES: Final = 3  # a numeric entry of the sweep with fewer values gets no chart
 
 
 def sweep_page(run: RunFolder, summary: SweepSummary, title: str) -> Page:
@@ -31,8 +31,7 @@ def sweep_page(run: RunFolder, summary: SweepSummary, title: str) -> Page:
     figures: list[PageBlock] = []
     if len(leaders) > 1 and len(summary.labels) > 1:
         figures.append(best_tiles(summary, leaders))
-    # The first chart moves to the first screen. If a number varies, it shows the metric against the
-    # number; otherwise it shows the metric over the rounds.
+    # The first chart, if there is one, moves to the first screen.
     first, *others = sections[0].blocks
     if not isinstance(first, Table):
         figures.append(first)
@@ -77,7 +76,7 @@ def _write_metric_section(run: RunFolder, summary: SweepSummary, metric: str, fi
     """Return the charts and tables of a metric; write figures, whose names begin with `file`."""
     declaration = summary.metrics[metric]
     axes: dict[str, Any] = run.spec.get("figure", {})
-    y = axes.get("y")
+    y_scale = axes.get("y")
     title = f"{run.spec.get('title') or run.spec['name']}: {declaration.title}"
     blocks: list[PageBlock] = []
     numeric_entries = [
@@ -89,14 +88,15 @@ def _write_metric_section(run: RunFolder, summary: SweepSummary, metric: str, fi
         path = run.folder / f"{file}-against-{number}"
         caption = f"At the last checkpoint, against {name}, with 95 % intervals."
         chart = charts_by_parameter(
-            summary, metric, name, anchor=f"chart-{path.name}", y=y, caption=caption
+            summary, metric, name, anchor=f"chart-{path.name}", y=y_scale, caption=caption
         )
         blocks.append(write_chart(chart, path, title=f"{title} against {name}"))
     panels = [panel for panel in summary.panels if metric in panel.metrics]
     if any(len(panel.checkpoints) > 1 for panel in panels):
         caption = "Means over the rounds, with their 95 % intervals."
         if any(
-            is_drawn_as_logarithm(p, metric, y) and count_nonpositive(p, metric) for p in panels
+            is_drawn_as_logarithm(p, metric, y_scale) and count_nonpositive(p, metric)
+            for p in panels
         ):
             caption += " Means that are not above 0 are left out: they have no logarithm."
         chart = charts_by_round(summary, metric, anchor=f"chart-{file}", **axes, caption=caption)
@@ -105,7 +105,7 @@ def _write_metric_section(run: RunFolder, summary: SweepSummary, metric: str, fi
     blocks.append(
         _points_table(summary, note, CURVES_FILE, lambda p, label: p.last_mean_text(label, metric))
     )
-    if declaration.drawn != "share":  # in a single run, such a metric is 0 or 1
+    if declaration.drawn != "share":  # a share has no tail: in a single run it is 0 or 1
         note = f"{declaration.title}: 90 % quantile and worst run, at the last checkpoint"
         blocks.append(
             _points_table(summary, note, VALUES_FILE, lambda p, label: p.tail_text(label, metric))

@@ -60,10 +60,10 @@ class Scale:
 
     def to_values(self, fractions: Sequence[float] | Floats) -> Floats:
         """Return the values that lie at these fractions of the axis."""
-        positions = np.asarray(fractions, np.float64)
+        fractions = np.asarray(fractions, np.float64)
         if self.name == "linear":
-            return self.low + positions * (self.high - self.low)
-        return np.asarray(self.low * (self.high / self.low) ** positions)
+            return self.low + fractions * (self.high - self.low)
+        return np.asarray(self.low * (self.high / self.low) ** fractions)
 
     def ticks(self, tick_count: int = 6, *, whole: bool = False) -> list[Tick]:
         """Return at most about `tick_count` ticks within the axis; if `whole`, at whole numbers."""
@@ -156,11 +156,11 @@ def fit_scale(
 ) -> Scale:
     """Return the scale that shows all values, and all intervals but the widest few.
 
-    If neither values nor intervals are negative, a linear scale does not begin below 0. Intervals
-    extend a logarithmic scale downwards at most to half of the smallest value. `low` and `high` are
-    the ends of the scale, if they are given. If these and the values are missing, a linear scale
-    goes from 0 to 1, a logarithmic one from 1 to 10. With `margin`, ends that are not given move
-    outwards.
+    `low` and `high` are the ends of the scale, if they are given. With `margin`, the other ends
+    move outwards. If neither values nor intervals are negative, a linear scale does not begin below
+    0. Intervals extend a logarithmic scale downwards at most to half of the smallest value. If
+    there are no values and no ends are given, a linear scale shows 0 to 1, and a logarithmic scale
+    1 to 10.
     """
     is_log = name == "log"
     smallest, largest = _value_range(values, is_log)
@@ -171,7 +171,8 @@ def fit_scale(
         smallest = min(known_ends)
         largest = max(known_ends)
     lowest, highest = _interval_range(intervals, is_log)
-    floor = -math.inf  # neither intervals nor the margin of a linear scale reach below this
+    # Intervals do not extend the scale below `floor`; nor does the margin, if the scale is linear.
+    floor = -math.inf
     if is_log:
         floor = smallest / 2
     elif min(smallest, lowest) >= 0:
@@ -210,20 +211,23 @@ def _ascending_ends(
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
-    """Return a range with the last interval of each curve, and 95 % of lower and of upper ends."""
+    """Return the lowest and the highest interval end that an axis shows: see `_lowest_shown`."""
     lows = [low[_is_drawable(low, is_log)] for low, _ in intervals]
     highs = [high[_is_drawable(high, is_log)] for _, high in intervals]
     return _lowest_shown(lows), -_lowest_shown([-ends for ends in highs])
 
 
-def _lowest_shown(ends: Iterable[Floats]) -> float:
-    """Return the smallest of the last ends of all curves, and of all ends but the lowest 5 %."""
-    ends_by_curve = [curve_ends for curve_ends in ends if curve_ends.size]
-    if not ends_by_curve:
+def _lowest_shown(ends_by_curve: Iterable[Floats]) -> float:
+    """Return the smallest interval end that an axis shows, among the ends of each curve.
+
+    An axis shows the end at each curve's last point, and all ends but the lowest 5 %.
+    """
+    nonempty_ends = [ends for ends in ends_by_curve if ends.size]
+    if not nonempty_ends:
         return math.inf
-    ascending = np.sort(np.concatenate(ends_by_curve))
+    ascending = np.sort(np.concatenate(nonempty_ends))
     skipped_count = int((1 - _SHOWN_INTERVALS) * ascending.size)
-    last_ends = [curve_ends[-1] for curve_ends in ends_by_curve]
+    last_ends = [ends[-1] for ends in nonempty_ends]
     return float(min(ascending[skipped_count], *last_ends))
 
 
@@ -241,11 +245,12 @@ def _value_range(values: Iterable[Floats], is_log: bool) -> tuple[float, float]:
     return float(drawable.min(initial=math.inf)), float(drawable.max(initial=-math.inf))
 
 
-LABEL: Final = 17
-"""Height of a label in pixels."""
+LABEL_HEIGHT: Final = 17
+"""The height of a label in pixels."""
 
-_UNITS_A_PIXEL: Final = 2
-_FAR: Final = 1.0  # ranges of the axis; a reference line farther outside does not extend it
+_UNITS_PER_PIXEL: Final = 2
+# A reference line extends the axis unless it is farther away than this many lengths of the axis.
+_MOST_AWAY: Final = 1.0
 _WIDEST_SHIFT: Final = 0.08  # as a share of the width
 
 
@@ -262,8 +267,9 @@ class PlotArea:
     is_panel : bool
         Whether it is one of the small plots of a grid.
     shifts : mapping of str to float
-        How far a curve is drawn beside its place, by its label, as a fraction of the width.
-    places : ndarray
+        How far a curve is drawn to the right of its points, by its label, as a fraction of the
+        width.
+    x_values : ndarray
         The distinct values of `x` of all points, ascending.
     """
 
@@ -272,28 +278,28 @@ class PlotArea:
     height: int
     is_panel: bool
     shifts: Mapping[str, float]
-    places: Floats
+    x_values: Floats
 
     @classmethod
     def from_chart(cls, chart: LineChart, *, height: int, is_panel: bool) -> "PlotArea":
         """Return the area of a chart."""
         xs = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
-        positions = np.unique(xs[np.isfinite(xs)])
+        x_values = np.unique(xs[np.isfinite(xs)])
         count = len(chart.curves)
         shifts = {}
-        # Intervals at a single common place would cover each other, and so stand side by side.
-        if len(positions) == 1 and count > 1:
+        # Intervals at a single value of `x` would cover each other, so they stand side by side.
+        if len(x_values) == 1 and count > 1:
             step = min(_WIDEST_SHIFT, 0.8 / count)
             shifts = {
                 curve.label: (number - (count - 1) / 2) * step
                 for number, curve in enumerate(chart.curves)
             }
-        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shifts, positions)
+        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shifts, x_values)
 
     @cached_property
     def height_units(self) -> int:
         """The height in the units of the drawing."""
-        return self.height * _UNITS_A_PIXEL
+        return self.height * _UNITS_PER_PIXEL
 
     def point_fractions(self, curve: Curve) -> tuple[Floats, Floats]:
         """Return where the points of a curve lie, as fractions; NaN where they are not drawn."""
@@ -319,7 +325,7 @@ class PlotArea:
     @property
     def has_whole_x(self) -> bool:
         """Whether all points are at whole numbers."""
-        return self.places.size > 0 and bool((self.places == np.rint(self.places)).all())
+        return self.x_values.size > 0 and bool((self.x_values == np.rint(self.x_values)).all())
 
     def height_percent(self, pixels: float) -> float:
         """Return a vertical distance in pixels as per cent of the plot's height."""
@@ -333,8 +339,8 @@ def _as_array(values: float | Sequence[float]) -> Floats:
 def _x_scale(chart: LineChart) -> Scale:
     axis = chart.x
     shapes: list[Curve | Ring] = [*chart.curves, *chart.rings]
-    positions = [_as_array(shape.x) for shape in shapes]
-    return fit_scale(axis.scale, positions, low=axis.low, high=axis.high, margin=bool(chart.rings))
+    xs = [_as_array(shape.x) for shape in shapes]
+    return fit_scale(axis.scale, xs, low=axis.low, high=axis.high, margin=bool(chart.rings))
 
 
 def _y_scale(chart: LineChart) -> Scale:
@@ -349,5 +355,5 @@ def _y_scale(chart: LineChart) -> Scale:
     ]
     fit = partial(fit_scale, axis.scale, low=axis.low, high=axis.high, intervals=intervals)
     references = np.array([line.value for line in chart.references], np.float64)
-    positions = fit(values).to_fractions(references)
-    return fit([*values, references[(positions >= -_FAR) & (positions <= 1 + _FAR)]])
+    fractions = fit(values).to_fractions(references)
+    return fit([*values, references[(fractions >= -_MOST_AWAY) & (fractions <= 1 + _MOST_AWAY)]])

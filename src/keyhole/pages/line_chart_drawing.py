@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from keyhole.pages import svg_paths
-from keyhole.pages.chart_scales import LABEL, PlotArea, Scale, Tick, format_number
+from keyhole.pages.chart_scales import LABEL_HEIGHT, PlotArea, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
 from keyhole.pages.svg_paths import UNITS, Indices
@@ -76,7 +76,7 @@ def place_labels(
 _MOST_POINTS: Final = 120
 _MOST_PANEL_POINTS: Final = 60
 
-_FARTHEST: Final = 2.5 * LABEL  # pixels from a name to the end of its curve
+_FARTHEST: Final = 2.5 * LABEL_HEIGHT  # the most pixels from a name to the end of its curve
 _MOST_NAMED: Final = 12  # the most curves with names, if the chart does not say which ones to name
 _REACHES_EDGE: Final = 0.985  # share of the width: a curve that ends beyond it needs no extension
 
@@ -107,7 +107,7 @@ class DrawnLine:
     leader: str = ""  # path from the end of the curve to the name, in a box of 10 x 100
     extension: str = ""  # path from the end of the curve to the edge
     is_coloured: bool = False  # otherwise it is grey, and has no name
-    rank: int = 0  # its number among the coloured lines, which gives its dashes in print
+    rank: int = 0  # its number among the coloured lines, from 0: it gives the dashes in print
     is_overlaid: bool = False  # it is drawn with gaps, since another line has the same path
 
     @property
@@ -155,13 +155,13 @@ def _make_line(curve: Curve, plot: PlotArea, style: LineStyle) -> DrawnLine:
 def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str]) -> list[DrawnLine]:
     """Return the lines; those with the labels `named` are coloured and named, if there is space.
 
-    The most important label comes first.
+    `named` has the most important label first.
     """
     by_label = {line.curve.label: line for line in lines}
     ends = [_last_point(by_label[label].curve, plot) for label in named]
     # A curve that ends outside the plot is named at the nearer border.
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
-    positions = place_labels(centres, size=LABEL, length=plot.height, farthest=_FARTHEST)
+    positions = place_labels(centres, size=LABEL_HEIGHT, length=plot.height, farthest=_FARTHEST)
     rank = 0
     for label, (across, _), centre, position in zip(named, ends, centres, positions, strict=True):
         if position is None:
@@ -223,9 +223,10 @@ class PlacedReference(NamedTuple):
 def place_references(
     references: Sequence[ReferenceLine], plot: PlotArea, unit: str
 ) -> list[PlacedReference]:
-    """Return the lines for whose names there is space.
+    """Return the reference lines, without those whose name finds no space.
 
-    If a line lies beyond the axis, only its name is drawn, at that end, with a value and an arrow.
+    If a line lies beyond an end of the axis, only its name is drawn, at that end, with the line's
+    value and an arrow.
     """
     # A logarithmic axis has no place for 0 and for negative values: they lie below it.
     heights = np.nan_to_num(plot.y.to_fractions([line.value for line in references]), nan=-1.0)
@@ -237,8 +238,9 @@ def place_references(
             text += f" ({number} {'↑' if up > 1 else '↓'})"
         texts.append(text)
     # Names stand above their lines.
-    above = np.clip((1 - heights) * plot.height - LABEL / 2, LABEL / 2, plot.height - LABEL / 2)
-    positions = place_labels(above.tolist(), size=LABEL, length=plot.height, farthest=plot.height)
+    half = LABEL_HEIGHT / 2
+    above = np.clip((1 - heights) * plot.height - half, half, plot.height - half).tolist()
+    positions = place_labels(above, size=LABEL_HEIGHT, length=plot.height, farthest=plot.height)
     return [
         PlacedReference(
             round((1 - float(up)) * 100, 2) if 0 <= up <= 1 else None,
@@ -267,7 +269,7 @@ def place_rings(rings: Sequence[Ring], plot: PlotArea) -> list[PlacedRing]:
 
 
 _DIGITS: Final = 6  # of a number without an interval
-_DIGITS_OF_INTERVAL: Final = 2  # of half its width: a mean and its interval are rounded alike
+_DIGITS_OF_INTERVAL: Final = 2  # of half of its width; a mean is rounded as its interval is
 _LARGEST_WHOLE: Final = 1e15
 
 
@@ -276,23 +278,23 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
 
     Curves mostly share their values of x, which are listed once.
     """
-    positions: list[list[float | None]] = []
+    x_lists: list[list[float | None]] = []
     curves = []
     for curve in chart.curves:
         # Curves with the same x keep the same points.
         points = svg_paths.spread_indices(plot.point_fractions(curve)[0], _point_count(plot))
         x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
-        if x not in positions:
-            positions.append(x)
+        if x not in x_lists:
+            x_lists.append(x)
         label, note = map(escape_controls, (curve.label, curve.note))
-        entry: dict[str, Any] = {"label": label, "note": note, "x": positions.index(x)}
+        entry: dict[str, Any] = {"label": label, "note": note, "x": x_lists.index(x)}
         if curve.steps:
             entry["steps"] = True
         if shift := plot.shifts.get(curve.label):
             entry["shift"] = round(shift, 4)
         curves.append(entry | _curve_numbers(curve, points, plot.y))
     axes = {"x": _axis_entry(chart.x, plot.x), "y": _axis_entry(chart.y, plot.y)}
-    content = axes | {"places": positions, "curves": curves}
+    content = axes | {"places": x_lists, "curves": curves}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # no "</script>" within
 
@@ -346,7 +348,7 @@ def _round_number(value: float, precision: float = math.nan) -> float | None:
     return int(value) if value == int(value) and abs(value) < _LARGEST_WHOLE else value
 
 
-_PHONE_CHARACTERS: Final = 25  # as wide as a plot on a phone
+_PHONE_CHARACTERS: Final = 25  # the width of a plot on a phone, in characters
 _HIGH_PLOT: Final = 240  # pixels; a lower plot has fewer ticks
 
 
@@ -363,9 +365,9 @@ class Drawing:
     @cached_property
     def x_ticks(self) -> Sequence[Tick]:
         """The ticks of the horizontal axis, at whole numbers if all points are."""
-        if len(self.plot.places) == 1:
-            position = float(self.plot.places[0])
-            return [Tick(self.plot.x.percent(position), format_number(position))]
+        if len(self.plot.x_values) == 1:
+            x = float(self.plot.x_values[0])
+            return [Tick(self.plot.x.percent(x), format_number(x))]
         return self.plot.x.ticks(4 if self.plot.is_panel else 6, whole=self.plot.has_whole_x)
 
     @cached_property

@@ -28,16 +28,16 @@ _REFERENCE: Final[Any] = {"color": "black", "linewidth": 1.0, "linestyle": (0, (
 _RING: Final[Any] = {"color": "black", "marker": "o", "markersize": 12.0, "fillstyle": "none"}
 _PANEL: Final[Any] = {"markersize": 3.0, "linewidth": 1.1}
 _OPACITY: Final = 0.15  # of bands
-_MARGIN: Final = 0.05  # of an axis, at an end with points, so that their markers are not cut
-_NEAR_END: Final = 0.02  # of an axis: a point that is nearer to an end counts as at that end
+_MARGIN: Final = 0.05  # share of an axis: with it, markers at an end of the axis are not cut
+_NEAR_END: Final = 0.02  # share of an axis: a point nearer to an end counts as at that end
 # The most ticks of an axis, and the most letters of the labels of the horizontal axis together.
 _TICKS: Final = 7, 48
 _PANEL_TICKS: Final = 6, 26
-_MARKERS_A_CURVE: Final = 10
-_RIGHT_HALF: Final = 0.55  # from here on, the name of a ring stands at its left
+_MARKERS_PER_CURVE: Final = 10
+_RIGHT_HALF: Final = 0.55  # share of the width: farther right, a ring has its name on its left
 _SMALL_TEXT: Final = 8.0  # points
 
-# Of a figure of panels: sizes in inches, and letters on a line.
+# For a figure of panels: sizes in inches, and numbers of letters on a line.
 _COLUMNS: Final = 4
 _WIDTH: Final = 8.2
 _PANEL_HEIGHT: Final = 1.9
@@ -45,7 +45,7 @@ _WIDE_PANEL_HEIGHT: Final = 3.4  # of panels in a single column
 _PANEL_TEXT: Final = 7.5  # points
 _TITLE_LINE: Final = 0.13  # the height of each line of a title after the first
 _TITLE_LETTERS: Final = 116  # on a line that spans all columns
-_LETTERS_AN_INCH: Final = 15
+_LETTERS_PER_INCH: Final = 15
 _TIE: Final = "\0=\0"  # replaces " = " while lines are broken: as long, but without spaces
 _LEGEND_LINE: Final = 0.2  # the height of a line
 _LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
@@ -110,8 +110,8 @@ def _draw_chart(
     _draw_marks(chart, axes, plot)
     tick_count, letters = _PANEL_TICKS if among else _TICKS
     locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
-    if len(plot.places) == 1:
-        locator = FixedLocator(plot.places.tolist())
+    if len(plot.x_values) == 1:
+        locator = FixedLocator(plot.x_values.tolist())
     _set_axis(axes, "x", chart.x, _scale_with_margin(plot, chart, 0), locator, earlier_ends[0])
     locator = _PageLocator(plot.y.name, tick_count, np.inf, whole=False)
     _set_axis(axes, "y", chart.y, _scale_with_margin(plot, chart, 1), locator, earlier_ends[1])
@@ -153,7 +153,7 @@ def _marker_points(number: int, is_isolated: npt.NDArray[np.bool_]) -> list[int]
     The points differ between curves, so that the markers of close curves do not overlap.
     """
     point_count = len(is_isolated)
-    step = max(1, point_count // _MARKERS_A_CURVE)
+    step = max(1, point_count // _MARKERS_PER_CURVE)
     return sorted({*range(number % step, point_count, step), *np.flatnonzero(is_isolated).tolist()})
 
 
@@ -186,11 +186,11 @@ class _PageLocator(Locator):
         self._whole = whole
 
     def __call__(self) -> list[float]:
-        """Return the places of the ticks."""
+        """Return the values of the ticks."""
         return self.tick_values(*self.axis.get_view_interval())  # type: ignore[union-attr]
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        """Return the places of the ticks between two values."""
+        """Return the values of the ticks from `vmin` to `vmax`."""
         low, high = sorted((float(vmin), float(vmax)))
         scale = Scale(low, high, self._name)
         for tick_count in range(self._most_ticks, 1, -1):
@@ -218,11 +218,11 @@ class _PageFormatter(Formatter):
 def _scale_with_margin(plot: PlotArea, chart: LineChart, axis_index: int) -> Scale:
     """Return the scale of `x` (0) or `y` (1), with a margin at each end where there are points."""
     scale = (plot.x, plot.y)[axis_index]
-    positions = np.concatenate(
+    fractions = np.concatenate(
         [np.empty(0), *(plot.point_fractions(curve)[axis_index] for curve in chart.curves)]
     )
-    low_fraction = -_MARGIN if np.nanmin(positions, initial=0.5) < _NEAR_END else 0.0
-    high_fraction = 1 + _MARGIN if np.nanmax(positions, initial=0.5) > 1 - _NEAR_END else 1.0
+    low_fraction = -_MARGIN if np.nanmin(fractions, initial=0.5) < _NEAR_END else 0.0
+    high_fraction = 1 + _MARGIN if np.nanmax(fractions, initial=0.5) > 1 - _NEAR_END else 1.0
     low, high = scale.to_values([low_fraction, high_fraction]).tolist()
     return Scale(low, high, scale.name)
 
@@ -274,7 +274,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     # and the label of the horizontal axes.
     middle = (height * rows + _LEGEND_LINE) / (height * rows + legend_height) / 2
     text_style: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
-    heading = _wrap_text(shared_heading, int(_LETTERS_AN_INCH * height * rows))
+    heading = _wrap_text(shared_heading, int(_LETTERS_PER_INCH * height * rows))
     figure.supylabel(heading, y=middle, multialignment="center", **text_style)
     figure.supxlabel(grid.charts[0].x.heading, **text_style)
     # The lines of the legend are made here, since no panel need have lines of all policies.

@@ -42,8 +42,8 @@ class LineStyle:
     """The look of a line: the numbers of its colour, of its dashes, and of its marker."""
 
     colour: int
-    dashes: int  # how many earlier lines of the figure have its colour
-    position: int  # how many earlier lines the figure has, which gives the marker
+    dashes: int  # how many earlier lines of the figure have the same colour
+    position: int  # the number of the line in the figure, from 0: it gives the marker
 
 
 def leading_identifier(label: str) -> str:
@@ -119,7 +119,7 @@ _AXES_SHARE: Final = 0.775  # share of a figure's width for its axes, until the 
 _LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
 _LETTER: Final = 0.6  # mean width of a letter, in units of the font size
 _SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units
-_POINTS_AN_INCH: Final = 72.0
+_POINTS_PER_INCH: Final = 72.0
 _LABEL_LETTERS: Final = 34  # letters that fit along the y axis
 _HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
@@ -154,7 +154,7 @@ def figure_size(labels: Sequence[str]) -> tuple[float, float]:
 
 def _wrap_legend_label(label: str, inches: float, size: float) -> str:
     """Break a label that would be wider than a legend of this width, in a font of `size` points."""
-    letters = int(inches * _POINTS_AN_INCH / size / _LETTER - _SAMPLE / _LETTER)
+    letters = int(inches * _POINTS_PER_INCH / size / _LETTER - _SAMPLE / _LETTER)
     if len(label) <= letters:
         return label
     return fill(label, max(1, letters), break_on_hyphens=False)
@@ -164,7 +164,7 @@ def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
     """Return how many columns a legend of these labels has, with a font of `size` points."""
     letters = max((len(line) for label in labels for line in label.splitlines()), default=0)
     column_width = (letters * _LETTER + _SAMPLE) * size
-    columns = max(1, min(len(labels), int(inches * _POINTS_AN_INCH / column_width)))
+    columns = max(1, min(len(labels), int(inches * _POINTS_PER_INCH / column_width)))
     # Rows are equally long: if three of four labels fit side by side, there are two rows of two.
     return math.ceil(len(labels) / math.ceil(len(labels) / columns)) if labels else 1
 
@@ -188,7 +188,7 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     inches = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
     texts = [_wrap_legend_label(escape_controls(label), inches, size) for label in labels]
     # The ticks, their labels and the label of the axis need the height of some three lines.
-    below = ScaledTranslation(0, -3.6 * size / _POINTS_AN_INCH, figure.dpi_scale_trans)
+    below = ScaledTranslation(0, -3.6 * size / _POINTS_PER_INCH, figure.dpi_scale_trans)
     legend = axes.legend(
         handles,
         texts,

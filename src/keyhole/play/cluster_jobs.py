@@ -28,7 +28,7 @@ from keyhole.text_formatting import count_text
 # milliseconds (measured: docs/clusters.md): with ten seconds a block, some 2,000 workers keep a
 # scheduler of Dask busy.
 _BLOCK_SECONDS: Final = 10.0
-_LEAST_SECONDS: Final = 1.0  # of a block towards the end, when idle workers wait for the last one
+_LEAST_SECONDS: Final = 1.0  # of the last blocks, which are short: idle workers wait for them
 _TASKS_PER_SLOT: Final = 2  # submitted tasks for each task that can run at once
 _POLL_SECONDS: Final = 0.5
 _WARNING_SECONDS: Final = 10.0  # without a worker, until a warning is shown

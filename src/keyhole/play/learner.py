@@ -91,7 +91,7 @@ class Learner:
     """The least and the largest reward, in the units in which rewards are told."""
     _names: ArmNames | None = None
     """The names of the arms; None if they have no names."""
-    _loaded = False
+    _from_file = False
     """Whether the learner comes from a file."""
     _interpreted: bool | None = None
     """Whether Python runs the kernels; None if the user has not said."""
@@ -141,9 +141,9 @@ class Learner:
         inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
             view[...] = input_values[name]
-        # In a loaded learner every index is checked, since kernels may use numbers of the file as
-        # indices.
-        self._step = step or _find_step_kernel(self, compiled, self._loaded or is_bounds_checked())
+        # Kernels may use numbers of a file as indices.
+        checks_indices = self._from_file or is_bounds_checked()
+        self._step = step or _find_step_kernel(self, compiled, checks_indices)
 
     @property
     def rounds(self) -> int:
@@ -219,7 +219,7 @@ class Learner:
         )
 
     def _insert_arm_names(self, text: str) -> str:
-        """Return a text in which the numbers of arms, as in "arm 3", are replaced by names."""
+        """Return a text in which arm numbers, as in "arm 3", are replaced by names."""
         names = self._names
         if names is None:
             return text
@@ -265,12 +265,12 @@ class Learner:
         """Raise a kernel's error; for an index out of bounds, say which policy or file is wrong."""
         # An explained error names the kernel and the line.
         is_explained = isinstance(error, OutOfBoundsError)
-        if "out of bounds" not in str(error) or (is_explained and not self._loaded):
+        if "out of bounds" not in str(error) or (is_explained and not self._from_file):
             raise error
         text = f"a kernel of {self.policy} reads or writes beyond an array"
         if is_explained:
             text = str(error)
-        if self._loaded:
+        if self._from_file:
             raise ValueError(f"{text}: the file of the learner is damaged") from error
         raise IndexError(text) from error
 
@@ -330,7 +330,7 @@ class Learner:
         # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
-        vars(copy).update(_loaded=self._loaded, _interpreted=self._interpreted)
+        vars(copy).update(_from_file=self._from_file, _interpreted=self._interpreted)
         compiled = compiled_policy(type(self.policy))
         # Indices are checked for a user's policy, since its state may have the number of an arm
         # that is left out.
@@ -462,10 +462,10 @@ class Learner:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to copy or pickle a learner: its saved form, since its arrays are views."""
         return _restore_learner, (
-            type(self), self.policy, self._make_saved_learner(), self._loaded, self._interpreted
+            type(self), self.policy, self._make_saved_learner(), self._from_file, self._interpreted
         )  # fmt: skip
 
-    def _restore(self, policy: Policy, saved: SavedLearner, *, loaded: bool) -> Self:
+    def _restore(self, policy: Policy, saved: SavedLearner, *, from_file: bool) -> Self:
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
@@ -474,7 +474,7 @@ class Learner:
         sizes = compiled.sizes(policy.numbers() | facts)
         # Shapes are checked before memory is allocated, since a file may name any number of arms.
         saved.check_arrays("state", compiled.state, sizes)
-        self._loaded = loaded
+        self._from_file = from_file
         self._allocate(policy, facts)
         saved.copy_arrays_into(self._views_to_save())
         compiled.state.rebuild_trees(learner_step.state_view(self._memory), sizes)
@@ -546,13 +546,13 @@ def _restore_learner(
     learner_class: type[Learner],
     policy: Policy,
     saved: SavedLearner,
-    loaded: bool,
+    from_file: bool,
     interpreted: bool | None = None,
 ) -> Learner:
     """Return a new learner of a class with the state of a saved one."""
     learner = learner_class.__new__(learner_class)
     learner._interpreted = interpreted
-    return learner._restore(policy, saved, loaded=loaded)
+    return learner._restore(policy, saved, from_file=from_file)
 
 
 def make_learner(

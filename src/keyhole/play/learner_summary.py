@@ -34,9 +34,9 @@ def describe_learner(learner: "Learner", *, in_full: bool = False) -> str:
 
 
 def _describe_state(learner: "Learner") -> list[str]:
-    """Return the policy's own description of its state, with numbers of arms."""
+    """Return the policy's own description of its state, with arm numbers in place of names."""
     try:
-        # A policy knows no names, so it reads and writes numbers of arms.
+        # A policy knows no names, so it reads and writes arm numbers.
         return learner.policy.describe(learner._learner_without_arm_names())
     except Exception as error:  # of a user's code: printing must not fail
         source = f"{type(learner.policy).__name__}.describe"
@@ -44,7 +44,7 @@ def _describe_state(learner: "Learner") -> list[str]:
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:
-    """Return each known quantity as a short text, and the units of rewards if not [0, 1]."""
+    """Return each known quantity as a short text, then the range of rewards unless it is [0, 1]."""
     setting = policy.setting
     texts = []
     for name, value in facts.items():
@@ -54,11 +54,11 @@ def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> li
             if unit := setting.facts[name].unit:
                 value = scale.from_unit(value, unit)
             texts.append(_describe_fact(name, value))
-    return texts + describe_reward_units(scale)
+    return texts + describe_reward_range(scale)
 
 
-def describe_reward_units(scale: Scale) -> list[str]:
-    """Return the units of rewards if they are not [0, 1]."""
+def describe_reward_range(scale: Scale) -> list[str]:
+    """Return the range of rewards in a list, which is empty if the range is [0, 1]."""
     low, high = scale
     return [] if scale == UNIT else [f"rewards from {low:g} to {high:g}"]
 

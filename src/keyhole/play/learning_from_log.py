@@ -36,7 +36,8 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     policy = learner.policy
     rounds_before = learner.rounds
     matches = 0
-    checks_indices = learner._loaded or is_bounds_checked()
+    # A file may hold any numbers, and kernels may use them as indices.
+    checks_indices = learner._from_file or is_bounds_checked()
     with bounds_checked(checks_indices), interpreted(bool(learner._interpreted)):
         replay = compiled_replay(compiled_policy(type(policy)), policy.setting)
     # The columns, in the order in which their values lie in a learner's memory.
@@ -51,12 +52,12 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
             for name in takewhile(columns.__contains__, names)
         ]
         try:
-            code = replay(learner._memory, np.hstack(word_columns), not policy.off_policy)
+            count_or_code = replay(learner._memory, np.hstack(word_columns), not policy.off_policy)
         except IndexError as error:
             learner.raise_kernel_error(error)
-        if code < 0:
-            _refuse_row(learner, code, learner.rounds - rounds_before, columns)
-        matches += code
+        if count_or_code < 0:
+            _refuse_row(learner, count_or_code, learner.rounds - rounds_before, columns)
+        matches += count_or_code
     return matches
 
 

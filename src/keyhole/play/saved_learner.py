@@ -5,8 +5,8 @@ The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known
 quantities, rounds begun, whether feedback is awaited, the random stream (two unsigned words), and
 all arrays with dtype, shape and values. Floats read back exactly. Version 2 also has ``scale``, the
-least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. They
-have versions of their own, since a program that ignored them would misread rewards and arms.
+least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. Each
+of them raises the version, since a program that ignored it would misread rewards or arms.
 """
 
 import importlib

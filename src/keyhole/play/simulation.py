@@ -79,12 +79,12 @@ def simulate(
         Whether to check every index of a kernel. An index beyond its array is otherwise unnoticed.
     interpreted : bool, optional
         Whether Python runs the kernels, in this thread. This is slow, gives the same results, and
-        is for debugging. By default as `keyhole.interpreted` says. If that is not used, Python
-        runs Keyhole's own policies on its own problems while they are not compiled yet, if that
+        is for debugging. By default `keyhole.interpreted` decides; outside of it, Python runs
+        Keyhole's own policies on its own problems while they are not compiled yet, if running them
         takes less than half a second.
     workers : int, default 1
-        The number of simulated workers, up to 65,536. As many decisions may be pending at a time:
-        each worker asks, is busy, tells, and asks again. A checkpoint is a number of decisions. The
+        The number of simulated workers, up to 65,536. Each worker asks, is busy, tells, and asks
+        again, so each may have a pending decision. A checkpoint is a number of decisions. The
         feedback of decisions that are pending at a checkpoint is told before the metrics are taken.
         The setting `delayed` takes one worker only, since its delays are counted in rounds.
     duration : Duration, optional

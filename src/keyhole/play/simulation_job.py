@@ -101,7 +101,8 @@ def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[obje
         workers.pending_mode(policy),
         fingerprint(duration.draw),
         rows_for_digest({"numbers": duration.numbers}),
-        getattr(duration, "aged", False),  # this attribute is not a part of the kernel
+        # The kernel does not contain this attribute.
+        getattr(duration, "age_bounds_feedback", False),
     ]
 
 
@@ -248,5 +249,5 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_duration(replications, monotonic() - start)
-        # The values are passed as arrays: to encode them, `simulate` would digest all sources.
+        # `keyhole.simulate` needs no encoded blocks, for which all sources would be digested.
         store(job, replications, values)

@@ -357,13 +357,13 @@ class Plan:
             )
         return np.ascontiguousarray(is_wrong, np.float64).ravel()
 
-    def stop_metrics_without_stop(
+    def unsimulated_metrics(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the values of the stop metrics at checkpoints, by the metrics' positions.
+        """Return the values at checkpoints that need no simulation, by the metrics' positions.
 
-        A plan has stop metrics if any of its policies can stop. Their values are known in advance
-        for a policy that cannot stop. For a policy that can stop, the result is empty.
+        A plan has stop metrics if any of its policies can stop. For a policy that cannot stop,
+        their values are known in advance. For a policy that can stop, the result is empty.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

@@ -53,7 +53,7 @@ class StudyVocabulary:
         The names of all present and former arms, in the order of their numbers. In a learner, they
         are the numbers themselves, ``range(...)``, or names of any hashable type.
     scale : Scale
-        The units of rewards.
+        The range of rewards, in the units in which they are told.
 
     Attributes
     ----------

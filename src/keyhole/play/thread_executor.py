@@ -39,15 +39,15 @@ _SAMPLE_ROUNDS: Final = 64
 _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
-"""Rounds of the first block, some 30 ms of work; its speed gives the size of the other blocks."""
+"""Rounds of a job's first block, some 30 ms of work: its speed sizes the job's other blocks."""
 _LONG_RUN_FACTOR: Final = 3.0  # a run longer than the given time is measured for 3 times that time
-_STUCK_SECONDS: Final = 30.0  # without a round: the kernel may be in an endless loop
-_LEAST_POWER: Final = 1.15  # if time grows as a lower power of the rounds, the growth is noise
+_STUCK_SECONDS: Final = 30.0  # if no round ends in this time, a kernel may loop for ever
+_LEAST_POWER: Final = 1.15  # time that grows as a lower power of the rounds counts as linear
 _MOST_POWER: Final = 2.0
 
 
 class EngineSimulator:
-    """The compiled simulator of one policy on one problem, for any replication.
+    """The simulator of one policy on one problem, for any replication.
 
     All runs of a policy share `compiled`, the compiled classes of policy and environment, because
     digesting their sources takes longer than a short run. With `workers`, several decisions may be
@@ -72,7 +72,7 @@ class EngineSimulator:
         sizes = policy_sizes, environment_sizes
         self.policy = policy
         self._interpreted = plan.interpreted
-        self._metrics_without_stop = plan.stop_metrics_without_stop(policy, checkpoints)
+        self._unsimulated_metrics = plan.unsimulated_metrics(policy, checkpoints)
         self.checkpoints = np.array(checkpoints, np.int64)
         may_interpret = plan.interpret_uncompiled and not plan.checked and workers is None
         # Only code that is known to compile is interpreted first. A user's kernel that does not
@@ -95,9 +95,9 @@ class EngineSimulator:
                 # A policy that waits for feedback has one decision at a time, however many workers
                 # there are.
                 worker_count = 1 if mode == "wait" else workers.number
-                is_aged = getattr(duration, "aged", False)
+                uses_ages = getattr(duration, "age_bounds_feedback", False)
                 layout = worker_simulation.memory_plan(
-                    *compiled, *sizes, workers=worker_count, impute=mode == "impute", aged=is_aged
+                    *compiled, *sizes, workers=worker_count, impute=mode == "impute", ages=uses_ages
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
                 self.allocate_memory = partial(worker_simulation.make_memory, layout, numbers)
@@ -119,12 +119,12 @@ class EngineSimulator:
     def simulate(self, replications: range, out: FloatArray, control: IntArray) -> None:
         """Simulate some replications and write their metrics into `out`.
 
-        In `control`, the compiled loop counts rounds, and other threads may ask it to stop.
+        In `control`, the kernel counts rounds, and other threads may ask it to stop.
         """
         # `out` is a slice of an array that other threads write to, and is not contiguous. But the
-        # compiled loop takes only contiguous arrays, so it fills `values`, which is then copied.
+        # kernel takes only contiguous arrays, so it fills `values`, which is then copied.
         with explain_memory_errors(f"the state of {self.policy}"):
-            positions = [i for i in range(out.shape[1]) if i not in self._metrics_without_stop]
+            positions = [i for i in range(out.shape[1]) if i not in self._unsimulated_metrics]
             values = np.empty((out.shape[0], len(positions), out.shape[2]))
             memory = self.allocate_memory()
         start, stop = replications.start, replications.stop
@@ -145,8 +145,8 @@ class EngineSimulator:
             round_text = f"round {control[engine.REFUSED_ROUND]} of replication {replication}"
             raise ValueError(self.policy.refusal(round_text))
         out[:, positions] = values
-        for i, constants in self._metrics_without_stop.items():
-            out[:, i] = constants[:, None]
+        for i, metric_values in self._unsimulated_metrics.items():
+            out[:, i] = metric_values[:, None]
 
 
 def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
@@ -190,8 +190,8 @@ def _time_interpreted_round(
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     """Return the simulator of each run of a policy, compiled unless Python may run its kernels.
 
-    A user's policy is then tried in Python, unless every index is checked or Python runs the policy
-    anyway.
+    A user's policy also plays a short trial in Python, which refuses errors that compiled code does
+    not notice. There is no trial if every index is checked or Python runs the policy anyway.
     """
     policy = plan.policies[label]
     compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
@@ -274,7 +274,7 @@ def _run_tasks_in_threads(
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.
     try:
-        while not pool.wait_for_task(_POLL_SECONDS):
+        while not pool.wait_for_all(_POLL_SECONDS):
             report_progress()
     except BaseException:
         controls[:, engine.STOP] = 1

@@ -46,11 +46,14 @@ class DaemonThreadPool:
                 task()
             except BaseException as error:
                 result = error
-            # Every task must put a result, or `wait_for_task` would wait for ever.
+            # Every task must put a result, or `wait_for_all` would wait for ever.
             self._results.put(result)
 
-    def wait_for_task(self, seconds: float) -> bool:
-        """Wait for one task to end and raise its error; return whether all tasks have ended."""
+    def wait_for_all(self, seconds: float) -> bool:
+        """Wait until the next task ends, at most `seconds`; return whether all tasks have ended.
+
+        An error of the task is raised.
+        """
         try:
             error = self._results.get(timeout=seconds)
         except Empty:

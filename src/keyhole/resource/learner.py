@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import Field
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.learner_summary import describe_reward_units
+from keyhole.play.learner_summary import describe_reward_range
 from keyhole.play.learning_from_log import bool_column, float_column, reward_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
@@ -219,7 +219,7 @@ class Learner(CoreLearner):
         return [
             count_text(self.facts["arms"], "arm"),
             f"{limit_text} up to {limits[-1]:g}",
-            *describe_reward_units(self.scale),
+            *describe_reward_range(self.scale),
         ]
 
 

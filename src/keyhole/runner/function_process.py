@@ -130,9 +130,9 @@ class FunctionProcess:
         child.send(_pickle("path", sys.path))
         child.send(self._functions)
         answer = child.read_answer(self._prepare_limit)
-        failure = answer.failure if isinstance(answer, Answer) else answer
-        if failure == "":
+        if isinstance(answer, Answer) and not answer.failure:
             return child
+        failure = answer.failure if isinstance(answer, Answer) else answer
         reason = f" within {self._prepare_limit:g} s" if failure is None else f": {failure}"
         raise RuntimeError(f"the job's process could not be prepared{reason}")
 

@@ -30,7 +30,7 @@ SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 """The environment variable that passes the settings to the processes of a service."""
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
-_MOST_READ: Final = 64  # as a multiple of the largest body; what comes later is not read
+_MOST_READ: Final = 64  # times the largest body: reading ends when more than this has come
 # The upper bounds of the histogram's buckets, in seconds.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SECURITY_HEADERS: Final = [
@@ -186,16 +186,16 @@ class Service(Router):
             if route.is_about_study and not request.key.can_see(request.path["study"]):
                 raise UnknownStudyError  # the answer does not show whether there is such a study
             request.key.check_right(route.right)
-        if route.request is not None:
+        if route.body_type is not None:
             content = await _read_body(receive, self.settings.max_body)
             if route.is_page:
                 web_pages.check_origin(headers)
                 request.body = dict(parse_qsl(content.decode(), keep_blank_values=True))
             else:
-                request.body = msgspec.json.decode(content or b"{}", type=route.request)
-        if route.query is not None:
+                request.body = msgspec.json.decode(content or b"{}", type=route.body_type)
+        if route.query_type is not None:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-            request.query = msgspec.convert(query, route.query, strict=False)
+            request.query = msgspec.convert(query, route.query_type, strict=False)
         handle: Callable[..., Awaitable[object]] = partial(route.handler, request)
         # A study is not opened to delete it, since a damaged study may fail to open.
         if route.is_about_study and route.method != "DELETE":

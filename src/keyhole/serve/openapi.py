@@ -17,7 +17,7 @@ _COMPONENTS: Final = "#/components/schemas/{name}"
 
 def make_openapi(version: str) -> JsonObject:
     """Return the document, in OpenAPI 3.1."""
-    types = {t for route in ROUTES for t in (route.response, route.request, route.query) if t}
+    types = {t for r in ROUTES for t in (r.response_type, r.body_type, r.query_type) if t}
     types.add(problems.ProblemDocument)
     schemas, components = msgspec.json.schema_components(types, ref_template=_COMPONENTS)
     schema_by_type = dict(zip(types, schemas, strict=True))
@@ -44,10 +44,10 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
         "parameters": list(_list_parameters(route)),
         "responses": {str(route.status): response} | _describe_problems(route, schemas),
     }
-    if route.response is not None:
-        response["content"] = {route.media_type: {"schema": schemas[route.response]}}
-    if route.request is not None:
-        content = {"application/json": {"schema": schemas[route.request]}}
+    if route.response_type is not None:
+        response["content"] = {route.media_type: {"schema": schemas[route.response_type]}}
+    if route.body_type is not None:
+        content = {"application/json": {"schema": schemas[route.body_type]}}
         operation["requestBody"] = {"content": content, "required": route.handler is not ask}
     if route.right is not None:
         operation["security"] = [{"key": []}, {}]
@@ -62,9 +62,9 @@ def _list_parameters(route: Route) -> Iterable[JsonObject]:
     if route.handler in (ask, ask_many):
         schema = {"type": "string", "maxLength": 500}
         yield {"name": "Idempotency-Key", "in": "header", "schema": schema}
-    if route.query is not None:
-        _, components = msgspec.json.schema_components([route.query])
-        for name, schema in components[route.query.__name__]["properties"].items():
+    if route.query_type is not None:
+        _, components = msgspec.json.schema_components([route.query_type])
+        for name, schema in components[route.query_type.__name__]["properties"].items():
             yield {"name": name, "in": "query", "schema": schema}
 
 
@@ -75,9 +75,9 @@ def _describe_problems(route: Route, schemas: dict[type, JsonObject]) -> JsonObj
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]
     if route.is_about_study:
         errors.append(UnknownStudyError)
-    if route.request is not None:
+    if route.body_type is not None:
         errors += [problems.LargeBodyError, msgspec.DecodeError]
-    if route.request is not None or route.query is not None:
+    if route.body_type is not None or route.query_type is not None:
         errors.append(ValueError)
     types = map(problems.PROBLEMS.__getitem__, errors)
     pairs = sorted({(problem.status, problem.type.rpartition("/")[2]) for problem in types})

@@ -46,7 +46,7 @@ class Request:
     key : ApiKey
         The key with the rights of the request; `NOBODY` if none is needed or accepted.
     body, query : object
-        The body and the query, as the types that the route names.
+        The body and the query, of the types that the route gives.
     """
 
     service: "Service"
@@ -76,8 +76,8 @@ class Route:
         It takes the request, and the study if that is open; it returns the content of the answer,
         or the answer. Its name is the name of the route in logs and metrics, and its docstring is
         the summary of the route.
-    response, request, query : type or None
-        The types of the answer, of the body and of the query.
+    response_type, body_type, query_type : type or None
+        The types of the answer, and of the request's body and query.
     status : int
         The status of the answer, if the handler returns the content.
     problems : tuple of exception classes
@@ -93,10 +93,10 @@ class Route:
     path: str
     right: str | None
     handler: Handler
-    response: type | None = None
-    request: type | None = None
+    response_type: type | None = None
+    body_type: type | None = None
     status: int = 200
-    query: type | None = None
+    query_type: type | None = None
     problems: tuple[type[Exception], ...] = ()
     media_type: str = "application/json"
     is_page: bool = False
@@ -298,23 +298,24 @@ ROUTES: Final = (
     Route("POST", _DECISIONS, "decide", ask, bodies.DecisionBody, bodies.AskBody, status=201,
           problems=(errors.KeyUsedError, errors.PendingDecisionError, errors.StudyDoneError,
                     errors.UnknownArmError, RuntimeError)),
-    Route("POST", f"{_DECISION}/feedback", "decide", tell, request=JsonObject, status=204,
+    Route("POST", f"{_DECISION}/feedback", "decide", tell, body_type=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
     Route("POST", f"{_DECISIONS}/many", "decide", ask_many, bodies.DecisionsBody,
           bodies.AskManyBody),
     Route("POST", f"{_STUDY}/feedback", "decide", tell_many, bodies.OutcomesBody,
           bodies.TellManyBody),
-    Route("POST", f"{_STUDY}/sums", "decide", tell_sum, request=JsonObject, status=204),
-    Route("POST", f"{_DECISION}/correction", "decide", correct, request=JsonObject, status=204,
+    Route("POST", f"{_STUDY}/sums", "decide", tell_sum, body_type=JsonObject, status=204),
+    Route("POST", f"{_DECISION}/correction", "decide", correct, body_type=JsonObject, status=204,
           problems=_TELL_PROBLEMS),
     Route("POST", f"{_DECISION}/expire", "decide", expire, status=204, problems=_TELL_PROBLEMS),
-    Route("GET", _DECISIONS, "read", show_pending, bodies.PendingBody, query=bodies.PendingQuery),
+    Route("GET", _DECISIONS, "read", show_pending, bodies.PendingBody,
+          query_type=bodies.PendingQuery),
     Route("GET", _DECISION, "read", show_decision, bodies.RecordBody,
           problems=(errors.UnknownDecisionError,)),
     Route("GET", f"{_STUDY}/recommendation", "read", show_recommendation, bodies.Recommendation),
     Route("GET", f"{_STUDY}/means", "read", show_means, bodies.MeansBody, problems=(RuntimeError,)),
     Route("GET", f"{_STUDY}/history", "read", show_history, bodies.EventBody,
-          query=bodies.HistoryQuery, media_type=_JSON_LINES),
+          query_type=bodies.HistoryQuery, media_type=_JSON_LINES),
     Route("GET", f"{_STUDY}/arms", "read", show_arms, bodies.ArmsState),
     Route("POST", f"{_STUDY}/arms", "admin", add_arms, bodies.ArmsState, bodies.ArmsBody),
     Route("POST", f"{_STUDY}/arms/retire", "admin", retire_arm, bodies.ArmsState, bodies.ArmBody,

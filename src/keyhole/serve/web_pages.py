@@ -171,11 +171,11 @@ def _parse_fact(line: str) -> tuple[str, object]:
 
 
 # The service answers a form by sending the browser to a page.
-_make_form_route: Final = partial(Route, "POST", request=JsonObject, is_page=True)
+_make_form_route: Final = partial(Route, "POST", body_type=JsonObject, is_page=True)
 _PAGE: Final = "/studies/{study}"
 PAGE_ROUTES: Final = (
     Route("GET", "/", "read", list_page, is_page=True),
-    Route("GET", _PAGE, "read", study_page, query=PageQuery, is_page=True),
+    Route("GET", _PAGE, "read", study_page, query_type=PageQuery, is_page=True),
     _make_form_route("/login", None, log_in),
     _make_form_route("/logout", None, log_out),
     _make_form_route("/studies", "admin", create_by_form),

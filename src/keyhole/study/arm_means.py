@@ -230,7 +230,8 @@ class ArmMean:
     assumed : int
         How many of the values nobody told: they were assumed when their decisions expired
         (``on_timeout="no_reward"``). It is 0 also if some feedback lacks the number, since the
-        count is then not known. This does not hold for a flag: missing, it counts as not True.
+        count is then not known. This does not hold for a flag, which counts as not True if it is
+        missing.
     """
 
     told: int

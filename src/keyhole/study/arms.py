@@ -11,7 +11,7 @@ from keyhole.validate import Range, check_choice, check_distinct, check_integer,
 
 
 def pack_numbers(numbers: Sequence[int]) -> bytes:
-    """Return numbers of arms as bits: bit n is 1 if n is among the numbers."""
+    """Return arm numbers as bits: bit n is 1 if n is among the numbers."""
     # A decision may exclude hundreds of arms, and 8 bytes for each would be most of the log.
     bits = np.zeros(max(numbers, default=-1) + 1, bool)
     bits[list(numbers)] = True

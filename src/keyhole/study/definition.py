@@ -99,7 +99,7 @@ class Definition:
     time_unit : float
         The length of a second in the unit of the limits; 0 if limits are not times.
     scale : Scale
-        The units of rewards.
+        The range of rewards, in the units in which they are told.
     """
 
     policy: Policy

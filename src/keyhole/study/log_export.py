@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _KIND_NUMBERS: Final = {event_kind.name: number for number, event_kind in events.KINDS.items()}
 _BATCH_SIZE: Final = 10_000  # events that `LogReader` reads together
 _FORMAT: Final = "keyhole-study"
-_VERSIONS: Final = (2, 3)  # 2, of 0.2.0, has no excluded arms, metadata or corrections
+_VERSIONS: Final = (2, 3)  # version 2, of 0.2.0, has no excluded arms, metadata or corrections
 
 
 class EventFormatter:
@@ -44,7 +44,7 @@ class EventFormatter:
     Attributes
     ----------
     state : LogState
-        The codecs, and all arms added so far, also retired arms; nothing else changes in it.
+        The codecs, and all arms added so far, also retired arms; nothing else in the state changes.
     asked : dict of str to bytes
         The rows of all decisions so far, by the ids of the decisions.
     policies : tuple of Policy classes

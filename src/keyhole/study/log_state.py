@@ -230,8 +230,8 @@ class DecisionRowCodec:
 class LogState:
     """The arms and the pending decisions after some event, without a policy.
 
-    A decision is kept as a *row*: round, time of asking, context, decision. Rows hold the permanent
-    numbers of arms. Subclasses add the effect of feedback: `State` lets the policy learn it, and
+    A decision is kept as a *row*: round, time of asking, context, decision. Rows hold permanent
+    arm numbers. Subclasses add the effect of feedback: `State` lets the policy learn it, and
     `DecisionCounts` counts it.
 
     Attributes
@@ -260,7 +260,7 @@ class LogState:
         The number of the event at which the definition came into force.
     corrections : dict of str to Row, optional
         The last correction of each decision that was corrected, by the decision's id: see
-        `find_corrections`. Its feedback is learnt in the place of the feedback that was told.
+        `find_corrections`. The feedback of a correction is learnt in place of what was told.
     """
 
     def __init__(

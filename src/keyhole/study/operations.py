@@ -152,7 +152,7 @@ def ask(
 ) -> Decision:
     """Return the decision of a used idempotency key, a decision to ask again, or a new decision.
 
-    It is about none of the arms of `exclude`. `metadata` is JSON; "" stands for none.
+    The decision is about none of the arms of `exclude`. `metadata` is JSON; "" stands for none.
     """
     if key is not None:
         validate.check_short_line("key", key, MAX_NAME_LENGTH)
@@ -236,7 +236,7 @@ def _find_decision_of_key(
 ) -> Decision:
     """Return the decision of a key that was used before; refuse a call to which it does not fit.
 
-    It must have the context of the call, and must not be about an arm that the call excludes.
+    The decision must have the context of the call, and be about no arm that the call excludes.
     """
     state = transaction.state
     row = _find_decision_row(transaction, id)

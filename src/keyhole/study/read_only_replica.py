@@ -20,11 +20,11 @@ _Result = TypeVar("_Result")
 class ReadOnlyReplica(CachedState):
     """A read-only replica of a study's state, which holds up no writer.
 
-    `connect` opens the database; it is called at the first read.
+    `connect` opens the database at the first read. The other arguments are those of `CachedState`.
     """
 
-    def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
-        super().__init__(*study)
+    def __init__(self, connect: Callable[[], Store], *state_arguments: Any) -> None:
+        super().__init__(*state_arguments)
         self._connect = connect
         self._lock = Lock()  # guards the connection and the state from other threads
         self._store: Store | None = None
@@ -95,12 +95,12 @@ class ReadOnlyReplica(CachedState):
                 return query(counts)
 
     def _make_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
-        """Return counts before the first event, which know the corrections among `changes`."""
+        """Return counts without any event yet; they will apply the corrections among `changes`."""
         with FORK_LOCK.shared(self):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))
 
-    def event_count(self) -> int:
+    def highest_seq(self) -> int:
         """Return the number of the last event."""
         with self._hold_lock():
             self.store.check_not_replaced(self.study_number)

@@ -338,8 +338,8 @@ class State(LogState):
         """
         # Kernels cannot be told to leave out an arm. But the kernels of a policy with `off_policy`
         # only count (`update`) and read the counts (`select`), so they can decide on a state that
-        # has only the other arms. To ask the policy until it decides on one of these would not give
-        # its decision among them, and might not end.
+        # has only the other arms. To ask again until the decision is about one of the other arms
+        # would not give the policy's decision among these arms, and might not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
         sources = self.arms.positions[arms.numbers_in_use]

@@ -690,7 +690,7 @@ class Study:
     @property
     def event_count(self) -> int:
         """The number of events in the log."""
-        return self._replica.event_count()
+        return self._replica.highest_seq()
 
     @property
     def expired_count(self) -> int:
