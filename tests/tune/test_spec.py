@@ -132,6 +132,12 @@ def test_a_bad_spec_is_refused_in_one_sentence(change, words):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("table", [[1], "a", None])
+def test_a_spec_must_be_a_mapping(table):
+    with pytest.raises(TypeError, match="table must be a mapping, got"):
+        Spec.from_table(table)
+
+
 def test_a_spec_is_read_from_a_file_whose_name_it_has(tmp_path):
     (tmp_path / "mine.toml").write_text("limits = 2\n[[arm]]\nname = 'a'\ncommand = 'true'\n")
     spec = Spec.from_file(tmp_path / "mine.toml")
