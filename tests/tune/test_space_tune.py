@@ -202,6 +202,13 @@ def test_a_bad_warm_start_is_refused(tmp_path, entries, options, words):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_warm_start_may_list_the_same_codes_in_another_order(tmp_path):
+    run(tmp_path / "earlier", 6, entries={"success": {"codes": [0, 10]}})
+    entries = {"success": {"codes": [10, 0]}}
+    run(tmp_path / "warm", 3, entries=entries, warm_start=tmp_path / "earlier")
+    assert load_tune(tmp_path / "warm").spec.success.codes == (10, 0)
+
+
 def test_a_damaged_log_is_named(tmp_path):
     run(tmp_path, 8)
     text = (tmp_path / RUNS).read_text()

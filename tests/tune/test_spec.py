@@ -8,6 +8,7 @@ from tests.tune.conftest import TABLE
 from tests.tune.work import works
 
 BAD = {
+    "an entry whose name is no text": ({1: 2}, "^1 is not known; known are "),
     "an unknown entry": ({"limit": [1]}, "limit is not known; known are .*did you mean 'limits'"),
     "no arm": ({"arm": None}, "arm must be given"),
     "no limits": ({"limits": None}, "limits must be given"),

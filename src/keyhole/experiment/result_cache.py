@@ -154,7 +154,7 @@ def _cache_key(plan: Plan, replications: int) -> str:
 
 
 def _merge_plans(first: Plan, second: Plan) -> Plan:
-    """Return the plan with the checkpoints of two plans of a policy, and the details of either."""
+    """Return the plan with the checkpoints and the metrics of two plans of the same policy."""
     rounds = tuple(sorted({*first.checkpoints, *second.checkpoints}))
     return replace(first, checkpoints=rounds, details=first.details or second.details)
 

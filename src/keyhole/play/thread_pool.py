@@ -46,7 +46,7 @@ class DaemonThreadPool:
                 task()
             except BaseException as error:
                 result = error
-            # Every task must put a result, or `wait_for_all` would wait for ever.
+            # Every task must put a result, or `wait_for_all` would never return True.
             self._results.put(result)
 
     def wait_for_all(self, seconds: float) -> bool:

@@ -43,7 +43,7 @@ def check_entries(path: str, table: Iterable[str], names: Iterable[str]) -> None
     """
     for entry in table:
         if entry not in names:
-            raise unknown_name_error(f"{path}.{entry}" if path else entry, names)
+            raise unknown_name_error(f"{path}.{entry}".removeprefix("."), names)
 
 
 def join_errors(texts: Sequence[str]) -> str:

@@ -19,7 +19,8 @@ class ReachCounts:
     reached = float_array("arms", "levels")
     """The number of pulls counted in `tried` whose sample reached the level."""
     tried = float_array("arms", "levels")
-    """The number of pulls at thresholds of at least the level; in `DKWUCB`, of all pulls."""
+    """The number of pulls at thresholds of at least the level; but `DKWUCB` counts all pulls, and
+    `PerThresholdUCB` the pulls at the level alone."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:

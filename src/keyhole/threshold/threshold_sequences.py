@@ -47,7 +47,7 @@ class ThresholdSequence:
         return len(self.values) if self.kind == LISTED else None
 
     def truth(self, levels: int) -> dict[str, object]:
-        """Return the part of `Problem.truth` that describes the sequence.
+        """Return the sequence's part of `Problem.truth`, for a problem with `levels` levels.
 
         Raises
         ------

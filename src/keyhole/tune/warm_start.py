@@ -93,7 +93,8 @@ def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStar
     check_entries("warm_start: parameters", earlier_names, space.names)
     for entry in _OUTCOME_ENTRIES:
         old, new = map(attrgetter(entry), (earlier.spec, spec))
-        if old != new:
+        # The order of codes does not matter.
+        if old != new and not (entry == "success.codes" and {*old} == {*new}):
             raise ValueError(
                 f"warm_start must have the {entry} of this spec, or its times or successes mean "
                 f"something else: {entry} was {short_repr(old)} in {earlier.folder}, is now "
