@@ -42,3 +42,9 @@ def test_nothing_is_written_before_the_first_run(tmp_path):
     Tuner(Spec.from_table(SPACE), tmp_path, executors=Simulated).run(budget=1e-9)
     with pytest.raises(ValueError, match="nothing has been run yet"):
         write_report(load_tune(tmp_path))
+
+
+def test_the_default_is_not_compared_with_itself(tmp_path):
+    Tuner(Spec.from_table(SPACE | {"limits": [1]}), tmp_path, executors=Simulated).run(runs=1)
+    page = write_report(load_tune(tmp_path)).read_text()
+    assert "for at most 1 s, the default with the full cut-off." in page

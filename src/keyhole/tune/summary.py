@@ -136,6 +136,8 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
 
 
 def _format_gain(difference: Interval, unit: str, over: str) -> str:
+    if difference.low == difference.high == 0.0:
+        return f", {over}"
     if difference.low <= 0.0 <= difference.high:
         return f": no sure difference from {over} (gain {difference} {unit} a run)"
     return f": it gains {difference} {unit} a run over {over}"
