@@ -80,6 +80,17 @@ def test_news_are_shown_where_the_reader_is(page, url, storage):
     assert page.faults == []
 
 
+def test_what_was_typed_stays(page, url, storage):
+    page.goto(f"{url}/studies/shop")
+    page.locator("summary", has_text="Add or retire arms").click()
+    page.locator("textarea[name=arms]").fill("emu")
+    page.locator("h1").click()
+    with Study.open(storage, "shop") as study:
+        study.ask()
+    page.wait_for_timeout(4000)  # the page asks for news every three seconds
+    assert page.locator("textarea[name=arms]").input_value() == "emu"
+
+
 def test_forms_work_by_the_keyboard(page, url, storage):
     page.goto(f"{url}/studies/shop")
     page.locator("summary", has_text="Add or retire arms").focus()

@@ -70,6 +70,14 @@ def test_metrics_leave_out_a_study_that_is_closed_meanwhile(storage):
     assert {"keyhole_pending_decisions 1.0", "keyhole_expired_decisions 0.0"} <= set(lines)
 
 
+def test_metrics_leave_out_a_study_that_another_program_deletes(client, storage):
+    client.check(201, "POST", ITEMS.format("buttons"))
+    Study.delete(storage, "buttons")
+    answer = client.get("/metrics")
+    assert answer.status_code == 200
+    assert "keyhole_pending_decisions 0.0" in answer.text
+
+
 def test_metrics_are_not_counted_from_a_database_that_does_not_answer():
     class Away:
         @property

@@ -29,7 +29,7 @@ async def send_to_service(storage, pieces):
     answer = b""
     for piece in pieces:
         writer.write(piece)
-        if piece == REQUEST:
+        if piece.endswith(b"\r\n\r\n"):  # the request is complete
             answer += await reader.readuntil(b"ok\n")
     answer += await asyncio.wait_for(reader.read(), 60)
     writer.close()
@@ -47,6 +47,21 @@ def test_a_request_that_is_not_complete_in_time_ends_its_connection(
     answer = asyncio.run(send_to_service(storage, pieces))
     assert answer.count(b"200 OK") == complete_count
     assert answer.count(b"408 Request Timeout") == answer.count(b"HTTP/1.1 4") == 1
+
+
+@pytest.mark.parametrize("complete_count", [0, 2])
+@pytest.mark.parametrize("start", [b"GET /", REQUEST[:-2] + b"X: "])
+def test_endless_headers_end_their_connection(storage, start, complete_count):
+    pieces = [REQUEST] * complete_count + [start] + [b"a" * 1000] * 66
+    answer = asyncio.run(send_to_service(storage, pieces))
+    assert answer.count(b"200 OK") == complete_count
+    assert answer.count(b"431 Request Header") == answer.count(b"HTTP/1.1 4") == 1
+
+
+def test_headers_of_many_requests_may_be_long_together(storage):
+    request = REQUEST[:-2] + b"X: " + b"a" * 20_000 + b"\r\n\r\n"
+    answer = asyncio.run(send_to_service(storage, [request, REQUEST] * 5 + [REQUEST[:20]]))
+    assert answer.count(b"200 OK") == 10
 
 
 def test_a_connection_on_which_nothing_comes_is_closed(storage):

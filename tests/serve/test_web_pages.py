@@ -84,6 +84,8 @@ def test_forms_create_a_study_and_change_its_arms(client, storage):
     assert "LSA" in wrong.text
     mine = send(client, "/studies", **{**MADE, "name": "x", "policy": "/tmp/mine.py:Policy"})
     assert mine.status_code == 422
+    deep = send(client, "/studies", **{**MADE, "name": "x"}, facts="threshold=" + "[" * 20_000)
+    assert deep.status_code == 422
 
 
 @pytest.mark.parametrize("origin", [None, "https://else.where", "null"])

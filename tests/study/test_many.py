@@ -99,6 +99,8 @@ def test_tellings_that_are_no_pairs_are_refused_whole(tmp_path, tellings, error)
             study.tell_many(tellings)
         with pytest.raises(ValueError, match=r"^key must have at most 500 characters"):
             study.ask_many(11, key="k" * 498)
+        with pytest.raises(ValueError, match=r"^key must not be empty"):
+            study.ask_many(2, key="")
         assert study.log() == []
 
 

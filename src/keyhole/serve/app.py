@@ -93,15 +93,17 @@ class Metrics(CollectorRegistry):
 
 
 def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
-    """Return the sum of a count over the open studies; leave out studies closed meanwhile."""
+    """Return the sum of a count over the open studies.
+
+    Studies that were closed, deleted or replaced meanwhile are left out.
+    """
     total = 0
     for study in studies.in_memory:
         try:
             total += getattr(study, count_name)
-        except StoreError:  # a subclass of RuntimeError
-            raise
-        except RuntimeError:  # the study was closed after the list was made
-            continue
+        except RuntimeError as error:
+            if isinstance(error, StoreError) and error.later:  # the database does not answer
+                raise
     return total
 
 

@@ -1,4 +1,4 @@
-"""Uvicorn's protocol with a deadline for requests."""
+"""Uvicorn's protocol with a deadline for requests, and a limit of their headers."""
 
 import asyncio
 from math import inf
@@ -9,12 +9,17 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 _LATE_ANSWER: Final = (
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
+_LONG_ANSWER: Final = _LATE_ANSWER.replace(
+    b"408 Request Timeout", b"431 Request Header Fields Too Large"
+)
+_MAX_HEADERS: Final = 1 << 16  # bytes, the first line included
 
 
 class RequestDeadlineProtocol(HttpToolsProtocol):
-    """A connection that is closed when its next request, with its body, takes too long to arrive.
+    """A connection that is closed if its next request is late, or has long headers.
 
-    Without a deadline a few hundred silent connections would keep all others out.
+    The deadline is that of the whole request, with its body. Without it a few hundred silent
+    connections would keep all others out. The parser takes quadratic time for endless headers.
     """
 
     request_seconds: ClassVar[float] = 20.0
@@ -22,6 +27,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        self._header_size = 0
         self._waiting_since = self.loop.time()
         self._check_deadline()
 
@@ -37,6 +43,11 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
             self._waiting_since = inf
         elif self._waiting_since == inf:
             self._waiting_since = self.loop.time()
+        self._header_size += len(data)
+        if self.cycle is not None and not self.cycle.response_complete:  # the headers are complete
+            self._header_size = 0
+        if self._header_size > _MAX_HEADERS:
+            self._end(_LONG_ANSWER)
 
     def _check_deadline(self) -> None:
         # A timer for each request would take a tenth of the processor time of the request.
@@ -45,5 +56,9 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
             seconds = min(seconds_left, self.request_seconds)
             self._timer = self.loop.call_later(seconds, self._check_deadline)
         else:
-            self.transport.write(_LATE_ANSWER)
-            self.transport.close()
+            self._end(_LATE_ANSWER)
+
+    def _end(self, answer: bytes) -> None:
+        """Answer and close the connection."""
+        self.transport.write(answer)
+        self.transport.close()

@@ -166,7 +166,7 @@ def _parse_fact(line: str) -> tuple[str, object]:
     name, _, text = line.partition("=")
     try:
         return name.strip(), json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name.strip(), text.strip()
 
 

@@ -217,6 +217,7 @@ def ask_many(
     """Return the decisions of the idempotency keys ``key/0``, ``key/1``, ..., or new decisions."""
     validate.check_integer("n", number, validate.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
+        validate.check_line("key", key)
         validate.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
     keys = (None if key is None else f"{key}/{i}" for i in range(number))
     options = context_words, exclude, metadata

@@ -4,7 +4,8 @@
   window.keyholeRefresh = true;
   async function refresh() {
     const focus = document.activeElement;
-    if (document.hidden || focus?.closest("form, figure")) return;
+    const isTyped = [...document.querySelectorAll("form input, form textarea")].some(field => field.value !== field.defaultValue);
+    if (document.hidden || isTyped || focus?.closest("form, figure")) return;
     const answer = await fetch(`${location.pathname}?seq=${document.getElementById("news").dataset.seq}`);
     if (answer.status === 401) location.reload(); // the key has ended: the page asks for one
     if (answer.status !== 200) return;
