@@ -25,12 +25,14 @@ run <- function(experiment, scenario) {
   answer <- ask("run", as_text(experiment$configuration), experiment$id.instance, bound)
   list(cost = answer[1], time = answer[2], call = "")
 }
+instances <- max(2, as.integer(arguments[2])) # irace wants two: one is told twice
 has_caps <- arguments[5] == "1"
 caps <- if (has_caps) list(boundMax = 1, boundPar = 2, boundDigits = 3, boundAsTimeout = TRUE)
 scenario <- defaultScenario(c(caps, list(
-  targetRunner = run, instances = as.character(seq_len(as.integer(arguments[2]))),
+  targetRunner = run, instances = as.character(seq_len(instances)),
   maxTime = as.integer(arguments[3]), budgetEstimation = 0.01, capping = has_caps,
   elitist = TRUE, testType = "t-test", configurationsFile = table,
+  firstTest = min(5, instances),
   deterministic = TRUE, seed = as.integer(arguments[4]), logFile = "", debugLevel = 0,
   minMeasurableTime = 0.001
 )))

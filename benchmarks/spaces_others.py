@@ -73,12 +73,11 @@ class Translation:
 class Observations:
     """Runs of a child, and the limit that is best for the runs of a configuration."""
 
-    def __init__(self, problem, budget, decode):
+    def __init__(self, problem, budget, decode, *, caps_are_times=False):
         self._problem = problem
         self._budget = budget
         self._decode = decode
-        self.caps_are_times = False
-        self.end = 0.0
+        self._caps_are_times = caps_are_times
         self._instances = defaultdict(set)
 
     def run(self, values, instance, limit):
@@ -88,9 +87,10 @@ class Observations:
         or one more, which it counts as a run that failed.
         """
         values = self._decode(values)
+        instance = min(instance, self._problem.training - 1)  # one instance is told to irace twice
         self._instances[configuration_key(values)].add(instance)
         outcome, seconds = self._budget.run(values, instance, min(limit, 1.0))
-        is_cap = self.caps_are_times and outcome == "out of time" and limit < 1.0
+        is_cap = self._caps_are_times and outcome == "out of time" and limit < 1.0
         return seconds + (outcome != "ok" and not is_cap), seconds
 
     def recommend(self, values):
@@ -115,9 +115,9 @@ class Observations:
         ]
         return float(LIMITS[int(np.argmax(gains))])
 
-    def score(self, values):
-        """Score a configuration with both limits at the first budget, and what was spent."""
-        share = self._budget.spent / self.end
+    def score(self, values, end):
+        """Score a configuration with both limits, and add the share of a budget that is spent."""
+        share = self._budget.spent / end
         later = self._budget.ends[1:]
         self._budget.score(partial(self.recommend, values))
         scores = self._budget.scores.pop()
@@ -190,8 +190,7 @@ def play_smac(problem, seed, budget, *, caps=True, by_number=False):
         print(*observations.run(values, instance, limit), file=child.stdin, flush=True)
         incumbent = json.loads(child.stdout.readline())
         while budget.ends and budget.spent >= budget.ends[0]:
-            observations.end = budget.ends[0]
-            observations.score(incumbent)
+            observations.score(incumbent, budget.ends[0])
     child.kill()
     child.wait()
 
@@ -212,14 +211,15 @@ def play_irace(problem, seed, budget, *, caps=True, by_number=False, strict=Fals
             child = start(
                 irace_parameters(translation.space), partial(irace_command, [script, *arguments])
             )
-            observations = Observations(problem, budget, translation.decode)
-            observations.caps_are_times = caps and not strict
+            observations = Observations(
+                problem, budget, translation.decode, caps_are_times=caps and not strict
+            )
             best = play_child(translation.space, child, observations)
             if budget.spent <= _TOLERANCE * end:
                 break
             seconds = seconds * end / budget.spent
-        observations.end, budget.ends = end, [min(end, budget.spent)]
-        observations.score(best)
+        budget.ends = [min(end, budget.spent)]
+        observations.score(best, end)
 
 
 def irace_command(arguments, path):
