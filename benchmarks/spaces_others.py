@@ -1,11 +1,14 @@
 """SMAC and irace on the problems of benchmarks.spaces, with the same replayed times.
 
 ``python -m benchmarks.spaces_others KIND FIRST-LAST SHARES METHOD...``, with the methods ``smac``
-(``SMAC_PYTHON`` is the Python of its environment) and ``irace`` (with ``Rscript``), each with
-", no caps" for full runs alone. ``irace, numbers`` and ``smac, numbers`` choose among recorded
-configurations by their numbers; without it, the nearest one is run instead of another
-configuration. Both have the full cut-off, and each is scored with two limits: the one that is
-best for its incumbent's full times on all training instances, and on those that it was run on.
+(``SMAC_PYTHON`` is the Python of its environment) and ``irace`` (with ``Rscript``). Both are told
+the full cut-off and no other limit. Variants: ``irace, no caps`` makes full runs alone, and for
+``irace, strict caps`` a capped run is as bad as one that failed. ``irace, numbers`` chooses among
+recorded configurations by their numbers; the others choose parameters, and the nearest recorded
+configuration is run. ``smac`` has the first and the third variant too.
+
+Each is scored with two limits: the one that is best for its incumbent's full times on all training
+instances, and on those that it was run on. The last score is the share of the budget spent.
 """
 
 import json
