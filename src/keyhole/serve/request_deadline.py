@@ -6,12 +6,7 @@ from typing import ClassVar, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-_LATE_ANSWER: Final = (
-    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-)
-_LONG_ANSWER: Final = _LATE_ANSWER.replace(
-    b"408 Request Timeout", b"431 Request Header Fields Too Large"
-)
+_ANSWER: Final = "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _MAX_HEADERS: Final = 1 << 16  # bytes, the first line included
 
 
@@ -47,7 +42,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
         if self.cycle is not None and not self.cycle.response_complete:  # the headers are complete
             self._header_size = 0
         if self._header_size > _MAX_HEADERS:
-            self._end(_LONG_ANSWER)
+            self._end("431 Request Header Fields Too Large")
 
     def _check_deadline(self) -> None:
         # A timer for each request would take a tenth of the processor time of the request.
@@ -56,9 +51,9 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
             seconds = min(seconds_left, self.request_seconds)
             self._timer = self.loop.call_later(seconds, self._check_deadline)
         else:
-            self._end(_LATE_ANSWER)
+            self._end("408 Request Timeout")
 
-    def _end(self, answer: bytes) -> None:
-        """Answer and close the connection."""
-        self.transport.write(answer)
+    def _end(self, status: str) -> None:
+        """Answer with a status and close the connection."""
+        self.transport.write(_ANSWER.format(status).encode())
         self.transport.close()
