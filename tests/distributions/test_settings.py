@@ -168,7 +168,7 @@ def test_pairs_of_scipy_distributions_are_worth_what_is_drawn():
         ),
         (
             lambda: threshold.CustomDistribution(dice, [0.99, 0.5, 0.1]),
-            r"survival\[0\] must be that of what",
+            r"survival\[0\] must agree with the draws",
         ),
         (
             lambda: threshold.CustomDistribution(dice, [0.9, 0.5]),
@@ -177,7 +177,7 @@ def test_pairs_of_scipy_distributions_are_worth_what_is_drawn():
         (lambda: threshold.CustomDistribution(larger, [0.9]), "draw must return whole numbers"),
         (
             lambda: semibandit.CustomDistribution(weather, [0.5], numbers=[0.4]),
-            r"mean_losses\[0\] must be",
+            r"mean_losses\[0\] must agree with the draws",
         ),
         (
             lambda: resource.Independent(0.5, stats.gamma(3)),
