@@ -225,6 +225,7 @@ class SavedRuns:
         Runs that do not count and were repeated.
     """
 
+    has_space: ClassVar[bool]
     noun: ClassVar[str]  # what is compared: an arm or a configuration
 
     def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
@@ -239,11 +240,10 @@ class SavedRuns:
         """Load a tune folder; a tuner may be at work in it."""
         folder = Path(folder)
         spec = read_spec(folder)
-        has_space = spec.search is not None
-        if has_space != issubclass(cls, SavedSpaceTune):
+        if (spec.search is not None) != cls.has_space:
             raise ValueError(
-                f"{folder} must be a tune {_SPEC_KINDS[not has_space]}, got one "
-                f"{_SPEC_KINDS[has_space]}; in Python, keyhole.tune.load_tune opens both"
+                f"{folder} must be a tune {_SPEC_KINDS[cls.has_space]}, got one "
+                f"{_SPEC_KINDS[not cls.has_space]}; in Python, keyhole.tune.load_tune opens both"
             )
         return cls(folder, spec, read_runs(folder, spec))
 
@@ -307,6 +307,7 @@ class SavedTune(SavedRuns):
         Runs that do not count and were repeated.
     """
 
+    has_space = False
     noun = "arm"
 
     @cached_property
@@ -406,6 +407,7 @@ class SavedSpaceTune(SavedRuns):
         Runs that do not count and were repeated.
     """
 
+    has_space = True
     noun = "configuration"
 
     @cached_property
