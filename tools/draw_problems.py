@@ -260,7 +260,7 @@ def draw_alike(rng: Random) -> dict:
     outliers = rng.randint(0, 3)
     outlier = round(2 * threshold - mean, 3)
     return {
-        "title": f"{arms} arms at {mean:g}, {outliers} at {outlier:g}, threshold {threshold}",
+        "title": f"{arms - outliers} arms at {mean:g}, {outliers} at {outlier:g}, threshold {threshold}",
         "horizon": arms * rng.randint(10, 50),
         "problem": {
             "means": {"repeat": [[mean, arms - outliers], [outlier, outliers]]},
