@@ -195,7 +195,7 @@ class IndexPolicy(Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")  # declared again, for the kernels of this class
+    pending = ("impute", "ignore")  # an inherited declaration covers inherited kernels only
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True

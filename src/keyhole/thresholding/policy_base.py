@@ -117,4 +117,4 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")  # declared again, for the kernels of this class
+    pending = ("impute", "ignore")  # an inherited declaration covers inherited kernels only

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from keyhole.stochastic.policy_base import log_2_over_delta
+from keyhole.stochastic.policy_base import ln_of_2_over_delta
 from keyhole.threshold.policy_base import IndexPolicy, add_observation, impute_pull, upper_bound
 
 
@@ -52,7 +52,7 @@ class DKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        return upper_bound(tried, reached, 0.5 * log_2_over_delta(p.horizon))
+        return upper_bound(tried, reached, 0.5 * ln_of_2_over_delta(p.horizon))
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample at all levels."""

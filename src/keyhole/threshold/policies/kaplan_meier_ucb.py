@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from keyhole.stochastic.policy_base import log_2_over_delta
+from keyhole.stochastic.policy_base import ln_of_2_over_delta
 from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 
 
@@ -51,4 +51,4 @@ class KaplanMeierUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        return upper_bound(tried, reached, 2.0 * log_2_over_delta(p.horizon))
+        return upper_bound(tried, reached, 2.0 * ln_of_2_over_delta(p.horizon))
