@@ -10,8 +10,8 @@ class DKWUCB(IndexPolicy):
     r"""Pull the arm whose chance to reach the threshold has the largest upper confidence bound.
 
     It is for uncensored feedback, where every sample shows which levels it reached. By the
-    inequality of Dvoretzky, Kiefer and Wolfowitz one width holds for all m levels at once, so they
-    are no harder than one level. With censored feedback see `SurvivalThompson`; without a horizon,
+    inequality of Dvoretzky, Kiefer and Wolfowitz one width holds for all m levels at once, so m
+    levels are no harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
     `AnytimeDKWUCB`.
 
     After one pull of each arm, pull

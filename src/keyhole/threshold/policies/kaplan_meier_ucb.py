@@ -25,9 +25,9 @@ class KaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Source: Keyhole's own; the paper has the estimator and, for thresholds that never rise, the
-    index, with :math:`N_i` in place of :math:`N_i(c_t)`. Arms without samples at the threshold come
-    first, the lowest first; ties go to the lowest arm.
+    Source: Keyhole's own; the estimator is the paper's. The paper has the index only for thresholds
+    that never rise, with :math:`N_i` in place of :math:`N_i(c_t)`. Arms without samples at the
+    threshold come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------
