@@ -178,12 +178,9 @@ class Learner(CoreLearner):
         return self._replay(threshold=levels, arm=pulled_arms, value=samples)
 
     def _check_restored(self) -> None:
+        threshold = self._context["threshold"].item()
         lowest_threshold = 1 if self.rounds else 0  # 0 before the first round
-        check_integer(
-            "threshold",
-            self._context["threshold"].item(),
-            Range(ge=lowest_threshold, le=self.facts["levels"]),
-        )
+        check_integer("threshold", threshold, Range(ge=lowest_threshold, le=self.facts["levels"]))
 
     def recommend(self) -> IntArray:
         """Return the recommended arm for each level, level c at position c - 1.

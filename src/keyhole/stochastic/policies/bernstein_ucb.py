@@ -29,9 +29,8 @@ class BernsteinUCB(UCBPolicy):
 
     Notes
     -----
-    Departures from the paper: the paper leaves the deviation function open; here it is that of
-    Bernstein's inequality for rewards within 1 of their mean. Arms without pulls come first; ties
-    go to the lowest arm.
+    Departures from the paper: the deviation function, which it leaves open, is Bernstein's for
+    rewards within 1 of their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References
     ----------

@@ -32,10 +32,9 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         W_i(\mu) = \int_0^1 \prod_t \Big(
         \frac{q}{\mu} \, x_t + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    Here :math:`x_t` are the rewards of an arm, W is the mean wealth of bets against the mean
-    :math:`\mu`, and K is the number of arms. Each reward is kept as weights on its neighbours among
-    0, 1/20, ..., 1. The last arm left is *best*. If the base chooses a settled arm, the unsettled
-    arm with the fewest pulls is pulled in its place.
+    Here x are an arm's rewards, each kept as weights on 0, 1/20, ..., 1; W is the mean wealth of
+    bets against :math:`\mu`; and K is the number of arms. The last arm left is *best*. If the base
+    chooses a settled arm, the unsettled arm with the fewest pulls is pulled in its place.
 
     Parameters
     ----------

@@ -36,8 +36,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
 
     Notes
     -----
-    Departures from the paper: the choice of the challenger. Proofs: :doc:`/stochastic`. Ties go to
-    the lowest arm.
+    Departures from the paper: another challenger. Proofs: :doc:`/stochastic`. Ties: the lowest arm.
 
     References
     ----------

@@ -17,8 +17,7 @@ class SurvivalThompson(Policy):
 
     Use it for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance to
     reach level c is the product of the chances to reach each level from the level below. So samples
-    at a low threshold help to estimate the first factors. In every round draw from the posterior of
-    each arm
+    at a low threshold help to estimate the first factors. In every round draw for each arm
 
     .. math:: \theta_i = \prod_{j \le c_t} \mathrm{Beta}\big( w (m + 1 - j) + S_i(j), \;
         w + R_i(j) - S_i(j) \big)

@@ -16,9 +16,8 @@ class PerArmStopping(StoppingPolicy):
     .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{1}{\delta},
        \quad c = \theta - \mathrm{tolerance},
 
-    with the threshold :math:`\theta` and the arm's rewards :math:`x_t`, each kept as weights on its
-    neighbours among 0, 1/20, ..., 1. If the base chooses a settled arm, the unsettled arm with the
-    fewest pulls is pulled instead.
+    with the threshold :math:`\theta` and the arm's rewards x, each as weights on 0, 1/20, ..., 1.
+    If the base chooses a settled arm, the unsettled arm with the fewest pulls is pulled instead.
 
     Parameters
     ----------
