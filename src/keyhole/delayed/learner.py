@@ -45,7 +45,7 @@ class Round(StudyRound):
         self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse a negative sum, and a sum with which all rewards exceed 1 for each of `rounds`."""
+        """Refuse a negative sum, and a sum that makes all sums together exceed `rounds`."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
         # If no reward can still come, there is no slack: only 0 is accepted.
@@ -278,7 +278,7 @@ class Learner(CoreLearner):
         self._warn_above_bound(total)
 
     def _tell(self, feedback: float | None = None) -> None:
-        """Update the policy, and add the pull and its feedback to the ledger."""
+        """Update the policy by the feedback in `_feedback`; add it and the pull to the ledger."""
         super()._tell()
         self._ledger["pulls"][self._decision["arm"].item()] += 1
         self._ledger["sum"][0] += self._feedback["total"].item()

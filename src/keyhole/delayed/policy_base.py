@@ -115,12 +115,11 @@ class PhasePolicy(Policy, abstract=True):
 
     In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
     pulled in consecutive rounds until its pulls in phases 1 to m sum to :math:`n_m`. Rewards that
-    arrive meanwhile are credited to it. After the last arm, each arm whose average (the credited
-    rewards divided by :math:`n_m`) is more than the tolerance below the best average is given up.
-    In a subclass with bridges, a *bridge* follows:
-    the remaining arm with the best average is pulled :math:`n_m - n_{m-1}` times before the next
-    phase, and rewards that arrive meanwhile are ignored. If only one arm remains, it is pulled to
-    the end.
+    arrive meanwhile are credited to it; its average is their sum divided by :math:`n_m`. After the
+    last arm, each arm whose average is more than the tolerance below the best average is given up.
+    In a subclass with bridges, a *bridge* follows: the remaining arm with the best average is
+    pulled :math:`n_m - n_{m-1}` times before the next phase, and rewards that arrive meanwhile are
+    ignored. If only one arm remains, it is pulled to the end.
 
     Only the sum of the rewards that arrive is used; with named feedback, their arms are ignored.
 
@@ -262,8 +261,10 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
     s.bridging[0] = 0
 
 
-def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
-    """Give up the arms that have fallen behind, and go on with the remaining arms."""
+def end_phase(
+    p: PhasePolicy, s: PhasePolicy.State, t: int, has_bridge: bool, length: Kernel
+) -> None:
+    """Give up the arms that have fallen behind, and begin the bridge or the next phase."""
     best = find_best_active_arm(s.totals, s.active)
     # Sums are compared, since averages are rounded: an arm whose average is lower than the best one
     # by exactly the tolerance is kept.
@@ -282,7 +283,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
     if arms_left == 1:
         s.arm[0] = best
         s.left[0] = math.inf
-    elif bridge:
+    elif has_bridge:
         s.arm[0] = best
         s.left[0] = s.length[0] - s.before[0]
         s.bridging[0] = 1
@@ -310,8 +311,8 @@ def phase_log_term(horizon: int, tolerance: float) -> float:
 def least_pulls(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded.
 
-    `log` is the number L that `phase_log_term` returns, and `bias` is B: with n pulls, late rewards
-    may change the average by B / n.
+    `log` is the number L that `phase_log_term` returns, and `bias` is B. The bound on an average's
+    error has one part that falls with the root of 1 / n, and one that falls with 1 / n.
     """
     # sqrt(n) is the larger root of a quadratic equation. Both terms of the root are positive, so no
     # digits cancel.

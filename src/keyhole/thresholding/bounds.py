@@ -43,6 +43,7 @@ def _exploration_terms(level: float, delta: FloatArray, alpha: float) -> FloatAr
 def _check_arguments(
     gaps: ArrayLike, budget: float, alpha: float
 ) -> tuple[FloatArray, float, float]:
+    """Return the checked arguments; the formulas call the gaps Delta."""
     delta = check_vector("gaps", gaps, _GAP)
     alpha = check_number("alpha", alpha, _ALPHA)
     least_budget = _least_pulls_per_arm(alpha) * len(delta)
@@ -52,7 +53,7 @@ def _check_arguments(
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
     r"""Return :math:`\Lambda`, the solution of equation (10).
 
-    LSA explores all arms nearly up to this level: see `exploration_failure`.
+    Most likely, LSA explores all arms nearly up to this level: see `exploration_failure`.
 
     Examples
     --------

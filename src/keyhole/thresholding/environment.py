@@ -92,8 +92,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
         """Pulls of each arm, the sum of all rewards, and the order of the samples."""
 
         stack = int_array("length")
-        """The positions of all samples in `numbers`. From `starts` to `ends` of an arm are its
-        samples: first those that were drawn, in the order of their draws."""
+        """The positions of all samples in `numbers`, arm by arm. Of each arm the first are those
+        that were drawn, in the order of their draws."""
 
     def init(e, s: State) -> None:
         """Leave all samples in the order in which they were recorded."""

@@ -23,6 +23,7 @@ _CLOSE: Final = 0.478
 
 
 def _check_arguments(gaps: ArrayLike, c: float) -> tuple[FloatArray, float]:
+    """Return the checked arguments; the formulas call the gaps Delta."""
     delta = check_vector("gaps", gaps, _GAP)
     if not delta.any():
         raise ValueError("gaps must have an entry above 0, got none")

@@ -7,7 +7,7 @@ from keyhole.policy import parameter
 
 
 class NaivePhases(PhasePolicy):
-    r"""Pull arms in phases sized for the longest delay, and drop arms that fall behind.
+    r"""Pull arms in phases sized for the longest delay, and give up arms that fall behind.
 
     It needs the longest delay only. Among the policies in phases it is the best choice if the
     longest delay is at most two or three times the expected delay; at twice the expected delay, its

@@ -5,7 +5,7 @@ from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):
-    r"""Pull arms in phases sized for the expected delay, and drop arms that fall behind.
+    r"""Pull arms in phases sized for the expected delay, and give up arms that fall behind.
 
     It needs the expected delay only, and its regret does not depend on how long rare delays are.
     `ODAAFV` has less regret if the variance is small, and `ODAAFB` if a bound on the delays is

@@ -127,7 +127,7 @@ class RegressionUCB(Policy):
             # another arm had earned them. If the order were the same, this could happen again.
             arm = 2 * p.arms - 1 - s.batches[0]
         elif arm < 0:
-            arm, k = find_largest_bound(p, s, math.log(t))
+            arm, k = find_arm_and_delay(p, s, math.log(t))
         s.arm[0] = arm
         length = _DELAYS_A_BATCH * p.expected_delay
         # In the first rounds, a delay above the expected delay may look best by chance, so t bounds
@@ -175,20 +175,20 @@ class RegressionUCB(Policy):
         return format_arm_means(state["pulls"], state["pulls"] * means, learner.scale)
 
 
-def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
+def find_arm_and_delay(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
     """Return the arm with the largest upper bound of its mean, and the position of its delay.
 
     `log` is ln t. For each arm, the delay with the largest bound counts.
     """
-    best, best_delay_index = 0, s.delay[0]
+    best, best_k = 0, s.delay[0]
     highest = -math.inf
     # The policy is optimistic about delays, too: an arm that looks poor with the best delay may be
     # good with a longer delay that explains the sums nearly as well.
-    plausible_score = s.scores[s.delay[0]] + _PLAUSIBLE_EXCESS
+    score_limit = s.scores[s.delay[0]] + _PLAUSIBLE_EXCESS
     delay_count = _DELAY_COUNT if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(delay_count):
         k = (s.delay[0] + offset) % _DELAY_COUNT
-        if s.scores[k] > plausible_score or _POWERS[k] < _POWERS[s.delay[0]]:
+        if s.scores[k] > score_limit or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
         residual = s.residuals[k] / s.batches[0]
         for arm in range(p.arms):
@@ -198,8 +198,8 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
             variance = max(variance, residual)
             bound = s.weighted[k, arm] / information + math.sqrt(2.0 * variance * log / information)
             if bound > highest:
-                best, best_delay_index, highest = arm, k, bound
-    return best, best_delay_index
+                best, best_k, highest = arm, k, bound
+    return best, best_k
 
 
 def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: float) -> None:

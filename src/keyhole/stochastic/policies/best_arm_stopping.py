@@ -163,8 +163,7 @@ def is_mean_higher_by_sums(
 
     The e-process is at most the likelihood ratio. With m the mean of all rewards, the likelihood
     ratio is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
-    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`. This bound is compared with the level first; it is
-    mostly below.
+    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`. This bound is checked first; mostly it is too low.
     """
     gap = total / pulls - other_total / other_pulls
     all_pulls = pulls + other_pulls
