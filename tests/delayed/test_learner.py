@@ -281,7 +281,7 @@ def test_more_rounds_than_the_policy_keeps_the_arm_are_refused():
 def test_rounds_beyond_the_horizon_are_refused():
     learner = ODAAF(expected_delay=2).learner(arms=1, horizon=30, feedback="anonymous")
     learner.ask()
-    with pytest.raises(ValueError, match=r"rounds must be at most 30, with which the horizon .* got 31"):
+    with pytest.raises(ValueError, match=r"at most 30, with which the horizon .* got 31"):
         learner.tell(5, rounds=31)
     assert learner.rounds_told == 0
     learner.tell(5, rounds=30)
