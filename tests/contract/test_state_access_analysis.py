@@ -463,7 +463,7 @@ def test_own_policies_declare_their_modes_and_are_not_analysed():
 
 
 # Their `select` writes what it reads later on; why they need not wait, their files say.
-DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Uniform"} | {
+DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "RoundRobin"} | {
     "ThresholdThompson"
 }
 

@@ -27,11 +27,11 @@ Readers with any colour vision can distinguish them.
 # different colours if the setting has at most seven; if it has up to fourteen, at most two share a
 # colour. The labels of a figure in the documentation, which names policies as papers do, have
 # different colours, too. A test fails if a new policy breaks this: choose a colour for it here, so
-# that others keep theirs. In this order of the colours `Uniform`, to which others are compared, is
-# black.
+# that others keep theirs. In this order of the colours `RoundRobin`, to which others are compared,
+# is black.
 _START: Final = 7356
 _MULTIPLIER: Final = 3_871_776_092
-_CHOSEN: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6}
+_CHOSEN: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6, "RoundRobin": 5}
 _MASK: Final = 0xFFFFFFFF  # 32 bits
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
@@ -85,7 +85,7 @@ def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, L
 
     Examples
     --------
-    >>> styles = line_styles(["LSA(alpha=1)", "Uniform", "LSA(alpha=2)"])
+    >>> styles = line_styles(["LSA(alpha=1)", "RoundRobin", "LSA(alpha=2)"])
     >>> [style.dashes for style in styles.values()]
     [0, 0, 1]
     >>> [style.colour for style in line_styles(["arm 1", "arm 2"]).values()]
