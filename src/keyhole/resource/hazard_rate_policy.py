@@ -74,7 +74,7 @@ class HazardRatePolicy(Policy, abstract=True):
         s.plays[arm, played_position] += 1
         last_position = played_position
         if exceeded == 0:
-            # A consumption equal to a limit is in the interval that ends there, as it is within the limit.
+            # A consumption equal to a limit belongs to the interval that ends there.
             last_position = limit_index(p.limits, consumption)
             s.ended[arm, last_position] += 1.0
             s.earned[arm, last_position] += reward
