@@ -27,9 +27,8 @@ class HazardThompson(HazardRatePolicy):
     .. math:: h_{ij} \sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr)
 
-    with :math:`\bar h_j` the hazard pooled over all arms; s and :math:`\kappa_t` follow from the
-    parameters. Play the pair with the largest gain under these draws. Every second round plays an
-    arm that was never run, if any: see :doc:`/resource`.
+    with :math:`\bar h_j` the hazard pooled over all arms. Play the pair with the largest gain under
+    these draws. Every second round plays an arm that was never run, if any: see :doc:`/resource`.
 
     Parameters
     ----------
