@@ -61,9 +61,8 @@ class SmoothGainCurve(GainCurve):
         for halving in range(_MOST_HALVINGS + 1):
             middles = (knots[:-1] + knots[1:]) / 2
             whole = self._integrate_cells(knots[:-1], knots[1:])
-            halves = self._integrate_cells(knots[:-1], middles) + self._integrate_cells(
-                middles, knots[1:]
-            )
+            halves = self._integrate_cells(knots[:-1], middles)
+            halves += self._integrate_cells(middles, knots[1:])
             # The difference between a cell and its halves estimates the error of the cell. The
             # two never agree where the density jumps, so the number of halvings is limited.
             is_rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)

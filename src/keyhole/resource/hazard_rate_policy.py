@@ -177,9 +177,8 @@ def variance_divisor(focus: float, arms: int, t: int) -> float:
 def write_pooled_means(s: HazardState) -> None:
     """Write the pooled means of every interval into the state."""
     for position in range(s.reached.shape[1]):
-        s.hazard[position], s.reward[position], s.square[position], s.cost[position] = pooled_means(
-            s, position
-        )
+        means = pooled_means(s, position)
+        s.hazard[position], s.reward[position], s.square[position], s.cost[position] = means
 
 
 def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:

@@ -105,9 +105,8 @@ class HazardUCB(HazardRatePolicy):
                 # The mean reward and the mean cost of the runs that end here are uncertain, too.
                 # Costs are taken as uniform over the interval.
                 ended = s.ended[arm, position]
-                variance_of_reward = reward_variance(s, arm, position, reward) / (
-                    ended + PRIOR_RUNS
-                )
+                runs = ended + PRIOR_RUNS
+                variance_of_reward = reward_variance(s, arm, position, reward) / runs
                 width = s.most_cost[position] - s.least_cost[position]
                 variance_of_cost = width * width / (12.0 * (ended + 1.0))
                 other_variance += ending * ending * (variance_of_reward + variance_of_cost)
