@@ -15,7 +15,8 @@ class CSBDTUCB(BisectionPolicy):
 
     .. math:: \tilde\mu_i = \max\Big\{ \frac{S_i}{N_i} - \sqrt{\frac{1.5 \ln t}{N_i}}, \, 0 \Big\}
 
-    and the exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` is funded.
+    with :math:`S_i` losses in :math:`N_i` rounds since the search in which arm i got nothing. The
+    exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` of `CSBDT` is funded.
 
     Parameters
     ----------
