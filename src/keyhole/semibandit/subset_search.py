@@ -33,7 +33,7 @@ class SubsetSearch:
     chosen = int_array("arms")
     """Ranks of the items of the present set."""
     bounds = float_array("arms")
-    """For each k the bound's share of the first k + 1 of `chosen`, less the tangent's height at 0."""
+    """Entry k: contributions of the first k + 1 of `chosen`, less the tangent's height at 0."""
 
 
 def find_best_subset(

@@ -18,7 +18,7 @@ class CSBDT(BisectionPolicy):
     Parameters
     ----------
     delta, epsilon : float, default 0.1
-        Chance of a wrong estimate if all mean losses are at least `epsilon`; both in (0, 1).
+        `delta` bounds the chance of a wrong estimate if mean losses are at least `epsilon`.
     gamma : float, default 0.001
         By how much estimates may exceed thresholds, in (0, 1). Take at most `Problem.gamma`.
     round_decimals : int, default 0
