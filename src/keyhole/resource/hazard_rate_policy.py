@@ -14,7 +14,7 @@ from keyhole.resource.policy_base import Policy
 from keyhole.resource.setting import limit_index
 
 PRIOR_RUNS: Final = 2.0
-"""Number of runs as which a pooled mean counts in the mean reward or the mean cost of an arm. In a
+"""In the mean reward and the mean cost of an arm, the pooled mean counts as this many runs. In a
 pooled mean, an arm with n observations has the weight n / (n + PRIOR_RUNS)."""
 LEAST_VARIANCE_SHARE: Final = 0.01
 """Lower bound of the variance of rewards, as a share of the variance of a Bernoulli variable with
@@ -161,7 +161,7 @@ def grid_coarseness(limit_count: int) -> float:
 
 
 def prior_strength(strength: float, limit_count: int) -> float:
-    """Return the number of runs as which the pooled hazard counts.
+    """Return the number of runs that the pooled hazard counts as.
 
     It is `strength` for ten limits or more, and half of it for one limit.
     """

@@ -92,7 +92,7 @@ _LAST_ARM: Final = 9
 
 
 def _normal(reward: float, time: float, sd: float, time_sd: float, rho: float) -> TruncatedNormal:
-    """Return equation (35) with the means `reward` and `time`; `sd` is that of the reward."""
+    """Return equation (35)'s distribution; `reward` and `time` are means, `sd` is the reward's."""
     covariance = rho * sd * time_sd
     matrix = ((sd * sd, covariance), (covariance, time_sd * time_sd))
     return TruncatedNormal((reward, time), matrix)

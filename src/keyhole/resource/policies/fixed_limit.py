@@ -22,7 +22,7 @@ from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
 
-_NEAR: Final = 1.0 - 1e-12  # limits are equal if the smaller is at least this share of the larger
+_NEAR: Final = 1.0 - 1e-12  # limits are equal if their ratio is between this and its reciprocal
 
 
 class FixedLimit(WrapperPolicy, Policy):

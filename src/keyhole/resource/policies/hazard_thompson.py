@@ -131,8 +131,8 @@ def draw_reward(
     if missed_sum <= 0.0:
         return 1.0
     mean = reward_sum / (reward_sum + missed_sum)
-    # The shapes are multiplied by `focus`, and by the variance of rewards of 0 and 1 with this mean
-    # as a multiple of the variance of the rewards.
+    # The shapes are multiplied by `focus`, and by the ratio of two variances: of rewards of 0 and 1
+    # with this mean, and of the rewards.
     scale = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
     return beta(rng, scale * reward_sum, scale * missed_sum)
 

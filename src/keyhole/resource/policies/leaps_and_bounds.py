@@ -20,7 +20,7 @@ class LeapsAndBounds(Policy):
         \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
-    with K arms and :math:`\tau_1'` the smallest limit. Once an arm consumed :math:`b_k \theta_k`,
+    with K arms and :math:`\tau_1'` the smallest limit. If an arm has consumed :math:`b_k \theta_k`,
     its turn ends with the mean :math:`\theta_k`. A phase with a mean below that is the last.
 
     Parameters
