@@ -1,7 +1,7 @@
 """Setting `semibandit`: divide a resource among arms in each round, so that losses are prevented.
 
 An *arm* is a place where a loss may occur, such as a street with incidents; the resource may be
-patrols. An arm that gets at least its unknown *threshold* has no loss: whether it would have had
+patrols. An arm that gets at least its unknown *threshold* has no loss. Whether it would have had
 one with less stays hidden (*censored*). Losses of all other arms are seen. To *fund* an arm is to
 give it its threshold, or an estimate of its threshold. *Semi-bandit* means that feedback comes from
 several arms at once.

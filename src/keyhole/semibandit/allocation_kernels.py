@@ -17,8 +17,9 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
-# Bisection steps in (0, 1) for a number that has exactly as many draws above it as arms are funded.
-# Draws that differ by less than 2**-20 may leave none to be found; then the draws are sorted.
+# `fund_top_draws` seeks a cut, a number with as many draws above it as arms are to be funded, by
+# this many bisection steps in (0, 1). If draws differ by less than 2**-20, it may find none, and
+# sorts the draws.
 _HALVINGS: Final = 20
 
 
@@ -148,7 +149,7 @@ def format_refuting_losses(state: Mapping[str, Any], arm: int) -> str:
 def count_refuting_losses(
     p: Facts, s: AllocationState, funded: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count losses of the arms above 0 in `funded`, which were given their estimated thresholds."""
+    """Count losses of the arms above 0 in `funded`, which were given their estimates."""
     for arm in range(p.arms):
         if funded[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1

@@ -167,7 +167,7 @@ class BisectionPolicy(Policy, abstract=True):
 
 
 def is_search_needed(arms: int, resource: float) -> bool:
-    """Return whether there are several arms, and the resource does not suffice to give each 1."""
+    """Return whether there are several arms, and too little of the resource to give each 1."""
     return arms > 1 and resource < arms
 
 
@@ -190,7 +190,7 @@ def clear_rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -
 
 
 def bisection_steps(gamma: float) -> float:
-    """Return the number of halvings, not rounded, that bring bounds from 1 to gamma apart."""
+    """Return the number of halvings, not rounded, that bring two bounds from 1 apart to gamma."""
     return math.log2(math.ceil(1.0 + 1.0 / gamma))
 
 

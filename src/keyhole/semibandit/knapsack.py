@@ -5,9 +5,9 @@ prevents its losses, and its value the losses that this prevents.
 
 Weights are real, so dynamic programming over the capacity would not be exact. Items are added one
 by one to a list of the Pareto-optimal sets in weight and value (Nemhauser and Ullmann 1969), pruned
-by an upper bound, the value of the fractional knapsack (Martello and Toth 1990). If it tightens the
-bound, as it does for nearly equal weights, a price is subtracted from each item's value, and added
-back once for each item that can fit: a Lagrange multiplier of the number of items.
+by an upper bound, the value of the fractional knapsack (Martello and Toth 1990). If that
+tightens the bound, as for nearly equal weights, a price is subtracted from each item's value, and
+added back once for each item that can fit: a Lagrange multiplier of the number of items.
 
 Measured for 200 items of many kinds: 10 to 400 sets at a time, 0.02 to 0.5 ms; for 20 items 2 to 5
 us. Without the price, 200 items with nearly equal values and weights take 25 ms and 20,000 sets.
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import Layout, declared_fields
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validation import Range, check_number, check_vector
 
 SLACK: Final = 1e-10
 """Tolerance of the capacity, because sums of decimals are not exact."""

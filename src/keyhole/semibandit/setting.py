@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.policy import Field, FloatArray, Setting, fact
-from keyhole.validate import Range, check_integer, check_number
+from keyhole.validation import Range, check_integer, check_number
 
 TOLERANCE: Final = 1e-9
 """Because of rounding, an allocation up to this much below an arm's threshold suffices."""
@@ -92,8 +92,8 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     .. math:: \Theta = \{ Q/K, \, Q/(K-1), \, \dots, \, \min\{1, Q\} \}
 
     There are K arms, and the resource Q is above 0. Thresholds for which Q suffices for equally
-    many arms are equivalent, and the candidate is the largest of them. Thresholds are at most 1, so
-    the numbers of arms go from K down to :math:`\lfloor Q \rfloor`, but at least 1.
+    many arms are equivalent, and each candidate is the largest of its class. Thresholds are at most
+    1, so the numbers of arms go from K down to :math:`\lfloor Q \rfloor`, but at least to 1.
 
     Notes
     -----
