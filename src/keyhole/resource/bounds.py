@@ -57,9 +57,9 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 
 
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
-    """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
+    """Return a bound on the chance that RCUCB's estimate errs by its confidence length or more.
 
-    Only deviations to one side count. The bound is twice `deviation_failure`, once for the gain and
+    Only errors to one side count. The bound is twice `deviation_failure`, once for the gain and
     once for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's `gain_range` = 2; if
     the cost of a run never exceeds its reward, it also holds for `gain_range` = 1.
 

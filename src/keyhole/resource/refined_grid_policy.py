@@ -66,7 +66,7 @@ class RefinedGridPolicy(Policy, abstract=True):
         points = float_array("arms", "grid_size")
         penalties = float_array("arms", "grid_size")
         levels = int_array("arms", "grid_size")  # how often the point's interval has been split
-        played = int_array("arms", "grid_size")  # 1 + the level at its last play, 0 before
+        played = int_array("arms", "grid_size")  # 1 + the level at the last play, 0 for never
         told = float_array("arms", "grid_size")  # n: number of informative rounds
         # Sums over the informative rounds.
         net = float_array("arms", "grid_size")  # of (R - c(C)) 1{C <= point}

@@ -25,7 +25,7 @@ _LARGEST_THRESHOLD: Final = 1.0  # the estimate if no larger amount is left to t
 
 
 class BisectionPolicy(Policy, abstract=True):
-    r"""Base class of policies that search each arm's threshold, then fund the best arms that fit.
+    r"""Base class of policies that search for thresholds, then fund the best set of arms that fits.
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
     and min{1, Q}, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given

@@ -12,7 +12,7 @@ class LeapsAndBounds(Policy):
 
     A baseline with another objective, for more than thousands of runs: it ignores rewards, costs
     and the penalty. With probability :math:`1 - \zeta` there is a cap that stops at most a
-    share :math:`\delta` of the kept arm's runs; with it, the arm's mean consumption is at most
+    share :math:`\delta` of the kept arm's runs; their mean consumption with this cap is at most
     :math:`1 + \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::

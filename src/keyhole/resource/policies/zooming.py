@@ -37,7 +37,7 @@ class ZoomingRCUCB(RefinedGridPolicy):
     ----------
     alpha, lipschitz, gain_range : float, default 1
         `alpha`, above 0, is the exploration. `lipschitz` is L, above 0: near the best limit, gains
-        fall by at most L x over a distance x. `gain_range` is w of `RCUCB`, in (0, 2].
+        fall by at most L x over a distance x from it. `gain_range` is w of `RCUCB`, in (0, 2].
     delta, refine : default 0.05 and 2
         `delta` is the confidence level, in (0, 1); `refine` is n, from 2 to 64.
 
