@@ -31,7 +31,7 @@ def compilings(monkeypatch, tmp_path):
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compile_cache, "_compile", counting)
-    for held in ("_functions", "_functions_used_last", "_budgets"):
+    for held in ("_functions", "_recent_functions", "_budgets"):
         monkeypatch.setattr(compile_cache, held, type(getattr(compile_cache, held))())
     return names
 
@@ -97,7 +97,7 @@ def test_machine_code_takes_over_between_two_calls(compilings):
     other.tell(1.0)  # one that began before
     assert not isinstance(other._step, TieredFunction)
     compile_cache._functions.clear()
-    compile_cache._functions_used_last.clear()
+    compile_cache._recent_functions.clear()
     # What is kept in a file is not begun by Python.
     assert not isinstance(APT().learner(arms=2, threshold=0.5)._step, TieredFunction)
     assert compilings == ["APT"]

@@ -91,7 +91,10 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 @cache
 def prepare_folder(folder: Path) -> bool:
-    """Create a folder if it is missing; return whether code in it can be trusted; warn if not."""
+    """Create a folder if it is missing; warn and return False if others own it or may write to it.
+
+    The result is True for a folder that cannot be created or read: its files are then missing.
+    """
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_trusted(folder.stat()):
@@ -104,8 +107,8 @@ def prepare_folder(folder: Path) -> bool:
     return True
 
 
-# The functions below raise no error for an unwritable folder or a truncated file. The caller then
-# compiles the code, since a cache may miss, but must not fail.
+# The functions below raise no error for an unwritable folder or a truncated file, since a cache may
+# miss, but must not fail.
 
 
 def read_cache_file(path: Path) -> bytes | None:
