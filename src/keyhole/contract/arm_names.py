@@ -12,7 +12,7 @@ from keyhole import validate
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""The type of names of arms for type checkers; not `Sequence`, since a text is one, but refused."""
+"""The type of names of arms for type checkers; not `Sequence`, which would allow a text."""
 
 _MAX_LISTED_NAMES: Final = 100  # in a message
 

@@ -138,7 +138,7 @@ def check_declared_modes(cls: type[Policy]) -> None:
 
 
 def check_mode_allowed(policy: Policy, pending: str, modes: Modes) -> None:
-    """Refuse a mode that a policy does not have, other than "wait"."""
+    """Refuse a mode that a policy does not have; "wait" is always allowed."""
     if pending not in (*modes, "wait"):
         allowed = " or ".join(map(repr, dict.fromkeys((*modes, "wait"))))
         message = f"pending must be {allowed} for {policy}, got {pending!r}"
@@ -153,8 +153,8 @@ def infer_pending_modes(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for kernels that a
     subclass writes anew.
     """
-    # The nearest class that declares modes, as a tuple and not as `InferredModes`. There is such a
-    # class, since `Policy` declares modes.
+    # The nearest class that declares modes: its `pending` is a tuple, not an `InferredModes`. There
+    # is such a class, since `Policy` declares modes.
     declarer = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
     modes: Modes = vars(declarer)["pending"]
     if declarer is cls:
