@@ -178,7 +178,7 @@ class CompiledClass:
         return kernels
 
     def kernels(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
-        """Return the kernels with their fixed argument lists, linked to the present helpers.
+        """Return the kernels with their fixed argument lists, linked to the current helpers.
 
         With `nan_checked`, or if indices are checked, a helper that returns NaN raises an error.
         The engine leaves this check out, since it takes 10 ns a round (measured, LSA, K = 10).

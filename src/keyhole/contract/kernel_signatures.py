@@ -353,9 +353,9 @@ def check_kernels(
         kernel = getattr(cls, name, None)
         if kernel is None:
             continue
-        if name in (fixed_arguments := getattr(cls, "helper_arguments", {})):
-            kernel_checks.check_exact_arguments(owner, kernel, fixed_arguments[name])
-            if "s" not in fixed_arguments[name]:  # then it can do nothing but return a value
+        if name in (helper_arguments := getattr(cls, "helper_arguments", {})):
+            kernel_checks.check_exact_arguments(owner, kernel, helper_arguments[name])
+            if "s" not in helper_arguments[name]:  # then it can do nothing but return a value
                 kernel_checks.check_returns_value(owner, kernel)
         if name in kernels:
             # `impute` may call `update`, to learn expected feedback as it learns real feedback.

@@ -193,7 +193,7 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
 
     The digest is the same in every process until the code, or something that it uses, changes. With
     `error_lines`, it also covers the file and lines of each function that raises errors, since
-    Numba compiles them into the machine code.
+    Numba compiles file and lines into the machine code.
     """
     walk = _FingerprintWalk(error_lines)
     walk.add_function(python_function(function))

@@ -231,7 +231,7 @@ def find_python_equivalent(kernel: object) -> Kernel | None:
 
 
 def mark_as_returning_views(kernel: T) -> T:
-    """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
+    """Mark a function of (buffer, start, dims) that returns only views, which may be cached."""
     setattr(_plain_function(kernel), _VIEWS_ATTRIBUTE, True)
     return kernel
 

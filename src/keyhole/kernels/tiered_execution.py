@@ -39,7 +39,7 @@ def is_tiered() -> bool:
 
 @dataclass
 class TimeBudget:
-    """The processor time for which one piece of code has been interpreted, of `BUDGET` at most."""
+    """The processor seconds, out of `BUDGET`, for which one piece of code has been interpreted."""
 
     used_seconds: float = 0.0
 
@@ -70,7 +70,7 @@ class TieredFunction:
     budget : TimeBudget
         The budget that all functions with the same code share.
     compile_now : callable
-        Returns the machine code.
+        Compiles the function, and returns its machine code.
     hold_gil : bool
         Whether a call must be atomic to other threads and to Ctrl-C, as it is when compiled.
     """

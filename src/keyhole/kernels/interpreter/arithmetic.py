@@ -3,10 +3,10 @@
 Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
 Python's function has the result of the C library's, Python's is called, since it is faster.
 
-A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
-squaring. An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As in Numba,
-an operation on an int64 and a uint64 gives an int64. Undefined or meaningless operations of
-compiled code are errors here: an integer divided by zero, an integer made of NaN.
+A division of floats by zero is infinite or NaN; integers wrap at 64 bits; a float is raised to an
+integer by squaring. An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As
+in Numba, an operation on an int64 and a uint64 gives an int64. Undefined or meaningless operations
+of compiled code are errors here: an integer divided by zero, an integer made of NaN.
 """
 
 import ctypes

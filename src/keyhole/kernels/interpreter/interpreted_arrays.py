@@ -134,7 +134,7 @@ def view_numpy_array(array: NDArray[np.generic]) -> Array:
     Raises
     ------
     TypeError
-        If kernels have no numbers of its type.
+        If kernels have no numbers of the array's type.
     """
     type_kind = array.dtype.kind
     is_64_bit = array.itemsize == _CELL_BYTES

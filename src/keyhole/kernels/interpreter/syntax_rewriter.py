@@ -210,7 +210,7 @@ def _target_as_expression(target: _Target) -> _Target:
 
 
 def _slice_call(node: ast.Slice) -> ast.expr:
-    """Return a slice as a value."""
+    """Return a call of `slice` with the ends and the step of a slice."""
     ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
     return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
 
