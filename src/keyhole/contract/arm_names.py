@@ -123,7 +123,7 @@ def name_text(name: Any) -> str:
 
 
 def split_named_arms(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """Return the values of arms, and their names if `arms` is a mapping by name, else None.
+    """Return the values of arms, and their names: None unless `arms` is a mapping by name.
 
     The names must have different texts, since the metrics of an arm are named after its text.
 

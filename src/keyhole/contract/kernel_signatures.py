@@ -291,7 +291,7 @@ class KernelRecords:
 
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
-"""Whether a class is being restored. Another process has checked it, and its content follows."""
+"""Whether a class is being restored: another process has checked it; attributes are set later."""
 
 
 def check_functions(

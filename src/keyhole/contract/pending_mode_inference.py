@@ -81,8 +81,8 @@ def reason_to_wait(cls: type[Policy]) -> str:
 def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
-    To ignore pending decisions is suggested only if all reasons allow it (`may_ignore`). It would
-    be wrong if `update` then learnt from what another decision has left in the state.
+    Ignoring pending decisions is suggested only if all reasons allow it (`may_ignore`): `update`,
+    for example, must not learn from what another decision has left in the state.
     """
     reasons = _inferred_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
