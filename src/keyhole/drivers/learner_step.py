@@ -29,9 +29,8 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, numba_sign
 
 Words = NDArray[np.uint64]
 
-# The words of the header: the random stream (two), the rounds begun, whether a decision is pending,
-# the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
-# writes these words from Python.
+# The positions of the header's words, and of the plan. `OWNER_THREAD` is 0 if any thread may call.
+# `keyhole.play.learner` reads and writes these words from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
