@@ -91,8 +91,8 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
     which is part of the fingerprints of kernels.
 
     A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
-    atomic operations (measured, K = 10; decision 002); a borrowed view costs nothing. The caller must
-    keep the buffer alive for as long as the view is in use.
+    atomic operations (measured, K = 10; decision 002); a borrowed view costs nothing. The caller
+    must keep the buffer alive for as long as the view is in use.
     """
     cell_type = getattr(types, dtype)
 
