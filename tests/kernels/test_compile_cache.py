@@ -41,7 +41,7 @@ class Starts:
         """Return the names of those that were compiled; all must work."""
         self._patch.setenv("KEYHOLE_CACHE_DIR", str(folder))
         self._patch.setattr(compile_cache, "_functions", weakref.WeakValueDictionary())
-        self._patch.setattr(compile_cache, "_functions_used_last", {})
+        self._patch.setattr(compile_cache, "_recent_functions", {})
         cache_files.prepare_folder.cache_clear()
         self._compiled.clear()
         for function, result in ((twice, 10.0), (thrice, 15.0)):
@@ -233,7 +233,7 @@ def test_the_file_of_code_is_found_before_it_is_compiled(monkeypatch, tmp_path):
 def test_code_is_freed_with_its_last_reference(monkeypatch):
     from keyhole.thresholding import RoundRobin
 
-    monkeypatch.setattr(compile_cache, "_MOST_USED_LAST", 0)
+    monkeypatch.setattr(compile_cache, "_MAX_RECENT_FUNCTIONS", 0)
     learner = RoundRobin().learner(arms=2, threshold=0.5)
     held = weakref.ref(learner._step)
     assert held() is not None
