@@ -4,15 +4,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from keyhole.pages.line_chart import Curve, LineChart, Ring
+from keyhole.pages.line_chart import Curve, LineChart, Ring, ScaleName
 
-ScaleName = Literal["linear", "log"]
 Floats = npt.NDArray[np.float64]
 
 # Between these sizes, numbers are written out; others are written as powers of ten, such as 2e12.

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from keyhole.extras import require_extra
 from keyhole.validate import check_choice, check_distinct
 
 if TYPE_CHECKING:
-    from keyhole.pages.chart_scales import ScaleName
     from keyhole.pages.line_chart_drawing import Drawing, DrawnLine
+
+ScaleName = Literal["linear", "log"]
 
 _PANEL_HEIGHT: Final = 170
 _MOST_CHARACTERS: Final = 22  # of a name at the end of a curve; its tooltip has the whole name
@@ -24,7 +25,7 @@ class Axis:
     """
 
     title: str
-    scale: "ScaleName" = "linear"
+    scale: ScaleName = "linear"
     low: float | None = None
     high: float | None = None
     unit: str = ""

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_scales import PlotArea, Scale, ScaleName
-from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.chart_scales import PlotArea, Scale
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ScaleName
 from keyhole.pages.line_chart_drawing import place_references
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_axis_label
 

@@ -16,6 +16,7 @@ from pydantic import (
 
 from keyhole.contract.problem import Problem
 from keyhole.experiment import Spec, setting_registry
+from keyhole.pages.line_chart import ScaleName
 from keyhole.pages.page import Table
 from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
@@ -34,7 +35,6 @@ from keyhole.papers.field_types import (
 )
 from keyhole.papers.verdicts import Setup
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.curve_chart import Scale
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 from keyhole.spec_values import error_message
@@ -51,8 +51,8 @@ class ParameterFigure(TableModel):
     # the labels of the policies that are drawn; by default all
     policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
-    x_scale: Scale = "linear"
-    y_scale: Scale = "linear"  # the axis is linear in any case if some mean is 0 or below
+    x_scale: ScaleName = "linear"
+    y_scale: ScaleName = "linear"  # the axis is linear in any case if some mean is 0 or below
     bound: BoundName | None = None  # a bound of the first policy, drawn beside the curves
 
     @model_validator(mode="after")
@@ -71,7 +71,7 @@ class ParameterFigure(TableModel):
             for label in self.policies or curves[keys_by_x[0][1]].labels
         }
 
-    def axis_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
+    def axis_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> ScaleName:
         """Return the scale of the axis of means, which is linear if some mean has no logarithm."""
         means = (estimate.value for line in points.values() for _, estimate in line)
         return self.y_scale if min(means) > 0 else "linear"

@@ -60,7 +60,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
         title=title,
         caption=caption(curves, metric, None),
         named=_choose_labels(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
-        more=bounds,
+        bounds=bounds,
     )
     files = [f"{problem}-{metric}.{suffix}" for suffix in FIGURE_KINDS]
     return replace(chart, references=references, files=files)
