@@ -92,7 +92,7 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
-        "tuning and judging; below it the next one, with the ratio of the two and its 95 % interval."
+        "tuning and judging; below it the next one, with the ratio of both and its 95 % interval."
     )
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
