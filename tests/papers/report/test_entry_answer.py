@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.pages.page import render_template
 from keyhole.papers.report.judged_entry import (
-    answer_status,
+    answer_mark,
     count_sentence,
     entry_answer,
     line_below_answer,
@@ -50,7 +50,7 @@ def answered(part, *groups, known=(), front="", question="Does it?"):
     ],
 )
 def test_the_first_word_says_no_more_than_the_counts(letters, mark, status):
-    assert answer_status(verdicts(letters)) == (status, mark)
+    assert answer_mark(verdicts(letters)) == (status, mark)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
 
 
 def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return potential + 2 T delta for each run; the mean is Lemma 1's bound on the regret.
+    r"""Return potential + 2 T delta for each run; its mean is Lemma 1's bound on the regret.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
@@ -68,7 +68,7 @@ def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> Flo
 
 
 def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
-    r"""Return Lemma 2's bound: the potential when V has fallen to half the gap of each arm.
+    r"""Return Lemma 2's bound: the potential once each arm's width is at most half its gap.
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
