@@ -95,7 +95,8 @@ def _draw_chart(
 ) -> dict[str, Line2D]:
     """Draw a chart without a legend; return the lines by label.
 
-    A chart is a panel of a grid if it has `among`, the labels of all curves of the grid.
+    A chart is a panel of a grid if it has `among`, the labels of all curves of the grid. Entries of
+    `panel_style` replace those of all lines' styles.
     """
     plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(among))
     styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)

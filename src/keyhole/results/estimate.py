@@ -41,7 +41,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
         low, high = (low, x) if excess > 0.0 else (x, high)
         density = math.exp(log_beta_weight(x, a, b)) / (x * (1.0 - x))
         next_x = x - excess / density if density > 0.0 else low
-        if not low < next_x < high:
+        if not low < next_x < high:  # bisection
             next_x = 0.5 * (low + high)
         if abs(next_x - x) <= 2.0 * _EPSILON * x:
             return next_x
@@ -111,7 +111,8 @@ class Estimate:
     def p_value(self, low: float, high: float) -> float:
         """Return the two-sided p-value against the nearer end of a range; 1 within the range.
 
-        `low` and `high` are the ends of the range, not of the interval.
+        `low` and `high` are the ends of the range, not of the interval. One replication has the
+        p-value 1.
         """
         distance = max(low - self.value, self.value - high)
         if not distance > 0.0 or math.isinf(self.error):
@@ -308,7 +309,7 @@ def paired_difference(a: FloatArray, b: FloatArray) -> PairedDifference:
 
 
 def format_estimate(value: float, half_width: float = 0.0) -> str:
-    """Return a number rounded to the decimal place of the second digit of `half_width`.
+    """Return a number rounded to the place of the second significant digit of `half_width`.
 
     `half_width` is half the width of the number's interval. If it is 0, or so small that it is only
     due to rounding errors, the number is exact.
