@@ -82,8 +82,8 @@ def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
     """Return the policies of a setting that are in `names`; without names, all of them.
 
-    A name may be ``file.py:Class``. Policies for which `VARIANTS` has an empty list are never
-    returned.
+    A name may be ``file.py:Class``. A policy of `VARIANTS` has an entrant for each of its variants,
+    and none if its list is empty.
     """
     entrants = [
         Entrant(_make_label(name, parameters), {"name": name, **parameters})

@@ -147,6 +147,7 @@ class Curves:
         matches = [label for label in self.labels if label.partition("(")[0] == name]
         if len(matches) == 1:
             return matches[0]
+        # An argument of another type is refused as it is.
         return check_choice("policy", name if isinstance(policy, Policy) else policy, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:

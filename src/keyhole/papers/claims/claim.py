@@ -33,8 +33,8 @@ class Claim(TableModel):
     """A statement that results can support or contradict.
 
     `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided.
-    It is undecided, for example, if it is about the sign of a difference, and too few replications
-    were played: the 95 % interval of the difference (over common random numbers) contains zero.
+    For example, a claim about the sign of a difference is undecided if too few replications were
+    played: the 95 % interval of the difference (over common random numbers) contains zero.
     """
 
     text: str  # the claim; if it is quoted, in the words of its source
@@ -133,6 +133,7 @@ class Claim(TableModel):
     def _check_ranges_and_rounds(self) -> Self:
         """Refuse empty ranges, ends that do not fit the rounds, and a `late` not after `early`."""
         values = dict(self)
+        # One for each round; one if the claim has no rounds.
         count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:
             if {low, high} <= values.keys():

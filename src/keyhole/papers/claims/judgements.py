@@ -47,6 +47,7 @@ def judge_trend(
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
     factors = statistics.repeat_single_value(factors, steps)
+    # A gap below 0 is a rise.
     gaps = [
         paired_difference(f * a, b) for f, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
@@ -188,7 +189,7 @@ def different_best(
     cases = statistics.adjust_p_values(cases)
     wins = set()  # each a `ProblemRound`, the better policy, and the worse one
     differences = []
-    # Both have the same pairs.
+    # There are as many pairs here as there.
     case_problem_rounds = [problem_round for problem_round in problem_rounds for _ in pairs]
     for problem_round, case in zip(case_problem_rounds, cases, strict=True):
         if case.is_better:
