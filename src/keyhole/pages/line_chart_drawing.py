@@ -128,9 +128,10 @@ class DrawnLine:
 def make_lines(
     curves: Sequence[Curve], plot: PlotArea, styles: Mapping[str, LineStyle], named: Sequence[str]
 ) -> list[DrawnLine]:
-    """Return the lines of curves; those in `named`, by default the first 12, are in colour.
+    """Return the lines of curves, in colour for those in `named`, by default the first 12 drawn.
 
-    The coloured lines are also named, except in a panel: it is small, and its grid has a legend.
+    The coloured lines are also named, except in a panel: it is small, and its grid has a legend. A
+    line whose name finds no space is not coloured.
     """
     lines = [_make_line(curve, plot, styles[curve.label]) for curve in curves]
     labels = [line.curve.label for line in lines if line.is_drawn]

@@ -282,16 +282,16 @@ class Entry(TableModel):
         entry, claims = cls._read_unchecked(path, name)
         entry._file = path
         try:
-            entry._check_names(claims)
+            entry._check_contents(claims)
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         return entry
 
     @classmethod
     def _read_unchecked(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
-        """Return an entry, and its claims with their positions for errors; names are not checked.
+        """Return an entry, and its claims with their positions for errors; see `_check_contents`.
 
-        The check would make all problems, which takes seconds; tests check the shipped entries.
+        That check makes all problems, which takes seconds; tests check the shipped entries.
         """
         table = entry_files.read_tables(path)
         tables = table.pop("claims", [])
@@ -306,8 +306,8 @@ class Entry(TableModel):
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
 
-    def _check_names(self, claims: list[tuple[str, Claim]]) -> None:
-        """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
+    def _check_contents(self, claims: list[tuple[str, Claim]]) -> None:
+        """Refuse problems that cannot be made, unknown names, and unfit figures and claims."""
         # Plans are kept: many claims are about one problem, which may take seconds to make.
         plans_of = cache(self._plans_by_scale)
         for problem in self.problems:
@@ -337,7 +337,7 @@ class Entry(TableModel):
             raise ValueError(f"problems.{problem}: {error}") from error
 
     def with_problems(self, *problems: str) -> Self:
-        """Return the entry with only some problems, and with the claims and figures about these."""
+        """Return the entry with only some problems, and the claims and figures about no others."""
         subset = {key: self.problems[key] for key in problems}
         lists = {
             field: [item for item in getattr(self, field) if subset.keys() >= {*item.problem_keys}]

@@ -37,7 +37,7 @@ def linear_fit(
     """Judge whether the mean of a metric over several problems rises linearly in a number x.
 
     The line is the weighted least-squares fit to the means. The weights are 1 / standard error
-    squared; if some standard error is 0, all weights are equal. The intervals of slope and R
+    squared; if one is 0 or infinite, all weights are equal. The intervals of slope and R
     squared follow from the replications, which are paired over the problems. For the slope, the
     weights are taken as known; the interval of R squared is a jackknife interval.
 

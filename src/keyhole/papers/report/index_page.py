@@ -60,7 +60,7 @@ Bars = Sequence[tuple[str, Sequence[Verdict]]]
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
-    """Return bars with a square for each claim, below a heading or, if it is empty, a legend."""
+    """Return bars with a square for each claim, below a heading; without one, below a legend."""
     counted_bars = [
         (label, format_counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
