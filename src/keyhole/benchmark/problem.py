@@ -62,7 +62,7 @@ class BenchmarkProblem:
 
 
 def wrong_choice_loss(problem: Problem) -> float:
-    """Return the regret of a wrong choice in one round; in `thresholding`, of one at the end.
+    """Return the regret of a wrong choice in one round, or in `thresholding` at the end.
 
     In `stochastic` and `delayed` it is the mean gap of the arms that are not best. In `threshold`
     it is the mean over the levels of these mean gaps, and in `resource` the mean gap with each arm
