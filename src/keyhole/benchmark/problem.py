@@ -104,7 +104,7 @@ def expand_short_forms(value: Any) -> Any:
         case {"pareto": [power, scale]}:  # delays with a heavy tail if the power is below 2
             return _delay_quantiles(lambda p: scale * (p ** (-1 / power) - 1), _PARETO_QUANTILES)
         case {"geometric": mean}:
-            # By how much the logarithm of the probability falls with each round of delay.
+            # The logarithm of the probability that a delay goes on for another round.
             slope = math.log1p(-1 / (1 + mean))
             return _delay_quantiles(lambda p: math.log(p) / slope, _GEOMETRIC_QUANTILES)
         case {"arms_with_delays": arms}:

@@ -102,7 +102,7 @@ class Verdict:
     id: str = ""  # the entry's name and the claim's place in it, from 1: "tao2019-setup1/3"
     same_as: tuple[str, ...] = ()  # ids of claims in which other entries judge the same statement
     replications: int = 0  # replications of the results
-    # about how many replications would decide the claim; None if it is decided, or nobody knows
+    # about how many replications would decide the claim; None if it is decided, or if unknown
     needed: int | None = None
 
     @property

@@ -20,7 +20,7 @@ from keyhole.validation import Range, check_number
 
 
 def _end_validator(allowed: Range) -> AfterValidator:
-    """Return a validator that refuses an end which is no allowed number."""
+    """Return a validator that refuses an end with a number that is not allowed."""
 
     def validate_end(end: End) -> End:
         # The name is empty, since messages of Pydantic begin with the path of the field.

@@ -22,7 +22,7 @@ from keyhole.results.curves import Curves
 _MOST_NAMED: Final = 5
 """How many curves have their names beside them: as many as are read in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
-_FAR_ABOVE: Final = 4.0  # a bound this many times above the highest mean would flatten all curves
+_FAR_ABOVE: Final = 4.0  # times the highest mean: a higher bound would flatten all curves
 
 
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
