@@ -162,7 +162,7 @@ class _IndexContent:
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_sections(self) -> list[Section]:
-        """Return, in a list, the section of the papers' claims that do not hold, if there are any."""
+        """Return a list with the section of the papers' unmet claims, if there are any."""
         blocks: list[PageBlock] = [
             # With `in_brief`, a claim is shown by its headline, and its number without a name.
             TemplateBlock(
