@@ -48,8 +48,9 @@ class ControlGroup:
         """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
             pid = name.removeprefix(_NAME_PREFIX)
+            # An earlier process may have had the PID of this one.
             is_stale = pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
-            if pid != name and is_stale:
+            if name.startswith(_NAME_PREFIX) and is_stale:
                 with suppress(OSError):
                     os.rmdir(f"{self._parent}/{name}")
 
