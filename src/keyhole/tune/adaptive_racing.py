@@ -50,10 +50,10 @@ class AdaptiveRacing:
         `challenger` is the number of the next new configuration.
         """
         incumbent_losses = self._losses[self.incumbent]
-        for rival, block_size in self._block_sizes.items():
-            open_positions = sorted(incumbent_losses.keys() - started[rival])
-            if open_positions and len(started[rival] & incumbent_losses.keys()) < block_size:
-                return rival, open_positions[0], self._losing_seconds(rival)
+        for racer, block_size in self._block_sizes.items():
+            open_positions = sorted(incumbent_losses.keys() - started[racer])
+            if open_positions and len(started[racer] & incumbent_losses.keys()) < block_size:
+                return racer, open_positions[0], self._losing_seconds(racer)
         incumbent_starts = started.get(self.incumbent, frozenset())
         is_behind = not incumbent_losses or len(incumbent_starts) < len(started)
         if len(incumbent_starts) < position_count and (is_behind or challenger is None):

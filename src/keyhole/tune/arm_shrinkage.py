@@ -30,9 +30,9 @@ def draw_interval_shares(
 ) -> FloatArray:  # fmt: skip
     """Draw a share of runs for each arm and each interval between two limits.
 
-    `totals` has numbers of runs, and `count` has how many of these runs count towards the share;
-    both have the shape (arms, intervals). `alpha_prior` and `beta_prior` are the parameters of the
-    beta prior of m. `unrelated_prior` is the prior probability that the share of an arm in an
+    `totals` has numbers of runs, and `count` how many of these runs have the outcome whose share is
+    drawn; both have the shape (arms, intervals). `alpha_prior` and `beta_prior` are the parameters
+    of the beta prior of m. `unrelated_prior` is the prior probability that an arm's share in an
     interval is unrelated to the shares of other arms, as hazards can be if there are many limits.
     """
     shares = np.where(totals > 0.0, count / np.maximum(totals, _TINY), 0.0)
@@ -45,11 +45,11 @@ def draw_interval_shares(
         log_related = _related_log_likelihood(count, totals, s * m, s * (1.0 - m), unrelated_prior)
         return np.asarray(np.logaddexp(log_related, log_unrelated))
 
-    s, mean, mean_runs = _draw_similarity(
+    s, mean, mean_precision = _draw_similarity(
         rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, draws
     )
     # Rounding can make m 0 or 1, but parameters of a beta distribution must be above 0.
-    m = rng.beta(mean * mean_runs, (1.0 - mean) * mean_runs).clip(_TINY, 1.0 - _TINY)
+    m = rng.beta(mean * mean_precision, (1.0 - mean) * mean_precision).clip(_TINY, 1.0 - _TINY)
     alpha, beta = ((s * share)[:, None] for share in (m, 1.0 - m))
     if unrelated_prior > 0.0:
         log_related = _related_log_likelihood(count, totals, alpha, beta, unrelated_prior)
@@ -118,12 +118,13 @@ def draw_posterior_means(
         log_weights = np.log(np.maximum(weights, _TINY))
         return np.asarray(0.5 * (log_weights - weights * np.square(arm_means - mean) / variance))
 
-    s, mean, mean_runs = _draw_similarity(
+    # The prior of m counts as half a run.
+    s, mean, mean_precision = _draw_similarity(
         rng, arm_means, run_weights, 0.5 * prior_mean, 0.5, log_likelihood, draws
     )
     # The posterior of a variance is a scaled inverse chi-squared distribution.
     drawn_variance = variance * freedom / rng.chisquare(freedom, mean.shape)
-    m = mean + np.sqrt(drawn_variance / mean_runs) * rng.standard_normal(mean.shape)
+    m = mean + np.sqrt(drawn_variance / mean_precision) * rng.standard_normal(mean.shape)
     s = s[:, None]
     center = (run_weights * arm_means + s * m[:, None]) / (run_weights + s)
     square_error = np.where(has_runs, drawn_variance[:, None] / (run_weights + s), prior_variance)

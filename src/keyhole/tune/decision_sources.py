@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Protocol
 
 from keyhole.study import Study
-from keyhole.tune.arms import Arm, Parameter
+from keyhole.tune.arms import Arm, Scalar
 from keyhole.tune.instances import Instance, InstanceOrder
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.run_arrays import Trial
@@ -31,7 +31,7 @@ class PlannedTrial:
     limit: float
     instance: Instance
     configuration: int | None = None  # in a space, its number and its parameters
-    parameters: dict[str, Parameter] | None = None
+    parameters: dict[str, Scalar] | None = None
 
 
 class DecisionSource(Protocol):
@@ -59,7 +59,7 @@ class StudyDecisionSource:
         self._study = study
         self.log = log
         self._arms = {arm.name: arm for arm in spec.arms}
-        self._order = InstanceOrder(spec.instances, spec.seed, log.by_id.values())
+        self._order = InstanceOrder(spec.instances, spec.seed, log.counted_by_id.values())
         self._lock = Lock()
 
     def ask(self) -> PlannedTrial:
@@ -175,8 +175,8 @@ class SpaceDecisionSource:
             raise ValueError(
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
-        # One lock for both: the decider must learn the runs in the order of the log, from which a
-        # resumed tune makes it anew.
+        # One lock for both: a resumed tune makes the decider anew from the log, so that the decider
+        # must learn the runs in the order of the log.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

@@ -61,7 +61,7 @@ class Interval:
         return f"Interval({self})"
 
     def __str__(self) -> str:
-        """Return mean and interval in significant digits; the mean alone if nothing bounds it."""
+        """Return mean and interval in significant digits; the mean alone if an end is infinite."""
         reach = (self.high - self.low) / 2
         if math.isinf(reach):
             return format_estimate(self.value)
@@ -216,7 +216,8 @@ class GainEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gains, success rates and seconds by limit that follow from draws by interval.
 
-        The last axis of all arrays is that of limits or intervals.
+        The last axis of all arrays is that of limits or intervals. `shares` are those of successes
+        among exits.
         """
         spec = self._spec
         limits = np.array(spec.limits)
@@ -280,10 +281,10 @@ class _Posterior:
 
     def __init__(self, spec: Spec, counts: _CountsByLimit) -> None:
         limits = np.array(spec.limits)
-        count = len(limits)
-        later_intervals = np.arange(count - 1, -1, -1, dtype=np.float64)
-        self._hazard_prior = 0.5 / count, 0.5 + later_intervals * (0.5 / count)
-        self._success_prior = 0.25 / count, 0.25 / count
+        limit_count = len(limits)
+        later_intervals = np.arange(limit_count - 1, -1, -1, dtype=np.float64)
+        self._hazard_prior = 0.5 / limit_count, 0.5 + later_intervals * (0.5 / limit_count)
+        self._success_prior = 0.25 / limit_count, 0.25 / limit_count
         self._hazards = _beta_parameters(counts.exited, counts.entered, *self._hazard_prior)
         self._successes = _beta_parameters(counts.succeeded, counts.exited, *self._success_prior)
         starts = _interval_starts(limits)
@@ -341,8 +342,8 @@ def _beta_parameters(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the parameters of the beta posteriors of shares, shrunk towards the other arms.
 
-    `count` of the `totals` runs count towards a share. `alpha_prior` and `beta_prior` are the
-    parameters of the prior.
+    `totals` has numbers of runs, and `count` how many of these runs have the outcome whose share is
+    estimated. `alpha_prior` and `beta_prior` are the parameters of the prior.
     """
     # Leave-one-out: an arm's own runs must not enter its prior, or they would count twice.
     other_count = count.sum(axis=0) - count

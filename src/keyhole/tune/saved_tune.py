@@ -141,7 +141,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
         [arm.name for arm in spec.arms],
         on_timeout="ask_again",
         seed=spec.seed,
-        time_unit=float(spec.clock == "wall"),
+        time_unit=float(spec.clock == "wall"),  # 0 for CPU time, which does not follow the clock
         **spec.facts(),
     )
 
@@ -179,8 +179,8 @@ def resume_study(study: Study, log: TrialLog) -> None:
     """
     told_ids = _told_run_ids(study)
     pending_ids = [decision.id for decision in study.pending]
-    _refuse_lost_runs(log.path, told_ids, set(log.by_id))
-    untold_ids = log.by_id.keys() - told_ids
+    _refuse_lost_runs(log.path, told_ids, set(log.counted_by_id))
+    untold_ids = log.counted_by_id.keys() - told_ids
     if unknown := len(untold_ids - set(pending_ids)):
         raise ValueError(
             f"{log.path.with_name(STUDY)} lacks {unknown:,} of the runs in {log.path.name}; "
@@ -188,7 +188,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
         )
     for decision_id in pending_ids:
         if decision_id in untold_ids:
-            study.tell(decision_id, **log.by_id[decision_id].to_feedback())
+            study.tell(decision_id, **log.counted_by_id[decision_id].to_feedback())
         else:
             study.expire(decision_id)
 
@@ -199,9 +199,9 @@ def _told_run_ids(study: Study) -> set[str]:
     }
 
 
-def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
+def _refuse_lost_runs(path: Path, told_ids: set[str], recorded_ids: set[str]) -> None:
     """Refuse a log at `path` that lacks the record of a run that the study was told."""
-    if lost_count := len(told - recorded):
+    if lost_count := len(told_ids - recorded_ids):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
         )
@@ -209,7 +209,7 @@ def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
 
 _REGRET_QUANTILE: Final = 0.95
 _SPEC_KINDS: Final = ("of a list of commands", "with [parameters] in its spec")
-"""Tunes without and with a parameter space."""
+"""Kinds of tunes, without and with a parameter space: indexed by `has_space`."""
 
 
 class SavedRuns:
@@ -248,7 +248,7 @@ class SavedRuns:
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a data frame (keyhole[pandas]); a parameter is `parameters.NAME`."""
+        """Return the runs as a data frame (keyhole[pandas]); `parameters.NAME` are its columns."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
@@ -447,7 +447,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return such estimates from instances kept aside; none before `Tuner.validate`."""
+        """Return `estimates` from instances kept aside instead; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property

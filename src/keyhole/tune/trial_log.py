@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from keyhole.files import add_path_to_errors, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.run_arrays import Trial
 from keyhole.validate import short_repr
 
@@ -81,7 +81,7 @@ class TrialRecord:
     elapsed: _Seconds
     others: _Seconds
     configuration: int | None = None
-    parameters: dict[str, Parameter] | None = None
+    parameters: dict[str, Scalar] | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -122,7 +122,7 @@ class TrialLog:
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
         self.all = list(read_records(path, arms))
-        self.by_id = {record.id: record for record in self.all if record.is_counted}
+        self.counted_by_id = {record.id: record for record in self.all if record.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)  # fsync of the file does not make its directory entry durable
         self._drop_incomplete_line()
@@ -147,7 +147,7 @@ class TrialLog:
             os.fsync(self._file.fileno())
         self.all.append(record)
         if record.is_counted:
-            self.by_id[record.id] = record
+            self.counted_by_id[record.id] = record
 
     def close(self) -> None:
         """Close the file."""

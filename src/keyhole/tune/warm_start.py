@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = "warm_start.json"
 _OUTCOME_ENTRIES: Final = ("clock", "success.codes", "success.pattern")
-"""Entries that say what times and successes mean; with parameters, others of success are fixed."""
+"""Entries that say what times and successes mean; all other entries of success are fixed here."""
 
 
 @dataclass(frozen=True)
