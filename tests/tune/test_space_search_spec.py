@@ -57,7 +57,7 @@ BAD = {
         "arm 'f': the argument lower of its function must have a default"),
     "an argument that a function lacks": (
         {"arm": [{"name": "f", "function": work.works}], "limits": 1},
-        "parameters.mean must be a field of the command"),
+        "parameters.mean must be a field that the arm leaves open"),
 }  # fmt: skip
 
 

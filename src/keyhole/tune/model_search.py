@@ -38,7 +38,7 @@ class ModelSearch:
 
     A run has the limit with the largest expected gain. A run of a configuration that is neither the
     best nor the default is given up earlier: once even a success would gain less than the expected
-    gain of the best. Before ten runs, and on instances without run times, none is given up earlier.
+    gain of the best. Before ten runs, and on instances without a modelled time, none is given up.
 
     Attributes
     ----------

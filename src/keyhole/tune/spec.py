@@ -70,8 +70,8 @@ class CostModel:
 
         `cutoff` is the full cut-off in seconds, and `span` the largest reward less the least one.
         With ``"PAR10"`` a success is worth nine full cut-offs T of time. So a run with the limit T
-        gains :math:`9 - PAR_{10} / T` cut-offs, where PAR10 is its time, or 10 T if it reaches the
-        limit. A run that is given up earlier costs less.
+        gains :math:`9 - PAR_{10} / T` cut-offs, where PAR10 is the time of a success, or 10 T if
+        the run reaches the limit. A run that fails or is given up earlier costs only its time.
         """
         if isinstance(value, str):
             factor = _PRESETS[check_choice("objective", value, _PRESETS)]

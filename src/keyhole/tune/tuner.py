@@ -50,8 +50,8 @@ from keyhole.validate import Range, check_integer, check_number, short_repr
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # recorded characters of the output of a run without success
 _POLL_SECONDS: Final = 0.05
-_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
-_SHARE_BETWEEN_LINES: Final = 0.1  # of the time so far
+_SECONDS_BETWEEN_LINES: Final = 5.0  # the least interval between lines of progress
+_SHARE_BETWEEN_LINES: Final = 0.1  # this interval as a share of the time so far
 WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
@@ -158,7 +158,7 @@ class TuningLoop:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
     def _try_to_claim(self) -> bool:
-        """Claim one of the trials that are left; return False if none is left."""
+        """Claim one of the trials that are left; return False if none is left or the tune stops."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
