@@ -10,9 +10,9 @@ from keyhole.tune.run_arrays import SHORTEST, RunGains
 class AdaptiveRacing:
     """Race of challengers against the incumbent, on blocks of 1, 2, 4, ... instances.
 
-    A challenger is dropped as soon as it has lost more in total than the incumbent on the same
-    instances. Its runs are capped at the time after which it would be dropped. Once it was run on
-    all instances of the incumbent, it becomes the incumbent if it has lost less in total, and is
+    A challenger is dropped as soon as it has lost more in total than the incumbent has lost on the
+    block. Its runs are capped at the time after which it would be dropped. Once it was run on all
+    instances of the incumbent, it becomes the incumbent if it has lost less in total, and is
     dropped if not. For each challenger the incumbent is run on one more instance. All
     configurations are run on instances in one order, and a position is an index in this order.
 

@@ -49,8 +49,8 @@ class Survival:
     .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
 
     with :math:`d_j` runs that succeeded after :math:`t_j` seconds, of :math:`n_j` runs at risk. A
-    run that reached its limit is censored at the limit. A failed run is censored there, too, since
-    it would never have succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+    run that reached its limit is censored at the limit. So is a failed run, which would never have
+    succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
 
     Attributes
     ----------

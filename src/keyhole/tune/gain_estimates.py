@@ -386,7 +386,7 @@ def _student_parameters(
     The pooled mean counts as one run of each arm; if there is no run, it is `prior_mean`. The
     variance of a run is estimated from the runs of all arms; if there are fewer than two, it is the
     variance of a uniform distribution of this `width`. The mean of an arm without runs always has
-    the latter variance.
+    this variance of a uniform distribution.
     """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)

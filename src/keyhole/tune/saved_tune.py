@@ -491,11 +491,11 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )
-    exported_runs = (_run_to_export(tune, run) for run in tune.runs)
+    exported_runs = (_make_run_to_export(tune, run) for run in tune.runs)
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported_runs)
 
 
-def _run_to_export(tune: SavedRuns, run: TrialRecord) -> RunToExport:
+def _make_run_to_export(tune: SavedRuns, run: TrialRecord) -> RunToExport:
     success = tune.spec.success
     quality = math.nan
     if success.number and run.reward is not None:

@@ -143,7 +143,7 @@ class SpaceEstimates:
         )
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Draw once the times of a configuration on all instances, and whether it failed there."""
+        """Draw once, for all instances, the times of a configuration and whether it fails."""
         if configuration in self._outcomes:
             return self._outcomes[configuration]
         runs = self._own_runs[self._own_runs["configuration"] == configuration]

@@ -59,7 +59,7 @@ Progress = Callable[[TrialRecord], None]
 
 
 class Executor(Protocol):
-    """Runs commands for a tuner, one at a time, such as `keyhole.runner.Runner`."""
+    """Runs commands for a tuner, one at a time, as `keyhole.runner.Runner` does."""
 
     def run(
         self,

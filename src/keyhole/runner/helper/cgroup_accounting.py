@@ -34,7 +34,7 @@ class ControlGroup:
         if columns[:1] != [b"usage_usec"]:
             raise OSError(0, "cpu.stat has no usage_usec")
         # Runs follow one another, and the helper sleeps during a run. So in an init, the group's
-        # time rises by the time of the run and of the init itself. The latter is subtracted.
+        # time rises by the time of the run and by the init's own, which is subtracted.
         own_usage = resource.getrusage(resource.RUSAGE_SELF)
         return int(columns[1]) / 1e6 - own_usage.ru_utime - own_usage.ru_stime
 
