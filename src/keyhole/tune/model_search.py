@@ -74,7 +74,7 @@ class ModelSearch:
             return np.asarray(effects[0])
         times = self.model.times
         deviation = math.sqrt(times.variance + times.instance_mean_square)
-        # Log times are rounded to 0.05, since gains of fewer times take a tenth of the CPU time.
+        # Log times are rounded to 0.05: gains of the few values take a tenth of the CPU time.
         steps, columns = np.unique((effects[0] / _LOG_TIME_STEP).round(), return_inverse=True)
         failed_gains, success_gains = self.gains.expected(
             steps * _LOG_TIME_STEP, deviation, self.limits, _SUCCESS_CHANCES
@@ -92,7 +92,7 @@ class ModelSearch:
         most_runs: float,
         rng: np.random.Generator,
     ) -> tuple[int, FloatArray] | None:
-        """Return a configuration and a draw of its effects; None if none can be run.
+        """Return a configuration and its effects, drawn or means; None if none can be run.
 
         `starts` has the number of runs of each configuration, pending runs included, and
         `failure_count` is the number of failed runs. `challenger` is the number of the next new

@@ -87,13 +87,15 @@ class SpaceDecider:
         self._most_runs = instance_count if is_deterministic else np.inf
         self._run_array = RunArray(self._gains.cutoff)
         self._numbers: dict[str, int] = {}  # of configurations, by `configuration_key`
-        self._orders: dict[tuple[int, int], list[int]] = {}
+        self._orders: dict[tuple[int, int], list[int]] = {}  # of instances: see `_order`
+        # How many runs of a configuration on an instance have ended.
         self._repetitions: Counter[tuple[int, int]] = Counter()
+        # By configuration, the positions of runs that count or are pending.
         self._started: dict[int, set[int]] = defaultdict(set)
         self._pending_rounds: set[int] = set()
         self._last_round = 0
-        self._warm_count = 0
-        self._first_new = 1
+        self._warm_count = 0  # runs of the warm start
+        self._first_new = 1  # the first number that no configuration of the warm start has
         # One run on the only instance says all of a configuration, so that no model is needed.
         is_raced = policy == "racing" or self._most_runs == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
