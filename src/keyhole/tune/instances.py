@@ -86,7 +86,7 @@ class InstanceOrder:
         return self._instances[name]
 
     def put_back(self, arm: str, instance: Instance) -> None:
-        """Return an instance to the order, since its run does not count."""
+        """Put an instance back into the order: its run does not count."""
         self._run_counts[arm][instance.name] -= 1
 
     def _shuffle(self, arm: str, repetition: int) -> list[str]:
