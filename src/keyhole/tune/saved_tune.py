@@ -248,7 +248,7 @@ class SavedRuns:
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a data frame (keyhole[pandas]); `parameters.NAME` are its columns."""
+        """Return the runs as a data frame (keyhole[pandas]), a parameter as `parameters.NAME`."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 

@@ -15,7 +15,7 @@ _MIN_RUNS: Final = 10  # that show a problem, before a warning or the end of the
 _MAX_FAILED_RUNS: Final = 100  # if all have failed, the tune ends though arms are untried
 _MIN_CONFIGURATIONS: Final = 20  # of a space: if all have failed, the tune ends
 _MOST_CHARACTERS: Final = 200  # of an output that a warning quotes
-_MIN_SECONDS: Final = 5.0  # of cores at runs, before a warning of other load
+_MIN_SECONDS: Final = 5.0  # of cores during runs, before a warning of other load
 _MAX_SHARE: Final = 0.1  # of other load, up to which there is no warning
 
 
@@ -97,7 +97,7 @@ class EarlyWarnings:
             self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Untried ones may succeed, so all arms, or many configurations of a space, must be tried.
+        # Untried arms may succeed: all arms, or many configurations of a space, must have been tried.
         noun = "arm"
         needed_count = len(self._spec.arms)
         if self._spec.search is not None:
