@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, get_args
 
-from keyhole.validate import check_choice, check_line
+from keyhole.validation import check_choice, check_line
 
 Better = Literal["lower", "higher"]
 Drawn = Literal["mean", "from 0", "share", "ln(mean / arms)"]

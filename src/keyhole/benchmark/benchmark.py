@@ -26,7 +26,7 @@ from keyhole.play.progress import print_step_name, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.provenance import describe_software
 from keyhole.results.estimate import mean_estimate, paired_difference
-from keyhole.validate import Range, check_choice, check_integer
+from keyhole.validation import Range, check_choice, check_integer
 
 RESULTS_FILE: Final = "benchmark.json"
 VALUES_FILE: Final = "values.parquet"

@@ -203,7 +203,7 @@ def cache(
 ) -> None:
     """Show or empty the compile cache, or say why it lacks code."""
     from keyhole.cli.compilation import empty_cache, explain_cache, show_cache
-    from keyhole.validate import check_choice
+    from keyhole.validation import check_choice
 
     check_choice("action", action, ("info", "clear", "why"))
     if action == "why" and policy is None:

@@ -15,7 +15,7 @@ from typer import Argument
 from keyhole.cli.new import fill_template
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 EXAMPLES: Final = examples_epilog("keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
 RELEASED: Final = "2026-11-27"

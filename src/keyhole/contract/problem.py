@@ -10,7 +10,7 @@ from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
-from keyhole.validate import check_distinct, short_repr
+from keyhole.validation import check_distinct, short_repr
 
 
 class Environment:

@@ -14,7 +14,7 @@ from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
 from keyhole.draws.betting_evidence import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 # One subclass for each pair of a wrapper class and a class of bases. With two subclasses, equal
 # policies would not compare as equal, and kernels would be compiled twice.

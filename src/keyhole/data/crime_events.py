@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.data.csv_rows import check_whole_numbers, read_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
-from keyhole.validate import check_choice, check_names
+from keyhole.validation import check_choice, check_names
 
 PLACES: Final = ("tracts", "boroughs", "cities")
 

@@ -12,7 +12,7 @@ from keyhole.data.csv_rows import check_column_names, check_whole_numbers, read_
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.text_formatting import count_text
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_each, check_names
+from keyhole.validation import check_choice, check_each, check_names
 
 NAMES: Final = (
     "bluebirds",

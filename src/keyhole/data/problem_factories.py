@@ -22,7 +22,7 @@ from keyhole.data.recorded_deadline_times import deliveries, flights
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import COST_READERS
 from keyhole.spec_values import ProblemFactory, file_path
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 
 def _read_samples(field: str, value: Any, folder: Path) -> Any:

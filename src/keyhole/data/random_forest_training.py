@@ -13,7 +13,7 @@ from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
 from keyhole.runner import FunctionProcess
-from keyhole.validate import DEFAULT_SEED, Range, check_integer, check_number
+from keyhole.validation import DEFAULT_SEED, Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
 _TEST: Final = 0.3  # share of a task's houses that are held out

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_arm_columns, check_column
 from keyhole.resource.cost_functions import check_increasing
@@ -55,7 +55,7 @@ class Times:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validation.check_names("arms", self.arms))
         minutes = check_arm_columns("minutes", self.minutes, self.arms, _check_times)
         object.__setattr__(self, "minutes", minutes)
 
@@ -107,7 +107,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
 
 def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse a deadline that is not below the one before."""
-    grid = validate.check_vector(name, minutes, validate.ANY)
+    grid = validation.check_vector(name, minutes, validation.ANY)
     for before, after in pairwise(grid):
         if after >= before:
             raise ValueError(
@@ -139,7 +139,7 @@ def _check_times(name: str, values: Any) -> FloatArray:
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
-    validate.check_each(name, column, is_time, "be a number of minutes or inf")
+    validation.check_each(name, column, is_time, "be a number of minutes or inf")
     return column
 
 
@@ -229,10 +229,10 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.873, 0.659, 0.427, 0.064]])
     """
     notes, table = read_bundled_table("nycflights13", "arrival_delays.csv")
-    validate.check_choice("route", route, dict.fromkeys(row[0] for row in table))
+    validation.check_choice("route", route, dict.fromkeys(row[0] for row in table))
     if origin is not None:
-        validate.check_choice("origin", origin, ORIGINS)
-    fewest_flights = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
+        validation.check_choice("origin", origin, ORIGINS)
+    fewest_flights = validation.check_integer("min_flights", min_flights, validation.Range(ge=1))
     times_by_carrier: dict[str, list[FloatArray]] = {}
     for destination, departure, carrier, delays in table:
         if destination == route and origin in (None, departure):
@@ -319,7 +319,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
            [0.992, 0.728, 0.199],
            [0.817, 0.416, 0.104]])
     """
-    validate.check_choice("arms", arms, ("day", *BANDS))
+    validation.check_choice("arms", arms, ("day", *BANDS))
     notes, rows = read_bundled_table("deliveries", "orders.csv")
     columns = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     minutes = np.array(columns["minutes"], np.float64)
@@ -337,7 +337,7 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
 
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the names of the bands, and the band of each value."""
-    cuts = check_increasing("bands", validate.check_vector("bands", bands))
+    cuts = check_increasing("bands", validation.check_vector("bands", bands))
     cut_texts = [f"{cut:g}" for cut in cuts]
     inner_names = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
     names = (f"below {cut_texts[0]}", *inner_names, f"from {cut_texts[-1]}")

@@ -18,7 +18,7 @@ from keyhole.policy import (
     int_array,
     integer,
 )
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 

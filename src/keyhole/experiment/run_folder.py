@@ -31,7 +31,7 @@ from keyhole.metric import SIMULATION_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import summarized_estimate
 from keyhole.text_formatting import count_text
-from keyhole.validate import escape_html, short_repr
+from keyhole.validation import escape_html, short_repr
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 3

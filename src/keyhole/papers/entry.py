@@ -38,7 +38,7 @@ from keyhole.results.curve_chart import Scale
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 from keyhole.spec_values import error_message
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 
 class ParameterFigure(TableModel):

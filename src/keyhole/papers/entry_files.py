@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.files import read_toml
-from keyhole.validate import check_choice, check_sequence, short_repr
+from keyhole.validation import check_choice, check_sequence, short_repr
 
 FOLDER: Final = Path(__file__).parent
 """The folder of the shipped entries."""

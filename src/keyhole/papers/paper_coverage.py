@@ -8,7 +8,7 @@ from keyhole.files import read_toml
 from keyhole.papers.entry_files import FILES, FOLDER, PAPERS
 from keyhole.papers.field_types import TableModel
 from keyhole.spec_values import error_message
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 EntryName = Annotated[str, AfterValidator(lambda name: check_choice("entry", name, FILES))]
 

@@ -31,7 +31,7 @@ from keyhole.papers.report.reproduction_page import (
 from keyhole.papers.verdicts import Verdict, format_counts, split_by_origin
 from keyhole.play.progress import print_step_name, track_total
 from keyhole.text_formatting import count_text
-from keyhole.validate import check_choice, check_distinct, check_line
+from keyhole.validation import check_choice, check_distinct, check_line
 
 Marker = dict[str, Any]
 """Content of a marker file, which says what its folder holds."""

@@ -17,7 +17,7 @@ from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import independent_pair_sampler, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
-from keyhole.validate import Range, check_number, check_sequence, check_vector
+from keyhole.validation import Range, check_number, check_sequence, check_vector
 
 # Least share of draws that rejection sampling may keep. With a smaller one it takes too long, and
 # the parameters are most likely a mistake.

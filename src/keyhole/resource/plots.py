@@ -12,7 +12,7 @@ from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream
 from keyhole.extras import require_extra
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
 from keyhole.resource.problem import Problem
-from keyhole.validate import DEFAULT_SEED, Range, check_integer
+from keyhole.validation import DEFAULT_SEED, Range, check_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from keyhole.resource.cost_functions import COST_READERS, Power
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
-from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
+from keyhole.validation import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver

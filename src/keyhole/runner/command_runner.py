@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from keyhole.runner.helper.framing import encode_frame, read_frame
-from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_choice, check_integer, check_number, short_repr
 
 MECHANISMS: Final = {
     "namespace": "no process of a run outlives the run or the runner",

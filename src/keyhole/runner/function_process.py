@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from keyhole.runner import function_process_child
 from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, Runner
 from keyhole.runner.function_process_child import LENGTH_BYTES, Answer, parse_answer
-from keyhole.validate import Range, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
 _LIFETIME: Final = 1e9  # seconds that a child may live: some thirty years

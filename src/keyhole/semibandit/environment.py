@@ -25,7 +25,7 @@ from keyhole.policy import (
 )
 from keyhole.semibandit.learner import check_binary_vector
 from keyhole.semibandit.setting import SETTING, allocation_reaches_threshold
-from keyhole.validate import Range, check_vector
+from keyhole.validation import Range, check_vector
 
 
 def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> None:

@@ -20,7 +20,7 @@ from keyhole.policy import (
 )
 from keyhole.stochastic.learner import Learner, StudyVocabulary
 from keyhole.stochastic.setting import SETTING, Facts
-from keyhole.validate import DEFAULT_SEED, Range, check_number
+from keyhole.validation import DEFAULT_SEED, Range, check_number
 
 
 class RewardCounts:

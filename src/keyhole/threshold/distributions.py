@@ -11,7 +11,7 @@ from keyhole.distributions import Distribution, Replay, TabulatedDistribution
 from keyhole.distributions.distribution import CustomSampler, check_moments
 from keyhole.distributions.scipy_distribution import is_scipy_distribution
 from keyhole.policy import FloatArray, Kernel, Stream, uniform
-from keyhole.validate import Range, check_integer, check_sequence, check_vector, short_repr
+from keyhole.validation import Range, check_integer, check_sequence, check_vector, short_repr
 
 _UNIT = Range(ge=0, le=1)
 

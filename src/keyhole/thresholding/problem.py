@@ -22,7 +22,7 @@ from keyhole.thresholding.environment import (
     RewardEnvironment,
 )
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import (
+from keyhole.validation import (
     Range,
     SequenceLike,
     check_number,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.files import read_saved_file
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 _TYPES: Final = ("uniform_float", "uniform_int", "categorical", "ordinal", "constant")
 _OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {

@@ -36,7 +36,7 @@ from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.varied_parameters import estimate_effects
-from keyhole.validate import escape_controls, short_repr
+from keyhole.validation import escape_controls, short_repr
 
 if TYPE_CHECKING:
     import pandas

@@ -29,7 +29,7 @@ from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.varied_parameters import label_arms
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.tune.warnings import OtherLoad
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 RECOMMENDED: Final = "recommended"
 _SAFE_WORD: Final = re.compile(

@@ -18,7 +18,7 @@ from keyhole.files import add_path_to_errors, flush_folder, read_saved_file
 from keyhole.spec_values.error_messages import error_message
 from keyhole.tune.arms import Scalar
 from keyhole.tune.run_arrays import Trial
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 RUNS: Final = "runs.jsonl"
 EXPIRED: Final = "expired"

@@ -45,7 +45,7 @@ from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, warn_of_unused_instances, workers_warning
-from keyhole.validate import Range, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_integer, check_number, short_repr
 
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # recorded characters of the output of a run without success

@@ -15,7 +15,7 @@ from keyhole.spec_values.error_messages import check_entries
 from keyhole.text_formatting import count_text
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import RUNS, TrialRecord, describe_error
-from keyhole.validate import Range, check_number, short_repr
+from keyhole.validation import Range, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedRuns

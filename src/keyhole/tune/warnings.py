@@ -9,7 +9,7 @@ from keyhole.text_formatting import count_text
 from keyhole.tune.machine_load import count_physical_cores
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 _MIN_RUNS: Final = 10  # that show a problem, before a warning or the end of the tune
 _MAX_FAILED_RUNS: Final = 100  # if all have failed, the tune ends though arms are untried
@@ -97,7 +97,7 @@ class EarlyWarnings:
             self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Untried arms may succeed: all arms, or many configurations of a space, must have been tried.
+        # Untried arms may succeed: all arms, or many configurations of a space, must be tried first.
         noun = "arm"
         needed_count = len(self._spec.arms)
         if self._spec.search is not None:

@@ -21,7 +21,7 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB
 from keyhole.stochastic.policy_base import UCBPolicy, delta
-from keyhole.validate import Range, check_integer, check_vector
+from keyhole.validation import Range, check_integer, check_vector
 
 
 def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:

@@ -21,7 +21,7 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 from keyhole.resource.problem import Problem
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 _POLICY: Final = ZoomingRCUCB(alpha=0.02, delta=0.05, refine=2, lipschitz=2, gain_range=1)
 _ROUNDS: Final = 1000

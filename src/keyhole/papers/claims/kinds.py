@@ -21,7 +21,7 @@ from keyhole.papers.claims.quantity_in_range import QUANTITIES
 from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
 from keyhole.papers.field_types import PlansOf, refuse_unknown_names
 from keyhole.spec_values import error_message
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
 """What to write in place of each former kind or quantity of version 0.2.0."""
