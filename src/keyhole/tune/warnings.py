@@ -97,7 +97,7 @@ class EarlyWarnings:
             self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Untried arms may succeed: all arms, or many configurations of a space, must be tried first.
+        # Untried arms may succeed, so all arms, or many configurations of a space, must be tried.
         noun = "arm"
         needed_count = len(self._spec.arms)
         if self._spec.search is not None:
