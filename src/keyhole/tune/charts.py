@@ -90,11 +90,11 @@ class Survival:
 
 def thin_survival(survival: Survival) -> Survival:
     """Return the curve with at most 500 steps, the first and the last included."""
-    steps = len(survival.seconds)
-    if steps <= _MAX_STEPS:
+    step_count = len(survival.seconds)
+    if step_count <= _MAX_STEPS:
         return survival
     # More steps cannot be distinguished, and would only make the SVG longer.
-    step_indices = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
+    step_indices = np.unique(np.linspace(0, step_count - 1, _MAX_STEPS).round().astype(np.int64))
     names = ("seconds", "share", "low", "high")
     return replace(survival, **{name: getattr(survival, name)[step_indices] for name in names})
 

@@ -30,7 +30,7 @@ class PlannedTrial:
     arm: Arm
     limit: float
     instance: Instance
-    configuration: int | None = None  # in a space, its number and its parameters
+    configuration: int | None = None  # in a space, the configuration's number
     parameters: dict[str, Scalar] | None = None
 
 

@@ -80,7 +80,7 @@ _LEAST_DRAWS: Final = 400
 _MOST_NUMBERS: Final = 2_000_000
 _COMPARISON_WEIGHT: Final = 0.7
 """Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
-_UNRELATED: Final = 0.5
+_UNRELATED_PRIOR: Final = 0.5
 """Prior probability, with ten limits or more, that a hazard is unrelated to those of other arms."""
 _CUT_OFF_WEIGHT: Final = 0.7
 """Weight of a run in comparisons with the full cut-off."""
@@ -189,7 +189,7 @@ class GainEstimates:
         rng = np.random.default_rng([self._spec.seed, 1])
         coarseness = grid_coarseness(self.draws.shape[2])  # 1 for one limit, 0 from ten on
         weight = 1.0 - (1.0 - _COMPARISON_WEIGHT) * coarseness
-        unrelated_prior = _UNRELATED * (1.0 - coarseness)
+        unrelated_prior = _UNRELATED_PRIOR * (1.0 - coarseness)
         draws = self._posterior.draw_all(rng, len(self.draws), weight, unrelated_prior)
         return self._compute_estimates(*draws)[0]
 
@@ -203,11 +203,11 @@ class GainEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Draw gains, success rates and seconds; `weight` is as in `_Posterior.draw_arm`."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
-        draws = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
-        gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
+        size = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
+        gains, success_rates, seconds = (np.empty((size, arms, limits)) for _ in range(3))
         # Arms are drawn one by one, so that temporary arrays are small beside the results.
         for arm in range(arms):
-            arm_draws = self._compute_estimates(*self._posterior.draw_arm(rng, arm, draws, weight))
+            arm_draws = self._compute_estimates(*self._posterior.draw_arm(rng, arm, size, weight))
             gains[:, arm], success_rates[:, arm], seconds[:, arm] = arm_draws
         return gains, success_rates, seconds
 
@@ -297,24 +297,24 @@ class _Posterior:
         self._rewards = _student_parameters(*self._reward_data)
 
     def draw_arm(
-        self, rng: np.random.Generator, arm: int, draws: int, weight: float
+        self, rng: np.random.Generator, arm: int, size: int, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw hazards, success shares, mean seconds and mean rewards of an arm.
 
         `weight` multiplies the parameters of the beta distributions of hazards.
         """
         hazards, success_shares = (
-            rng.beta(factor * alpha[arm], factor * beta[arm], (draws, len(alpha[arm])))
+            rng.beta(factor * alpha[arm], factor * beta[arm], (size, len(alpha[arm])))
             for (alpha, beta), factor in ((self._hazards, weight), (self._successes, 1.0))
         )
         seconds, rewards = (
-            center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(freedom)))
+            center[arm] + error[arm] * rng.standard_t(freedom, (size, len(freedom)))
             for center, error, freedom in (self._seconds, self._rewards)
         )
         return hazards, success_shares, seconds, rewards
 
     def draw_all(
-        self, rng: np.random.Generator, draws: int, weight: float, unrelated_prior: float
+        self, rng: np.random.Generator, size: int, weight: float, unrelated_prior: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw the quantities of `draw_arm` for all arms, whose similarity is uncertain.
 
@@ -326,10 +326,10 @@ class _Posterior:
             for count in (self._counts.entered, self._counts.exited, self._counts.succeeded)
         )
         return (
-            draw_interval_shares(rng, exited, entered, *self._hazard_prior, draws, unrelated_prior),
-            draw_interval_shares(rng, succeeded, exited, *self._success_prior, draws, 0.0),
-            draw_posterior_means(rng, *self._seconds_data, draws, weight),
-            draw_posterior_means(rng, *self._reward_data, draws, weight),
+            draw_interval_shares(rng, exited, entered, *self._hazard_prior, size, unrelated_prior),
+            draw_interval_shares(rng, succeeded, exited, *self._success_prior, size, 0.0),
+            draw_posterior_means(rng, *self._seconds_data, size, weight),
+            draw_posterior_means(rng, *self._reward_data, size, weight),
         )
 
 

@@ -117,7 +117,7 @@ _FORMAT: Final = TypeAdapter(TrialRecord)
 
 
 class TrialLog:
-    """Append-only file of all records; one process may write to it."""
+    """Append-only file of all records; only one process may write to it at a time."""
 
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
