@@ -26,8 +26,7 @@ _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 class ClusterLostError(RuntimeError):
     """The scheduler does not answer any more; the same call may succeed later."""
 
-    later = True
-    """Whether the same call may succeed later, as in errors of studies."""
+    later = True  # as in errors of studies: the same call may succeed later
 
 
 class Cluster(Executor):

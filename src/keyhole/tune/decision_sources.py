@@ -59,7 +59,7 @@ class StudyDecisionSource:
         self._study = study
         self.log = log
         self._arms = {arm.name: arm for arm in spec.arms}
-        self._order = InstanceOrder(spec.instances, spec.seed, log.counted_by_id.values())
+        self._order = InstanceOrder(spec.instances, spec.seed, log.by_id.values())
         self._lock = Lock()
 
     def ask(self) -> PlannedTrial:

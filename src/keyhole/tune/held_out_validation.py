@@ -59,9 +59,7 @@ class ValidationPlan:
         planned_estimates = {estimate.configuration: estimate for estimate in by_limit}
         # The instances are done one by one, since only complete ones are compared.
         by_path = {resolve_name(self.spec, item.name): item for item in self.instances}
-        runs = [
-            (resolve_name(self.spec, run.instance), run) for run in self.log.counted_by_id.values()
-        ]
+        runs = [(resolve_name(self.spec, run.instance), run) for run in self.log.by_id.values()]
         missing_runs = [
             (estimate, instance)
             for path, instance in by_path.items()

@@ -179,8 +179,8 @@ def resume_study(study: Study, log: TrialLog) -> None:
     """
     told_ids = _told_run_ids(study)
     pending_ids = [decision.id for decision in study.pending]
-    _refuse_lost_runs(log.path, told_ids, set(log.counted_by_id))
-    untold_ids = log.counted_by_id.keys() - told_ids
+    _refuse_lost_runs(log.path, told_ids, set(log.by_id))
+    untold_ids = log.by_id.keys() - told_ids
     if unknown := len(untold_ids - set(pending_ids)):
         raise ValueError(
             f"{log.path.with_name(STUDY)} lacks {unknown:,} of the runs in {log.path.name}; "
@@ -188,7 +188,7 @@ def resume_study(study: Study, log: TrialLog) -> None:
         )
     for decision_id in pending_ids:
         if decision_id in untold_ids:
-            study.tell(decision_id, **log.counted_by_id[decision_id].to_feedback())
+            study.tell(decision_id, **log.by_id[decision_id].to_feedback())
         else:
             study.expire(decision_id)
 

@@ -122,7 +122,8 @@ class TrialLog:
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
         self.all = list(read_records(path, arms))
-        self.counted_by_id = {record.id: record for record in self.all if record.is_counted}
+        # Only the records that count.
+        self.by_id = {record.id: record for record in self.all if record.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)  # fsync of the file does not make its directory entry durable
         self._drop_incomplete_line()
@@ -147,7 +148,7 @@ class TrialLog:
             os.fsync(self._file.fileno())
         self.all.append(record)
         if record.is_counted:
-            self.counted_by_id[record.id] = record
+            self.by_id[record.id] = record
 
     def close(self) -> None:
         """Close the file."""

@@ -111,10 +111,10 @@ class TuningLoop:
         self._stop = Event()
         self._executors: list[Executor] = []
         log = self.decisions.log
-        self._warnings = EarlyWarnings(self.spec, log.counted_by_id.values())
+        self._warnings = EarlyWarnings(self.spec, log.by_id.values())
         # The time of an earlier call after its last record is not counted.
         self._earlier_seconds = max((record.elapsed for record in log.all), default=0.0)
-        self._runs_left = self.max_runs - len(log.counted_by_id)
+        self._runs_left = self.max_runs - len(log.by_id)
         if not callable(self.progress):
             self.progress = _make_progress_printer(self.max_runs) if self.progress else None
 
