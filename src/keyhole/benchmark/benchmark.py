@@ -46,7 +46,7 @@ def bench(
     seed: int = SEED,
     threads: int | None = None,
     progress: bool = False,
-) -> results_file.BenchmarkFile:
+) -> results_file.BenchmarkResults:
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
     Beside it, ``values.parquet`` has the regret of every replication. Simulations are kept in the
@@ -105,7 +105,7 @@ def bench(
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step_name("measuring the time of a round")
-        content = results_file.BenchmarkFile(
+        content = results_file.BenchmarkResults(
             format=results_file.FORMAT,
             version=results_file.VERSION,
             keyhole=version("keyhole"),

@@ -18,7 +18,7 @@ from keyhole.contract.learner_arguments import make_learner_method
 from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.draws.argmin_tree import argmin_tree_fill, argmin_tree_find, argmin_tree_update
 from keyhole.kernels.fingerprint import Kernel
 
 _STOPPING_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
@@ -543,11 +543,11 @@ class IndexPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Give every arm an infinite index, so that arms without pulls come first."""
-        argmin_fill(s.index, p.arms, -math.inf)
+        argmin_tree_fill(s.index, p.arms, -math.inf)
 
     def select(p, s: State) -> int:
         """Return the arm with the largest index."""
-        return argmin(s.index, p.arms)
+        return argmin_tree_find(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
         """Count the pull and renew the arm's index."""
@@ -555,4 +555,4 @@ class IndexPolicy(Policy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_update(s.index, p.arms, arm, -index(p, pulls, total))
+        argmin_tree_update(s.index, p.arms, arm, -index(p, pulls, total))

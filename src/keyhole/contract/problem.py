@@ -28,8 +28,8 @@ class Environment:
     ``metrics.pulls[arm]`` for a metric of each arm. If a metric grows round by round, `respond`
     sums it in the state. A policy learns nothing but the result of `respond`.
 
-    An environment that declares ``horizon = integer()`` knows how many rounds the run has.
-    ``memory = integer()`` is the same number, for the shapes of arrays.
+    An environment that declares ``horizon = integer_input()`` knows how many rounds the run has.
+    ``memory = integer_input()`` is the same number, for the shapes of arrays.
     """
 
     setting: ClassVar[Setting]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from keyhole.runner import function_process_child
-from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, Runner
+from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, CommandRunner
 from keyhole.runner.function_process_child import LENGTH_BYTES, Answer, parse_answer
 from keyhole.validation import Range, check_integer, check_number, short_repr
 
@@ -50,9 +50,9 @@ class FunctionProcess:
 
     Notes
     -----
-    The child is one long run of a `keyhole.runner.Runner`, which needs Linux or macOS, and whose
-    guarantees hold for the child. A job can do whatever its user is allowed to do. But it cannot
-    run code in this process: results are read as JSON and never unpickled.
+    The child is one long run of a `keyhole.runner.CommandRunner`, which needs Linux or macOS, and
+    whose guarantees hold for the child. A job can do whatever its user is allowed to do. But it
+    cannot run code in this process: results are read as JSON and never unpickled.
 
     Examples
     --------
@@ -163,10 +163,10 @@ def _pickle(name: str, value: object) -> bytes:
 
 
 class _Child:
-    """A child process that a `Runner` runs in a thread, and a socket to the child."""
+    """A child process that a `CommandRunner` runs in a thread, and a socket to the child."""
 
     def __init__(self, memory: int | None) -> None:
-        self._runner = Runner()
+        self._runner = CommandRunner()
         self._channel, self._child_end = socket.socketpair()
         self._memory = memory
         self._result: CommandResult | None = None
