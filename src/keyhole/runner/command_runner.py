@@ -1,4 +1,4 @@
-"""Runner: run commands under limits, by a helper process that kills all their processes."""
+"""Run commands under limits, by a helper process that kills all their processes."""
 
 import math
 import os
@@ -55,8 +55,8 @@ class CommandResult:
         Peak memory in bytes.
     code, signal : int or None
         The exit code of the main process, or the signal that ended it, even if it ended within the
-        grace (see `Runner.run`). Both are None if the main process was still alive when the run was
-        killed, if the command did not start, or if the run was lost.
+        grace (see `CommandRunner.run`). Both are None if the main process was still alive when the
+        run was killed, if the command did not start, or if the run was lost.
     output : bytes
         The first and the last bytes of standard output and standard error.
     left : int

@@ -221,7 +221,7 @@ class _Child:
         """Wait for the end of the child; return a text on how it ended."""
         self._thread.join()
         result = self._result
-        if result is None:  # `Runner.run` itself raised an error
+        if result is None:  # `CommandRunner.run` itself raised an error
             ending = "lost"
         elif result.outcome == "out of memory":
             return f"the job took more memory than its limit of {self._memory} bytes"

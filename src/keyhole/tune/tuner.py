@@ -296,7 +296,7 @@ class Tuner:
     out : str or Path
         The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
-        A function that makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By
+        A function that makes the executor of each worker: see `keyhole.tune.CommandExecutor`. By
         default it makes a `keyhole.runner.CommandRunner`.
 
     Examples
