@@ -114,9 +114,9 @@ def report(
         )
     require_extra("files,plots,scipy", "keyhole report")
     from keyhole.experiment.report import write_report
-    from keyhole.papers import is_reproduction, report_again
+    from keyhole.papers import is_reproduction_folder, report_again
 
-    if is_reproduction(folder):
+    if is_reproduction_folder(folder):
         result = report_again(folder)
         verdict_output.print_verdicts(result, as_json=as_json, verbose=verbose)
         verdict_output.exit_by_status(result.verdicts)  # which ends the command

@@ -18,7 +18,7 @@ from keyhole.contract.learner_arguments import make_learner_method
 from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.draws.argmin_tree import argmin_tree_fill, argmin_tree_find, argmin_tree_update
 from keyhole.kernels.fingerprint import Kernel
 
 _STOPPING_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
@@ -44,7 +44,7 @@ class Guarantee:
 
 
 def check_verdicts(cls: "type[Policy]") -> None:
-    """Refuse verdicts that are not texts, and a class with verdicts but without arrays for them."""
+    """Refuse verdicts that are not distinct texts, and a class that lacks the arrays for them."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
@@ -79,8 +79,8 @@ def settled_arms(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> dict[in
     """Return the verdicts on the settled arms, by the arm's number."""
     if not policy.verdicts:
         return {}
-    codes = enumerate(state["settled"].tolist())
-    return {arm: policy.verdicts[code - 1] for arm, code in codes if code}
+    codes = state["settled"].tolist()
+    return {arm: policy.verdicts[code - 1] for arm, code in enumerate(codes) if code}
 
 
 def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: int) -> list[int]:
@@ -243,7 +243,7 @@ class Policy:
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # a base class for several settings
             return
-        # The base class of a setting gets both attributes, and its policies inherit them.
+        # The base class of a setting gets `works_with` and `learner`, which its policies inherit.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
@@ -389,8 +389,8 @@ class Policy:
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities of the policy by name, checked.
 
-        A subclass may refuse values with which it does not work. None stands for a quantity that is
-        not known.
+        A subclass may refuse values with which it does not work. In `values`, None stands for a
+        quantity that is not known.
         """
         facts = self.setting.check(self.needs, values)
         if self.setting.mode:
@@ -543,11 +543,11 @@ class IndexPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Give every arm an infinite index, so that arms without pulls come first."""
-        argmin_fill(s.index, p.arms, -math.inf)
+        argmin_tree_fill(s.index, p.arms, -math.inf)
 
     def select(p, s: State) -> int:
         """Return the arm with the largest index."""
-        return argmin(s.index, p.arms)
+        return argmin_tree_find(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
         """Count the pull and renew the arm's index."""
@@ -555,4 +555,4 @@ class IndexPolicy(Policy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_update(s.index, p.arms, arm, -index(p, pulls, total))
+        argmin_tree_update(s.index, p.arms, arm, -index(p, pulls, total))

@@ -152,7 +152,7 @@ class Conversions:
         return limit, followed_delays
 
 
-def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
+def cdnow_problem(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
     """Make a problem of the repeat orders of a shop's customers.
 
     An arm is the number of items in a customer's first order, 1, 2, 3, or 4 and more; a pull draws
@@ -169,7 +169,7 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 
     Examples
     --------
-    >>> cdnow().means.round(4)
+    >>> cdnow_problem().means.round(4)
     array([0.24  , 0.3152, 0.3572, 0.384 ])
     """
     days = validation.check_integer("within", within, validation.Range(ge=0, le=_FOLLOWED))
@@ -299,7 +299,7 @@ def _check_delays(name: str, values: Any) -> FloatArray:
 REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 
 
-def reporting_delay(cases: str) -> Empirical:
+def disease_reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
     The source lacks cases that were reported after its end, so long delays are a little rarer in it
@@ -313,7 +313,7 @@ def reporting_delay(cases: str) -> Empirical:
 
     Examples
     --------
-    >>> distribution = reporting_delay("dengue")
+    >>> distribution = disease_reporting_delay("dengue")
     >>> distribution
     Empirical(52987 delays, mean 1.73765)
     >>> distribution.bound

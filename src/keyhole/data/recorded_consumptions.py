@@ -201,7 +201,7 @@ class MeasuredRuns:
         return Problem(arms, limits, cost, penalty)
 
 
-def read_measured_csv(
+def read_measured_runs_csv(
     path: str | PathLike[str],
     *,
     limit: float | None = None,
@@ -233,7 +233,7 @@ def read_measured_csv(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "runs.csv")
     ...     _ = path.write_text(text)
-    ...     read_measured_csv(path)
+    ...     read_measured_runs_csv(path)
     Measured(runs; fast: 1 run, slow: 2 runs)
     """
     common_limit = math.inf

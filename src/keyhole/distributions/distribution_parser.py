@@ -21,7 +21,10 @@ from keyhole.distributions.reward_distributions import (
     TruncatedNormal,
 )
 from keyhole.distributions.sampler_dispatch import combine_distributions
-from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy_distribution
+from keyhole.distributions.scipy_distribution import (
+    TabulatedSciPyDistribution,
+    is_scipy_distribution,
+)
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
 
@@ -158,9 +161,9 @@ def parse_distribution(
     """
     if isinstance(value, base_class):
         return value
-    if is_scipy_distribution(value) and issubclass(TabulatedDistribution, base_class):
+    if is_scipy_distribution(value) and issubclass(TabulatedSciPyDistribution, base_class):
         try:
-            return cast(AnyDistribution, TabulatedDistribution(value))
+            return cast(AnyDistribution, TabulatedSciPyDistribution(value))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     if not isinstance(value, Mapping):

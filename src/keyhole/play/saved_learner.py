@@ -29,7 +29,8 @@ from keyhole import validation
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import Layout
-from keyhole.files import content_checksum, read_file, write_atomically
+from keyhole.files import json_checksum, read_file, write_atomically
+from keyhole.former_names import find_new_name
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
@@ -105,6 +106,7 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
             )
         if candidate.__name__ == name:
             return candidate
+    module, name = find_new_name(module, name)
     if _POLICY_MODULE.fullmatch(module):
         with suppress(ImportError):
             importlib.import_module(module)
@@ -141,7 +143,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         "format": _FORMAT,
         "version": lowest_version,
         "keyhole": version("keyhole"),
-        "checksum": content_checksum(content),
+        "checksum": json_checksum(content),
         "content": content,
     }
     # JSON has no infinity and no NaN, so `_array_to_json` has written them as texts.
@@ -175,7 +177,7 @@ def read_state(path: Path) -> SavedLearner:
         )
     try:
         content = document["content"]
-        if document["checksum"] != content_checksum(content):
+        if document["checksum"] != json_checksum(content):
             raise ValueError("its checksum does not match")
         return _parse_content(content)
     except DAMAGE as error:

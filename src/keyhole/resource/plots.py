@@ -28,7 +28,7 @@ def draw_runs(
     seed: int = DEFAULT_SEED,
     names: Sequence[str] = (),
 ) -> Axes:
-    """Draw a scatter plot of consumption and reward of each arm's runs, without a limit.
+    """Draw a scatter plot of the consumption and reward of each arm's runs, which no limit stops.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> axes = draw_gains(three_models("strict"), names=["complex", "medium", "simple"])
+    >>> from keyhole.resource import three_models_problem
+    >>> axes = draw_gains(three_models_problem("strict"), names=["complex", "medium", "simple"])
     >>> axes.get_xlabel()
     'limit'
     """

@@ -11,7 +11,7 @@ from keyhole.contract.state_arrays import IntArray
 from keyhole.policy import (
     Kernel,
     Stream,
-    argmin_update,
+    argmin_tree_update,
     betas,
     float_array,
     parameter,
@@ -107,7 +107,7 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
 _HALVINGS = 64
 
 
-class UCBPolicy(IndexPolicy, abstract=True):
+class DeviationUCBPolicy(IndexPolicy, abstract=True):
     r"""Base class of UCB policies whose width follows from a deviation function.
 
     A deviation function f bounds the probability that the mean :math:`\hat\mu` of N rewards is off
@@ -127,7 +127,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
 
     Examples
     --------
-    >>> class Cautious(UCBPolicy):
+    >>> class Cautious(DeviationUCBPolicy):
     ...     def deviation(p, pulls, error):
     ...         return 2 * math.exp(-pulls * error * error)
     >>> Cautious().sufficient_pulls(0.5, horizon=10)
@@ -156,7 +156,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_update(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
+        argmin_tree_update(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
 
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta; the gap is above 0."""
@@ -179,7 +179,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
 
 
 def delta(horizon: float) -> float:
-    """Return the delta of `UCBPolicy`, T^-2 / 2."""
+    """Return the delta of `DeviationUCBPolicy`, T^-2 / 2."""
     return 0.5 / (float(horizon) * horizon)
 
 

@@ -253,7 +253,7 @@ def _parse_gold(gold: Any, arms: int) -> FloatArray:
     return values
 
 
-class ConfidenceCoverageProblem(Problem):
+class BoundCoverageProblem(Problem):
     """Problem that compares running means of Bernoulli arms with the bound of Lemma 19.
 
     Two bounds limit how far the running mean of an arm is from its true mean: that of Lemma 19
@@ -285,7 +285,7 @@ class ConfidenceCoverageProblem(Problem):
 
     Examples
     --------
-    >>> problem = ConfidenceCoverageProblem([0.5], a=12, b=1)
+    >>> problem = BoundCoverageProblem([0.5], a=12, b=1)
     >>> round(problem.failure, 3)
     0.034
     """
@@ -316,7 +316,7 @@ PROBLEM_FACTORIES: Final = {
     # "Watched" arms are those whose running means are compared with the bound of Lemma 19.
     "watched": ProblemFactory(
         "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
-        ConfidenceCoverageProblem,
+        BoundCoverageProblem,
     ),
     "samples": ProblemFactory(
         "recorded rewards: a list for each arm", Problem.replay, excluded=("gold",)

@@ -11,7 +11,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     Use it for censored feedback, thresholds in any order, and any number of rounds. It is
     `KaplanMeierUCB` with a narrower width. It warns if feedback is uncensored, since it ignores by
     how much a sample exceeds the threshold. On Keyhole's data of flights and of deliveries its
-    regret is a quarter to three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the
+    regret is a quarter to three fifths of the regret of `KaplanMeierUCB`; `MonotoneKLUCB` and the
     Thompson samplers have less regret than it.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`; if none is left,

@@ -140,7 +140,7 @@ class Scenario:
         )
 
 
-def aslib(
+def aslib_problem(
     path: str | PathLike[str],
     *,
     limits: SequenceLike = LIMITS,
