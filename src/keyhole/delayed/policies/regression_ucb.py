@@ -26,7 +26,7 @@ _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible 
 
 
 class RegressionUCB(Policy):
-    r"""Pull, in batches, the arm with the largest upper bound by a regression of the sums.
+    r"""Pull in batches the arm with the largest upper bound, estimated by a regression of the sums.
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
     10) \rceil` rounds, with d as below. Its sum updates a regression of sums on the rewards that

@@ -10,7 +10,7 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class TopTwoThompson(BetaPosteriorPolicy):
-    r"""Pull the arm with the largest draw, or, half of the time, the arm hardest to tell from it.
+    r"""Pull the arm with the largest draw, or in some rounds the arm hardest to tell from it.
 
     It is made to find the best arm, for `BestArmStopping`, and not to earn; its regret is linear.
     In each round the *leader* is
