@@ -27,7 +27,7 @@ KILL_MECHANISMS: Final = {
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
-"""Allowed memory limits in bytes. A run begins as a fork of Python, which needs memory until exec."""
+"""Allowed memory limits in bytes. A run is forked from Python, which needs memory until exec."""
 RUN_OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent
