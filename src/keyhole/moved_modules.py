@@ -25,7 +25,7 @@ _NEW_NAMES: Final = {
 
 
 class _MovedModules:
-    """Finder of modules by former names; Python asks it for names without a file."""
+    """Finder of modules by former names; Python asks it if no other finder has the module."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_NAMES else None  # type: ignore[arg-type]

@@ -20,10 +20,10 @@ _Choice = TypeVar("_Choice", bound=str)
 _INT64: Final = 2**63
 _MAX_SHOWN_CHARACTERS: Final = 200
 _MAX_SHOWN_BITS: Final = 256
-_MAX_LISTED_WORDS: Final = 28  # of all allowed words, in a message
-_FIRST_LISTED_WORDS: Final = 8  # in a message, if there are more than `_MAX_LISTED_WORDS`
+_MAX_LISTED_WORDS: Final = 28  # a message lists all allowed words if there are at most so many
+_FIRST_LISTED_WORDS: Final = 8  # of more words, a message lists only the first ones
 _MAX_SUGGESTIONS: Final = 3
-_MIN_SHOWN_POWER: Final = 2**20
+_MIN_POWER_OF_TWO: Final = 2**20  # from here on, powers of two are shown as 2**n
 # Unicode's categories of control characters, surrogates, and line and paragraph separators.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NON_LETTERS: Final = re.compile(r"[\W\d_]+")
@@ -93,7 +93,7 @@ class Range:
 
 def _format_end(value: float) -> str:
     """Return an end of a range as text; a large power of two has the form 2**n."""
-    if isinstance(value, int) and value >= _MIN_SHOWN_POWER and value & (value - 1) == 0:
+    if isinstance(value, int) and value >= _MIN_POWER_OF_TWO and value & (value - 1) == 0:
         return f"2**{value.bit_length() - 1}"
     return f"{value:g}"
 
@@ -457,7 +457,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[_Choice], listing: str
 
 
 def suggestion(typed: str, candidates: Iterable[str]) -> str:
-    """Return a question whether one of the candidates nearest to a text was meant, or "".
+    """Return a hint that asks whether a candidate near to a text was meant; "" if none is near.
 
     Examples
     --------
@@ -467,10 +467,10 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
     typed = typed[:_MAX_SHOWN_CHARACTERS].casefold()
-    texts = {word.casefold(): word for word in candidates}
+    words = {word.casefold(): word for word in candidates}
     # Candidates that contain the typed text as a whole word come first: "regret" is a word of both
     # 'simple_regret' and 'aggregate_regret', and "lsa" is a word of 'LSA(alpha=1)'.
-    matches = [key for key in texts if typed.isalpha() and typed in _NON_LETTERS.split(key)]
-    if typed in texts or not 0 < len(matches) <= _MAX_SUGGESTIONS:
-        matches = get_close_matches(typed, texts, 1)
-    return f" (did you mean {' or '.join(repr(texts[key]) for key in matches)}?)" if matches else ""
+    matches = [key for key in words if typed.isalpha() and typed in _NON_LETTERS.split(key)]
+    if typed in words or not 0 < len(matches) <= _MAX_SUGGESTIONS:
+        matches = get_close_matches(typed, words, 1)
+    return f" (did you mean {' or '.join(repr(words[key]) for key in matches)}?)" if matches else ""

@@ -80,7 +80,7 @@ def run(
     check_cluster_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
-    files.refuse_file(folder)
+    files.refuse_non_folder(folder)
     with _create_folder(folder), files.folder_lock(folder):
         provenance = _read_matching_provenance(folder, spec, digest)
         # For a finished run, only texts that reports show, such as the title, are written again.
