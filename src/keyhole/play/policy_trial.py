@@ -39,7 +39,8 @@ _UNNOTICED_ERRORS: Final = (
     UnboundLocalError,
 )
 
-# The trials of a class in this process, and their seconds, by the digest of the class.
+# By the digest of a class: those trials in this process that refused no policy, as (parameters,
+# arms, rounds), and the seconds that all trials took.
 _past_trials: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
 _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 
@@ -47,7 +48,7 @@ _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
     """Try all policies of plans; each plan has a text for messages, such as "on the problem 'a'".
 
-    The policies print to standard error.
+    What the policies print goes to standard error.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def plan_digest(plan: Plan) -> str:
 
 
 def digest_parts(plan: Plan) -> list[object]:
-    """Return all that determines the results of a plan, except seed and replications.
+    """Return what determines the results of a plan beside its horizon, seed and replications.
 
     These are the values of the problem; the class, parameters, kernel numbers and known quantities
     of each policy; the code of policies, environment, setting and core; the simulated workers; the
@@ -83,15 +83,15 @@ def json_digest(content: object) -> str:
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
     facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
-    key_parts: list[object] = [
+    policy_parts: list[object] = [
         type(policy).__name__,
         rows_for_digest(policy.parameters()),
         rows_for_digest(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        key_parts.append(rows_for_digest({"wrong": plan.wrong_verdicts(policy)}))
-    return key_parts
+        policy_parts.append(rows_for_digest({"wrong": plan.wrong_verdicts(policy)}))
+    return policy_parts
 
 
 def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
@@ -207,7 +207,7 @@ class SimulationJob:
         else:
             count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
-        # Every thread gets whole groups of lanes, unless a group would take too long.
+        # Every thread gets whole groups of `LANES` replications, unless a group takes too long.
         group = LANES * at_once
         if count >= group:
             count -= count % group
@@ -235,11 +235,11 @@ def run_locally(
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.total_rounds
 
-    def report_block(before: int, label: str, played: int, _: int) -> None:
+    def report_block(rounds_before: int, label: str, block_rounds: int, _: int) -> None:
         if report is not None:
-            report(label, before + played, total)
+            report(label, rounds_before + block_rounds, total)
 
-    # Reported before the first block, so that its time counts as well.
+    # A report comes before the first block, so that the time of this block counts as well.
     report_block(total - job.rounds_left, job.label, 0, 0)
     while job.remaining:
         report_in_job = partial(report_block, total - job.rounds_left)
@@ -249,5 +249,5 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_duration(replications, monotonic() - start)
-        # `keyhole.simulate` needs no encoded blocks, for which all sources would be digested.
+        # The block is not encoded here: that would digest all sources, also for `keyhole.simulate`.
         store(job, replications, values)

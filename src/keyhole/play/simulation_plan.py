@@ -1,4 +1,4 @@
-"""Plans: checked descriptions of simulations, with their checkpoints and simulated workers."""
+"""Plans: validated descriptions of simulations, with their checkpoints and simulated workers."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,8 @@ _MOST_WORKERS: Final = 2**16
 MOST_CHECKPOINTS: Final = 100_000
 SpacingKind = Literal["linear", "log"]
 _CHECKPOINT_ENTRIES: Final = ("count", "spacing")
-# Pulls are counted in floats, which represent every integer up to 2**53.
-COUNT: Final = Range(ge=1, le=2**53)
+# The allowed counts: pulls are counted in floats, which represent every integer up to 2**53.
+COUNTS: Final = Range(ge=1, le=2**53)
 
 
 class Duration(Protocol):
@@ -96,8 +96,9 @@ class SimulatedWorkers:
         """Refuse a setting, a policy or a problem that does not fit the workers."""
         if problem.setting.by_round:
             raise ValueError(
-                f"workers must be 1 in the setting {problem.setting.name!r}, got {self.number}: "
-                "its feedback is delayed by the problem itself, and belongs to a round"
+                f"workers must be 1 in the setting {problem.setting.name!r}, got {self.number}, "
+                "and duration must be left out: its feedback is delayed by the problem itself, and "
+                "belongs to a round"
             )
         if self.pending is not None:
             check_mode_allowed(policy, self.pending, policy.pending)
@@ -220,7 +221,7 @@ def _check_policy(name: str, policy: object) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked experiment: a problem, its policies, the horizon, checkpoints and seed."""
+    """A validated simulation: a problem, its policies, the horizon, checkpoints and seed."""
 
     problem: Problem
     policies: dict[str, Policy]
@@ -258,7 +259,7 @@ class Plan:
             )
         interpreted = is_interpretation_requested(interpreted)
         policies = label_policies(policies)
-        horizon = validate.check_integer("horizon", horizon, COUNT)
+        horizon = validate.check_integer("horizon", horizon, COUNTS)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
@@ -360,10 +361,11 @@ class Plan:
     def unsimulated_metrics(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the values at checkpoints that need no simulation, by the metrics' positions.
+        """Return the values of metrics that need no simulation, by the metrics' positions.
 
-        A plan has stop metrics if any of its policies can stop. For a policy that cannot stop,
-        their values are known in advance. For a policy that can stop, the result is empty.
+        An array has a value for each checkpoint. A plan has stop metrics if any of its policies can
+        stop. For a policy that cannot stop, their values are known in advance. For a policy that
+        can stop, the result is empty.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

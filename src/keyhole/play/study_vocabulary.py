@@ -27,7 +27,7 @@ RESERVED_WORDS: Final = frozenset(
     ["at", "decision", "event", "exclude", "excluded", "head", "id", "key", "metadata", "policy",
      "round", "seq", "stream", "until", "words"]
 )  # fmt: skip
-"""The names of columns of the log and of attributes of decisions, which no word may have."""
+"""The words that name columns of the log or attributes of decisions; no setting may use them."""
 
 
 class StudyVocabulary:
@@ -326,7 +326,8 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
     fields += tuple(policy.input_fields().values())
     if any("arms" in field.shape for field in fields):
         raise TypeError(
-            f"exclude must be empty: what {policy} decides, or knows in advance, is about all arms"
+            f"exclude must be empty: what {policy} sees, decides or knows in advance, is about all "
+            "arms"
         )
     if not vocabulary.find_arm_fields():
         raise TypeError(

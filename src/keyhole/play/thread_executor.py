@@ -40,7 +40,7 @@ _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
 """Rounds of a job's first block, some 30 ms of work: its speed sizes the job's other blocks."""
-_LONG_RUN_FACTOR: Final = 3.0  # a run longer than the given time is measured for 3 times that time
+_LONG_RUN_FACTOR: Final = 3.0  # a run that takes longer than `seconds` is measured 3 times as long
 _STUCK_SECONDS: Final = 30.0  # if no round ends in this time, a kernel may loop for ever
 _LEAST_POWER: Final = 1.15  # time that grows as a lower power of the rounds counts as linear
 _MOST_POWER: Final = 2.0
@@ -49,9 +49,9 @@ _MOST_POWER: Final = 2.0
 class EngineSimulator:
     """The simulator of one policy on one problem, for any replication.
 
-    All runs of a policy share `compiled`, the compiled classes of policy and environment, because
-    digesting their sources takes longer than a short run. With `workers`, several decisions may be
-    pending.
+    All simulators of a policy, one for each entry of `Plan.list_runs`, share `compiled`, the
+    compiled classes of policy and environment, because digesting their sources takes longer than a
+    short simulation. With `workers`, several decisions may be pending.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class EngineSimulator:
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
                 self.allocate_memory = partial(worker_simulation.make_memory, layout, numbers)
+        # The first of `engine.ARGUMENTS`, where the added zeros are explained.
         self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),
@@ -256,7 +257,7 @@ def simulate_replications(
 
 
 def split_replications(replications: range, threads: int) -> list[range]:
-    """Split replications into pieces of whole groups of lanes, several pieces for each thread.
+    """Split replications into pieces of whole groups of `LANES`, several pieces for each thread.
 
     Few replications are split into smaller pieces, so that every thread has one.
     """
@@ -274,7 +275,7 @@ def _run_tasks_in_threads(
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.
     try:
-        while not pool.wait_for_all(_POLL_SECONDS):
+        while not pool.wait_for_next(_POLL_SECONDS):
             report_progress()
     except BaseException:
         controls[:, engine.STOP] = 1
@@ -304,9 +305,9 @@ def measure_seconds_per_round(
     """Simulate a policy for some seconds; return the elapsed time, divided by all threads' rounds.
 
     Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower meanwhile, the rest is estimated: time is assumed to go on
-    growing as the same power of the rounds. The result is infinite if no round ends within half a
-    minute.
+    measured. If rounds get slower in this beginning, the rest is estimated: time is assumed to grow
+    as the power of the rounds that fits the beginning. The result is infinite if no round ends
+    within half a minute.
 
     Parameters
     ----------
@@ -317,8 +318,7 @@ def measure_seconds_per_round(
     seconds : float
         About how long to simulate.
     replications : int
-        The number of replications of the run. If there are few, they are simulated in smaller
-        groups.
+        The number of replications of the run. At most so many are simulated at once.
     threads : int, default 1
         The number of threads that run at once, which slow each other down.
     clock : callable, optional
@@ -333,9 +333,9 @@ def measure_seconds_per_round(
     start = clock()
     rounds_before = 0
 
-    def add_to_trace(_label: str, played: int, _total: int) -> None:
+    def add_to_trace(_label: str, rounds_of_call: int, _total: int) -> None:
         elapsed = clock() - start
-        rounds_done = rounds_before + played
+        rounds_done = rounds_before + rounds_of_call
         trace.append((elapsed, rounds_done))
         # Later rounds may be slower, so the beginning of a long run is measured for longer.
         limit = _LONG_RUN_FACTOR * seconds if rounds_done < group_size * rounds else seconds
@@ -353,14 +353,14 @@ def measure_seconds_per_round(
 
 def _extrapolate_seconds_per_round(trace: list[tuple[float, int]], group_rounds: int) -> float:
     """Extrapolate pairs (seconds, rounds) to all rounds of a group; return seconds per round."""
-    seconds, played = trace[-1]
-    if not played:
+    seconds, rounds = trace[-1]
+    if not rounds:
         return math.inf
     # Time is assumed to grow as a power of the rounds. The exponent is the slope of log(time) over
     # log(rounds), from half of the rounds to the last one.
-    first_half = [(s, n) for s, n in trace if 0 < n <= played / 2]
-    if played >= group_rounds or not first_half:
-        return seconds / played
-    power = math.log(seconds / first_half[-1][0]) / math.log(played / first_half[-1][1])
+    first_half = [(s, n) for s, n in trace if 0 < n <= rounds / 2]
+    if rounds >= group_rounds or not first_half:
+        return seconds / rounds
+    power = math.log(seconds / first_half[-1][0]) / math.log(rounds / first_half[-1][1])
     power = min(power, _MOST_POWER) if power > _LEAST_POWER else 1.0
-    return float(seconds / played * (group_rounds / played) ** (power - 1.0))
+    return float(seconds / rounds * (group_rounds / rounds) ** (power - 1.0))

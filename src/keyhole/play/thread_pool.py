@@ -1,8 +1,4 @@
-"""Pool of daemon threads, which can be abandoned.
-
-A process waits for the threads of `concurrent.futures` when it ends, and machine code cannot be
-interrupted: a compiled function in an endless loop would keep the process alive for ever.
-"""
+"""Pool of daemon threads, which can be abandoned."""
 
 from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
@@ -15,7 +11,11 @@ Task = Callable[[], None]
 
 
 class DaemonThreadPool:
-    """A fixed set of tasks, run by daemon threads that start at once."""
+    """Daemon threads that run a fixed set of tasks, and start at once.
+
+    A process waits for the threads of `concurrent.futures` when it ends, and machine code cannot be
+    interrupted: a compiled function in an endless loop would keep the process alive for ever.
+    """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()
@@ -46,10 +46,10 @@ class DaemonThreadPool:
                 task()
             except BaseException as error:
                 result = error
-            # Every task must put a result, or `wait_for_all` would never return True.
+            # Every task must put a result, or `wait_for_next` would never return True.
             self._results.put(result)
 
-    def wait_for_all(self, seconds: float) -> bool:
+    def wait_for_next(self, seconds: float) -> bool:
         """Wait until the next task ends, at most `seconds`; return whether all tasks have ended.
 
         An error of the task is raised.
