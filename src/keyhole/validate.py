@@ -467,10 +467,10 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
     typed = typed[:_MAX_SHOWN_CHARACTERS].casefold()
-    words = {word.casefold(): word for word in candidates}
+    names = {word.casefold(): word for word in candidates}
     # Candidates that contain the typed text as a whole word come first: "regret" is a word of both
     # 'simple_regret' and 'aggregate_regret', and "lsa" is a word of 'LSA(alpha=1)'.
-    matches = [key for key in words if typed.isalpha() and typed in _NON_LETTERS.split(key)]
-    if typed in words or not 0 < len(matches) <= _MAX_SUGGESTIONS:
-        matches = get_close_matches(typed, words, 1)
-    return f" (did you mean {' or '.join(repr(words[key]) for key in matches)}?)" if matches else ""
+    matches = [key for key in names if typed.isalpha() and typed in _NON_LETTERS.split(key)]
+    if typed in names or not 0 < len(matches) <= _MAX_SUGGESTIONS:
+        matches = get_close_matches(typed, names, 1)
+    return f" (did you mean {' or '.join(repr(names[key]) for key in matches)}?)" if matches else ""

@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of bad runs at the last checkpoint, as a list.
+    """Return the table of 90 % quantiles and worst runs at the last checkpoint, as a list.
 
     The list is empty for a share, and for a single replication.
     """
@@ -147,8 +147,8 @@ def write_run_report(run: RunFolder, *, summary: SweepSummary | None = None) -> 
         page = sweep_page(run, summary or SweepSummary.from_run(run), title)
     else:
         page = _run_page(run, title)
-    details = [spec_report_section(run.spec), provenance_section([run])]
-    page = replace(page, sections=[*page.sections, *details])
+    last_sections = [spec_report_section(run.spec), provenance_section([run])]
+    page = replace(page, sections=[*page.sections, *last_sections])
     return write_page(run.folder / "report.html", page)
 
 

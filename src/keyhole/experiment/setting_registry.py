@@ -25,7 +25,7 @@ from keyhole.metric import Metric
 from keyhole.spec_values import ProblemFactory
 from keyhole.validate import check_choice, check_line
 
-GROUP: Final = "keyhole.settings"
+ENTRY_POINT_GROUP: Final = "keyhole.settings"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
 """Keyhole's own settings, the classical one first."""
 
@@ -44,9 +44,9 @@ class RegisteredSetting:
     @cached_property
     def problem_factories(self) -> dict[str, ProblemFactory]:
         """The factories that a spec can use: of the setting itself, and of its recorded data."""
-        from keyhole.data import problem_factories as data  # importing it takes a second
+        from keyhole.data.problem_factories import PROBLEM_FACTORIES  # importing it takes a second
 
-        return {**self.module.PROBLEM_FACTORIES, **data.PROBLEM_FACTORIES.get(self.name, {})}
+        return {**self.module.PROBLEM_FACTORIES, **PROBLEM_FACTORIES.get(self.name, {})}
 
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
@@ -70,17 +70,17 @@ class RegisteredSetting:
     def metrics(self) -> dict[str, Metric]:
         """The metrics of the setting's environments, by name.
 
-        Details come last; before and among them, metrics that all environments have come first. A
-        metric with a value for each arm is listed once.
+        Metrics that are details come last. In either group, metrics that all environments have come
+        first. A metric with a value for each arm is listed once.
         """
-        lists = [checked_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
-        metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
-        counts = Counter(metric.name for metrics in lists for metric in metrics)
+        environments = [cls for cls in self.environments if hasattr(cls, "metrics")]
+        all_metrics = [metric for cls in environments for metric in checked_metrics(cls)]
+        counts = Counter(metric.name for metric in all_metrics)
 
         def sort_key(metric: Metric) -> tuple[bool, bool]:
-            return metric.detail, counts[metric.name] < len(lists)
+            return metric.detail, counts[metric.name] < len(environments)
 
-        return {metric.name: metric for metric in sorted(metrics_by_name.values(), key=sort_key)}
+        return {metric.name: metric for metric in sorted(all_metrics, key=sort_key)}
 
 
 def _iterate_subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
@@ -127,16 +127,16 @@ def _find_plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
     """
     points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
     # The order in which Python finds installed packages differs between machines.
-    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package_name(point)))
-    for point in points:
+    points = entry_points(group=ENTRY_POINT_GROUP)
+    for point in sorted(points, key=lambda point: (point.name, _package_name(point))):
         reason = ""
         if point.name in BUILT_IN:
             reason = "is Keyhole's own"
         elif not point.name.isidentifier():
             reason = "is no Python identifier"
         if reason:
-            setting = f"the setting {point.name!r} of {_package_name(point)}"
-            warnings.warn(f"{setting} is left out: its name {reason}", stacklevel=2)
+            setting_text = f"the setting {point.name!r} of {_package_name(point)}"
+            warnings.warn(f"{setting_text} is left out: its name {reason}", stacklevel=2)
         else:
             points_by_name[point.name] = (*points_by_name.get(point.name, ()), point)
     return points_by_name

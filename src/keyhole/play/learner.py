@@ -466,9 +466,7 @@ class Learner:
             type(self), self.policy, self._make_saved_learner(), self._from_file, self._interpreted
         )  # fmt: skip
 
-    def _restore(
-        self, policy: Policy, saved: saved_learner.SavedLearner, *, from_file: bool
-    ) -> Self:
+    def _restore(self, policy: Policy, saved: saved_learner.SavedLearner) -> Self:
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
@@ -477,7 +475,6 @@ class Learner:
         sizes = compiled.sizes(policy.numbers() | facts)
         # Shapes are checked before memory is allocated, since a file may name any number of arms.
         saved.check_arrays("state", compiled.state, sizes)
-        self._from_file = from_file
         self._allocate(policy, facts)
         saved.copy_arrays_into(self._views_to_save())
         compiled.state.rebuild_trees(learner_step.state_view(self._memory), sizes)
@@ -554,8 +551,9 @@ def _restore_learner(
 ) -> Learner:
     """Return a new learner of a class with the state of a saved one."""
     learner = learner_class.__new__(learner_class)
+    learner._from_file = from_file
     learner._interpreted = interpreted
-    return learner._restore(policy, saved, from_file=from_file)
+    return learner._restore(policy, saved)
 
 
 def make_learner(

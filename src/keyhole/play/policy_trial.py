@@ -129,15 +129,14 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
 def _play_rounds(plan: Plan, label: str, rounds: int) -> None:
     # The policy knows the horizon of the simulation, though only some of its rounds are played.
     policy = plan.policies[label]
-    horizon = plan.horizon
-    learner = make_learner(policy, plan.facts(policy, horizon), seed=plan.seed)
-    environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=horizon)
+    learner = make_learner(policy, plan.facts(policy, plan.horizon), seed=plan.seed)
+    environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=plan.horizon)
     deadline = thread_time() + _CPU_SECONDS
     while learner.rounds < rounds and not learner.is_done:
         environment.play_round(learner)
         if thread_time() > deadline:
             break
-    has_ended = learner.is_done or learner.rounds == horizon
+    has_ended = learner.is_done or learner.rounds == plan.horizon
     if not hasattr(policy, "recommend"):  # then the recommendation stays 0
         return
     recommendation = _check_recommendation(learner, has_ended)

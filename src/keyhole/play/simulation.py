@@ -279,10 +279,8 @@ def _quantile_with_interval(rounds: FloatArray, share: float) -> tuple[float, ..
     """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
     sorted_rounds = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)
-    half_width = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))
+    margin = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))
     ranks = np.clip(
-        np.ceil([rank - 1e-9, rank - half_width - 1.0, rank + half_width + 1.0]),
-        0,
-        len(rounds) + 1,
+        np.ceil([rank - 1e-9, rank - margin - 1.0, rank + margin + 1.0]), 0, len(rounds) + 1
     )
     return tuple(sorted_rounds[ranks.astype(int)].tolist())

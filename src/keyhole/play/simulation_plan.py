@@ -94,15 +94,14 @@ class SimulatedWorkers:
 
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a setting, a policy or a problem that does not fit the workers."""
-        if problem.setting.by_round:
+        setting = problem.setting
+        if setting.by_round:
             raise ValueError(
-                f"workers must be 1 in the setting {problem.setting.name!r}, got {self.number}, "
-                "and duration must be left out: its feedback is delayed by the problem itself, and "
-                "belongs to a round"
+                f"workers must be 1 in the setting {setting.name!r}, got {self.number}, and "
+                "duration must be left out: its feedback belongs to rounds, not to decisions"
             )
         if self.pending is not None:
             check_mode_allowed(policy, self.pending, policy.pending)
-        setting = problem.setting
         allowed_names = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
         for name in kernel_argument_names(self.duration.draw):
             if name not in allowed_names:
