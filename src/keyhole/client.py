@@ -70,7 +70,7 @@ class Client:
         address = urlsplit(url)
         check_choice("url", address.scheme, ("http", "https"))
         if not address.hostname or address.path.strip("/") or address.query:
-            raise ValueError(f"url must be an address without a path, got {short_repr(url)}")
+            raise ValueError(f"url must have a host, but no path or query, got {short_repr(url)}")
         self.url = url.rstrip("/")
         is_secure = address.scheme == "https"
         http_class = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection

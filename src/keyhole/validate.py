@@ -446,17 +446,17 @@ def check_choice(name: str, value: Any, allowed: Iterable[_Choice], listing: str
     choices = list(allowed)
     if isinstance(value, str) and value in choices:
         return value
-    typed = value if isinstance(value, str) else short_repr(value)
+    text = value if isinstance(value, str) else short_repr(value)
     choices_text = ", ".join(choices)
     if len(choices) > _MAX_LISTED_WORDS:
         hidden_count = len(choices) - _FIRST_LISTED_WORDS
         choices_text = ", ".join(choices[:_FIRST_LISTED_WORDS])
         choices_text += f" and {hidden_count:,} more{listing and f' ({listing})'}"
-    hint = suggestion(typed, choices)
+    hint = suggestion(text, choices)
     raise ValueError(f"{name} must be one of {choices_text}; got {short_repr(value)}{hint}")
 
 
-def suggestion(typed: str, candidates: Iterable[str]) -> str:
+def suggestion(text: str, candidates: Iterable[str]) -> str:
     """Return a hint that asks whether a candidate near to a text was meant; "" if none is near.
 
     Examples
@@ -466,11 +466,11 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     >>> suggestion("regret", ["rounds", "simple_regret", "aggregate_regret"])
     " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
-    typed = typed[:_MAX_SHOWN_CHARACTERS].casefold()
+    text = text[:_MAX_SHOWN_CHARACTERS].casefold()
     names = {word.casefold(): word for word in candidates}
     # Candidates that contain the typed text as a whole word come first: "regret" is a word of both
     # 'simple_regret' and 'aggregate_regret', and "lsa" is a word of 'LSA(alpha=1)'.
-    matches = [key for key in names if typed.isalpha() and typed in _NON_LETTERS.split(key)]
-    if typed in names or not 0 < len(matches) <= _MAX_SUGGESTIONS:
-        matches = get_close_matches(typed, names, 1)
+    matches = [key for key in names if text.isalpha() and text in _NON_LETTERS.split(key)]
+    if text in names or not 0 < len(matches) <= _MAX_SUGGESTIONS:
+        matches = get_close_matches(text, names, 1)
     return f" (did you mean {' or '.join(repr(names[key]) for key in matches)}?)" if matches else ""

@@ -88,17 +88,17 @@ def measure_forecast(
     samples = [_choose_samples(group, _MOST_SAMPLES // len(groups)) for group in groups]
     sample_count = sum(map(len, samples))
     sample_span = max(_LEAST_SPAN, span / sample_count)
-    endless: dict[str, None] = {}
+    endless_policies: dict[str, None] = {}
 
     def seconds_per_round(job: SimulationJob) -> float:
         policy = repr(job.plan.policies[job.label])
         # It takes half a minute to find that a round does not end, so the attempt is not repeated.
-        if policy in endless:
+        if policy in endless_policies:
             return math.inf
         count = job.replications
         seconds = measure(job.plan, job.label, sample_span, replications=count, threads=threads)
         if not math.isfinite(seconds):
-            endless[policy] = None
+            endless_policies[policy] = None
         return seconds
 
     seconds = sum(
@@ -115,8 +115,8 @@ def measure_forecast(
         compiling=compile_seconds if compiled_count else 0.0,
         threads=threads,
         samples=sample_count,
-        seconds=math.inf if endless else seconds,
-        endless=tuple(endless),
+        seconds=math.inf if endless_policies else seconds,
+        endless=tuple(endless_policies),
     )
 
 
@@ -133,7 +133,7 @@ def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
         key: list[object] = [type(policy).__name__, plan.problem.environment.__qualname__]
         if workers := plan.workers.get(job.label):
             key += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
-        for _, checkpoints in plan.list_runs(policy):
+        for _, checkpoints in plan.list_simulations(policy):
             new_job = replace(job, plan=replace(plan, checkpoints=checkpoints))
             kinds.setdefault(tuple(key), []).append(new_job)
     return [sorted(group, key=_log_size) for group in kinds.values()]

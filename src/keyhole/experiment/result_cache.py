@@ -87,21 +87,19 @@ class ResultCache:
             write_block(self.folder, key_by_job[job], replications, data)
 
         # For one experiment, the progress of each policy is reported; for several, only the total.
-        def report_rounds(
-            label: str, job: SimulationJob, _: str, rounds_done: int, job_rounds: int
-        ) -> None:
+        def forward(label: str, job: SimulationJob, _: str, rounds_done: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
-                report(label, rounds_done, job_rounds)
+                report(label, rounds_done, rounds)
             elif report is not None:
                 others_left = sum(item.rounds_left for item in key_by_job if item is not job)
-                all_rounds_done = total - others_left - job_rounds + rounds_done
+                all_rounds_done = total - others_left - rounds + rounds_done
                 report(count_text(len(key_by_job), "run"), all_rounds_done, total)
 
         if cluster is not None:
             run_on_cluster(cluster, list(key_by_job), store_block, report)
         else:
             for label, job in jobs.values():
-                run_locally(job, store_block, threads, partial(report_rounds, label, job))
+                run_locally(job, store_block, threads, partial(forward, label, job))
         self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
@@ -169,8 +167,8 @@ StoredBlock = tuple[range, FloatArray]
 
 def write_block(folder: Path, name: str, replications: range, data: bytes) -> None:
     """Write a block atomically to the file of its replications, whose name begins with `name`."""
-    span = f"{replications.start:010d}-{replications.stop:010d}"
-    write_atomically(folder / f"{name}-{span}.block", data)
+    range_text = f"{replications.start:010d}-{replications.stop:010d}"
+    write_atomically(folder / f"{name}-{range_text}.block", data)
 
 
 def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock]:

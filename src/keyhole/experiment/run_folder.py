@@ -295,8 +295,8 @@ def _read_curves(
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        declared = _metrics_of_columns(metrics, setting)
-        return Curves(checkpoints.tolist(), declared, values, arms=arms or None)
+        declared_metrics = _metrics_of_columns(metrics, setting)
+        return Curves(checkpoints.tolist(), declared_metrics, values, arms=arms or None)
 
 
 @contextmanager
@@ -311,12 +311,12 @@ def _replace_alteration_errors(folder: Path) -> Iterator[None]:
 def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
     """Return the metrics of columns, such as ``pulls[1]`` or ``pulls[red]``."""
     # Simulations add metrics to those that the setting declares.
-    declared = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+    declared_metrics = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
     metrics = []
     for column in columns:
         name, _, arm = column.removesuffix("]").partition("[")
-        metric = declared.get(name, Metric(column))
-        metrics.append(metric.of(arm) if arm and name in declared else metric)
+        metric = declared_metrics.get(name, Metric(column))
+        metrics.append(metric.of(arm) if arm and name in declared_metrics else metric)
     return metrics
 
 

@@ -125,33 +125,33 @@ def _find_plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
-    points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
+    plugins_by_name: dict[str, tuple[EntryPoint, ...]] = {}
     # The order in which Python finds installed packages differs between machines.
-    points = entry_points(group=ENTRY_POINT_GROUP)
-    for point in sorted(points, key=lambda point: (point.name, _package_name(point))):
+    plugins = entry_points(group=ENTRY_POINT_GROUP)
+    for plugin in sorted(plugins, key=lambda plugin: (plugin.name, _package_name(plugin))):
         reason = ""
-        if point.name in BUILT_IN:
+        if plugin.name in BUILT_IN:
             reason = "is Keyhole's own"
-        elif not point.name.isidentifier():
+        elif not plugin.name.isidentifier():
             reason = "is no Python identifier"
         if reason:
-            setting_text = f"the setting {point.name!r} of {_package_name(point)}"
+            setting_text = f"the setting {plugin.name!r} of {_package_name(plugin)}"
             warnings.warn(f"{setting_text} is left out: its name {reason}", stacklevel=2)
         else:
-            points_by_name[point.name] = (*points_by_name.get(point.name, ()), point)
-    return points_by_name
+            plugins_by_name[plugin.name] = (*plugins_by_name.get(plugin.name, ()), plugin)
+    return plugins_by_name
 
 
-def _package_name(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.module
+def _package_name(plugin: EntryPoint) -> str:
+    return plugin.dist.name if plugin.dist is not None else plugin.module
 
 
 @cache
 def _load_setting(name: str) -> RegisteredSetting:
     if name in BUILT_IN:
         return RegisteredSetting(name, importlib.import_module(f"{_OWN_PACKAGE}.{name}"))
-    points = _find_plugins()[name]
-    packages = " and ".join(map(_package_name, points))
+    plugins = _find_plugins()[name]
+    packages = " and ".join(map(_package_name, plugins))
 
     def replace_error(error: BaseException) -> ValueError:
         reason = " ".join(str(error).split()) or "no reason was given"
@@ -160,9 +160,9 @@ def _load_setting(name: str) -> RegisteredSetting:
         return ValueError(f"the setting {name!r} of {packages} cannot be used: {prefix}{reason}")
 
     with replaced_user_errors(replace_error):  # a package may raise anything when it is imported
-        if len(points) > 1:
+        if len(plugins) > 1:
             raise ValueError("two packages have a setting of this name; uninstall all but one")
-        module = points[0].load()
+        module = plugins[0].load()
         _check_setting(name, module)
     return RegisteredSetting(name, module, packages)
 

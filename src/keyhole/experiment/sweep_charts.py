@@ -66,8 +66,8 @@ def charts_by_parameter(
     values = summary.sweep[entry]
     numbers = dict(zip(sweep_summary.short_names(summary.sweep)[entry], values, strict=True))
     for shared_names, points in sweep_summary.group_points(summary.points, MOST_STYLES):
-        others = {name: text for name, text in shared_names.items() if name != entry}
-        panel = panels.setdefault(sweep_summary.format_point_title(others, summary.sweep), [])
+        other_names = {name: text for name, text in shared_names.items() if name != entry}
+        panel = panels.setdefault(sweep_summary.format_point_title(other_names, summary.sweep), [])
         panel += [(numbers[point.names[entry]], point) for point in points]
     declaration = summary.metrics[metric]
     # Metrics that are not drawn as a mean have a natural zero.

@@ -66,7 +66,7 @@ def simulate(
         Increasing rounds, from 1 to `horizon`, after which the metrics are taken; by default the
         horizon alone. As in a spec, ``{"count": 50}`` stands for 50 evenly spaced rounds, and with
         ``"spacing": "log"`` their logarithms are evenly spaced. In a setting with a budget, a
-        checkpoint is a budget, and policies that know the horizon run once for each checkpoint.
+        checkpoint is a budget, and policies that know the horizon are simulated for each budget.
     threads : int, optional
         The number of threads, at most 1,024; by default one for each processor.
     progress : bool or callable, default False

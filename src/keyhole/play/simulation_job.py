@@ -82,7 +82,8 @@ def json_digest(content: object) -> str:
 
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
+    simulations = plan.list_simulations(policy)
+    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in simulations]
     policy_parts: list[object] = [
         type(policy).__name__,
         rows_for_digest(policy.parameters()),
@@ -208,9 +209,9 @@ class SimulationJob:
             count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
         # Every thread gets whole groups of `LANES` replications, unless a group takes too long.
-        group = LANES * at_once
-        if count >= group:
-            count -= count % group
+        group_size = LANES * at_once
+        if count >= group_size:
+            count -= count % group_size
         count = max(count, at_once)
         replications = first[:count]
         self.remaining = [span for span in (first[count:], *others) if span]

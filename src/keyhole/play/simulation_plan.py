@@ -290,7 +290,7 @@ class Plan:
                 plan.workers[label].check(policy, problem)
                 if text := plan.workers[label].caution(policy):
                     warnings.warn(text, stacklevel=3)
-            for budget, _ in plan.list_runs(policy):
+            for budget, _ in plan.list_simulations(policy):
                 # A warning may depend on the horizon, also for a policy that does not know it.
                 facts = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(facts, problem):
@@ -329,17 +329,17 @@ class Plan:
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
         return Curves(self.checkpoints, self.declared_metrics, values, arms=arms)
 
-    def list_runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
-        """Return (horizon, checkpoints) of each run that a policy needs."""
+    def list_simulations(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
+        """Return (horizon, checkpoints) of each simulation that a policy needs."""
         # A policy that knows its budget decides differently for each budget. Other policies reach
-        # all budgets in one run.
+        # all budgets in one simulation.
         if policy.setting.budgeted and "horizon" in policy.needs:
             return [(budget, (budget,)) for budget in self.checkpoints]
         return [(self.horizon, self.checkpoints)]
 
     def rounds_per_replication(self, policy: Policy) -> int:
-        """Return the number of rounds of one replication of a policy, in all its runs."""
-        return sum(checkpoints[-1] for _, checkpoints in self.list_runs(policy))
+        """Return the number of rounds of one replication of a policy, in all its simulations."""
+        return sum(checkpoints[-1] for _, checkpoints in self.list_simulations(policy))
 
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
         """Return, for each verdict on each arm, 1 if it is wrong and else 0.

@@ -40,7 +40,8 @@ _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
 """Rounds of a job's first block, some 30 ms of work: its speed sizes the job's other blocks."""
-_LONG_RUN_FACTOR: Final = 3.0  # a run that takes longer than `seconds` is measured 3 times as long
+# If a simulation takes longer than the measurement should, it is measured for 3 times that time.
+_LONG_SIMULATION_FACTOR: Final = 3.0
 _STUCK_SECONDS: Final = 30.0  # if no round ends in this time, a kernel may loop for ever
 _LEAST_POWER: Final = 1.15  # time that grows as a lower power of the rounds counts as linear
 _MOST_POWER: Final = 2.0
@@ -49,7 +50,7 @@ _MOST_POWER: Final = 2.0
 class EngineSimulator:
     """The simulator of one policy on one problem, for any replication.
 
-    All simulators of a policy, one for each entry of `Plan.list_runs`, share `compiled`, the
+    A policy may need several simulators (`Plan.list_simulations`). They share `compiled`, the
     compiled classes of policy and environment, because digesting their sources takes longer than a
     short simulation. With `workers`, several decisions may be pending.
     """
@@ -81,10 +82,10 @@ class EngineSimulator:
         with bounds_checked(plan.checked), interpreted(plan.interpreted), tiering:
             if workers is None:
                 self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
-                layout = engine.memory_plan(*compiled, *sizes)
+                memory_plan = engine.memory_plan(*compiled, *sizes)
                 metric_cells = environment_class.metrics.size(environment_sizes)
                 self.allocate_memory: Callable[[], tuple[Any, ...]] = partial(
-                    engine.make_memory, layout, metric_cells
+                    engine.make_memory, memory_plan, metric_cells
                 )
             else:
                 duration = workers.duration
@@ -96,18 +97,18 @@ class EngineSimulator:
                 # there are.
                 worker_count = 1 if mode == "wait" else workers.number
                 uses_ages = getattr(duration, "age_bounds_feedback", False)
-                layout = worker_simulation.memory_plan(
+                memory_plan = worker_simulation.memory_plan(
                     *compiled, *sizes, workers=worker_count, impute=mode == "impute", ages=uses_ages
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
-                self.allocate_memory = partial(worker_simulation.make_memory, layout, numbers)
+                self.allocate_memory = partial(worker_simulation.make_memory, memory_plan, numbers)
         # The first of `engine.ARGUMENTS`, where the added zeros are explained.
         self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),
             environment_class.inputs.pack(truth, environment_sizes),
             np.array([*environment_sizes.values(), 0], np.int64),
-            layout,
+            memory_plan,
             plan.wrong_verdicts(policy),
             np.uint64(plan.seed),
         )
@@ -189,7 +190,9 @@ def _time_interpreted_round(
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
-    """Return the simulator of each run of a policy, compiled unless Python may run its kernels.
+    """Return the simulators of a policy, compiled unless Python may run their kernels.
+
+    There is a simulator for each entry of `Plan.list_simulations`.
 
     A user's policy also plays a short trial in Python, which refuses errors that compiled code does
     not notice. There is no trial if every index is checked or Python runs the policy anyway.
@@ -197,8 +200,8 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     policy = plan.policies[label]
     compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     simulators = [
-        EngineSimulator(plan, policy, *run, compiled, plan.workers.get(label))
-        for run in plan.list_runs(policy)
+        EngineSimulator(plan, policy, horizon, checkpoints, compiled, plan.workers.get(label))
+        for horizon, checkpoints in plan.list_simulations(policy)
     ]
     if not (plan.checked or plan.interpreted):
         refuse_unnoticed_faults(plan, label, compiled[0])
@@ -217,12 +220,12 @@ def simulate_replications(
     sizes = [len(simulator.checkpoints) for simulator in simulators]
     with explain_memory_errors(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
-    # Each run of the policy writes to a view of this array: to the run's own checkpoints.
-    run_views = np.split(values, np.cumsum(sizes)[:-1])
+    # Each simulator writes to a view of this array: to the simulator's own checkpoints.
+    views = np.split(values, np.cumsum(sizes)[:-1])
     start = replications.start
     pieces = [
         (simulator, piece, view[:, :, piece.start - start : piece.stop - start])
-        for simulator, view in zip(simulators, run_views, strict=True)
+        for simulator, view in zip(simulators, views, strict=True)
         for piece in split_replications(replications, threads)
     ]
     compile_if_long(simulators, replications)
@@ -304,7 +307,7 @@ def measure_seconds_per_round(
 ) -> float:
     """Simulate a policy for some seconds; return the elapsed time, divided by all threads' rounds.
 
-    Compilation does not count. If the run takes longer than `seconds`, only its beginning is
+    Compilation does not count. If the simulation takes longer than `seconds`, only its beginning is
     measured. If rounds get slower in this beginning, the rest is estimated: time is assumed to grow
     as the power of the rounds that fits the beginning. The result is infinite if no round ends
     within half a minute.
@@ -318,7 +321,7 @@ def measure_seconds_per_round(
     seconds : float
         About how long to simulate.
     replications : int
-        The number of replications of the run. At most so many are simulated at once.
+        The number of replications of the simulation. At most so many are simulated at once.
     threads : int, default 1
         The number of threads that run at once, which slow each other down.
     clock : callable, optional
@@ -326,9 +329,9 @@ def measure_seconds_per_round(
     """
     make_simulators(plan, label)  # compile before the clock starts
     rounds = plan.rounds_per_replication(plan.policies[label])
-    full_group = engine.LANES * threads
-    count = min(replications, max(1, FIRST_ROUNDS // (rounds * full_group)) * full_group)
-    group_size = min(count, full_group)  # replications of a group advance together, round by round
+    full_size = engine.LANES * threads
+    count = min(replications, max(1, FIRST_ROUNDS // (rounds * full_size)) * full_size)
+    group_size = min(count, full_size)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
     start = clock()
     rounds_before = 0
@@ -337,8 +340,9 @@ def measure_seconds_per_round(
         elapsed = clock() - start
         rounds_done = rounds_before + rounds_of_call
         trace.append((elapsed, rounds_done))
-        # Later rounds may be slower, so the beginning of a long run is measured for longer.
-        limit = _LONG_RUN_FACTOR * seconds if rounds_done < group_size * rounds else seconds
+        # Later rounds may be slower, so the beginning of a long simulation is measured longer.
+        is_long = rounds_done < group_size * rounds
+        limit = _LONG_SIMULATION_FACTOR * seconds if is_long else seconds
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 

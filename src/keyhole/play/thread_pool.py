@@ -23,9 +23,9 @@ class DaemonThreadPool:
         self._stopped = Event()
         for task in tasks:
             self._tasks.put(task)
-        self._unfinished = self._tasks.qsize()
+        self._unfinished_count = self._tasks.qsize()
         self._threads: list[Thread] = []
-        for _ in range(min(size, self._unfinished)):
+        for _ in range(min(size, self._unfinished_count)):
             thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
@@ -58,10 +58,10 @@ class DaemonThreadPool:
             error = self._results.get(timeout=seconds)
         except Empty:
             return False
-        self._unfinished -= 1
+        self._unfinished_count -= 1
         if error is not None:
             raise error
-        return self._unfinished == 0
+        return self._unfinished_count == 0
 
     def shut_down(self, seconds: float) -> bool:
         """Start no further task, and wait for those that run; return whether all threads ended.
