@@ -85,7 +85,7 @@ class Client:
     def close(self) -> None:
         """Close the connections that no request uses; a later call opens another."""
         for _ in range(len(self._idle)):
-            # It is taken, since otherwise another thread could send a request on it meanwhile.
+            # No other thread can send a request on a connection that was taken, while it is closed.
             self._take_connection().close()
 
     def __enter__(self) -> Self:

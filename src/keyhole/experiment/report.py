@@ -182,7 +182,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
 
 
 def _default_title(run: RunFolder) -> str:
-    """Return the title of a page whose spec has none."""
+    """Return the title of the report of a run whose spec has no title."""
     varied_entries = list(run.spec.get("sweep", {}))
     verb = "varies" if len(varied_entries) == 1 else "vary"
     suffix = f", as {join_words(varied_entries)} {verb}" if varied_entries else ""

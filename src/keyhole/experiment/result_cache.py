@@ -166,7 +166,7 @@ StoredBlock = tuple[range, FloatArray]
 
 
 def write_block(folder: Path, name: str, replications: range, data: bytes) -> None:
-    """Write a block atomically to the file of its replications, whose name begins with `name`."""
+    """Write a block atomically to the file that is named after `name` and the replications."""
     range_text = f"{replications.start:010d}-{replications.stop:010d}"
     write_atomically(folder / f"{name}-{range_text}.block", data)
 

@@ -89,7 +89,7 @@ def summarize_run(curves: Curves) -> str:
     """Return a sentence on the best policy of a run by its first metric."""
     metric, means = first_metric_and_means(curves)
     leaders = find_leaders(means, metric, {})
-    # Policies that always decide alike have the same mean to the last bit: all of them are named.
+    # Policies that always decide alike have equal means to the last bit, so all of them are named.
     winners = [label for label, mean in means.items() if mean.value == leaders.mean.value]
     subject = join_words(winners) if len(winners) <= MOST_LEADERS else f"{len(winners)} policies"
     verb = "has" if len(winners) == 1 else "share"
@@ -101,7 +101,7 @@ def summarize_run(curves: Curves) -> str:
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on the policies, if any, whose intervals overlap with the best's."""
+    """Return a sentence that intervals of other policies overlap with the best; "" without any."""
     if not others:
         return ""
     if len(others) == 1:

@@ -61,7 +61,7 @@ def run_on_cluster(
     ClusterLostError
         If the cluster does not answer any more.
     ValueError, RuntimeError and others
-        The errors of workers, with the messages that they have in a run on this machine.
+        The errors of workers, with the messages that they would have on threads.
     """
     label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
     total = sum(job.total_rounds for job in jobs)

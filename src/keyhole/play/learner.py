@@ -327,7 +327,7 @@ class Learner:
         return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Have a copy of the learner that has only these arms decide; take over its decision."""
+        """Take over the decision of a copy of the learner that has only these arms."""
         # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)

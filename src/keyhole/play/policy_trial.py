@@ -79,9 +79,9 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
     A trial has 200 rounds, or two for each arm if that is more, but at most the horizon. A policy
-    that Python cannot run passes. These policies are not tried: Keyhole's own, those with more than
-    1,000 arms, those of a class whose trials have taken 20 seconds, and those that this process has
-    tried with the same parameters and the same numbers of arms and rounds.
+    that Python cannot run passes. There is no trial of Keyhole's own policies, of policies with
+    more than 1,000 arms, of a class whose trials have taken 20 seconds, and of a case (parameters,
+    arms and rounds) that the class has passed in this process.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
     is_time_up = _trial_seconds[compiled.digest] > _CLASS_SECONDS

@@ -40,9 +40,10 @@ def plan_digest(plan: Plan) -> str:
 def digest_parts(plan: Plan) -> list[object]:
     """Return what determines the results of a plan beside its horizon, seed and replications.
 
-    These are the values of the problem; the class, parameters, kernel numbers and known quantities
-    of each policy; the code of policies, environment, setting and core; the simulated workers; the
-    versions of the compiler; and the digest of the math library.
+    These are the simulated workers; checkpoints and metrics; the values of the problem; the class,
+    parameters, kernel numbers and known quantities of each policy; the code of policies,
+    environment, setting and `COMPILED_PACKAGES`; the versions of the compiler; and the digest of
+    the math library.
     """
     setting = plan.problem.setting
     environment = compiled_environment(plan.problem.environment)
@@ -102,7 +103,7 @@ def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[obje
         workers.pending_mode(policy),
         fingerprint(duration.draw),
         rows_for_digest({"numbers": duration.numbers}),
-        # The kernel does not contain this attribute.
+        # The fingerprint of the kernel does not cover this attribute.
         getattr(duration, "age_bounds_feedback", False),
     ]
 

@@ -113,7 +113,7 @@ class SimulatedWorkers:
             fits(problem)
 
     def caution(self, policy: Policy) -> str:
-        """Return a warning if a policy waits though the user chose no mode; else ""."""
+        """Return a warning if a policy makes workers wait, and the user chose no mode; else ""."""
         if self.number == 1 or self.pending is not None:
             return ""
         return policy.explain_waiting()

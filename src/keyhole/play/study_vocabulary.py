@@ -112,7 +112,10 @@ class StudyVocabulary:
         return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
-        """Return the number of an arm, given by its name or number; errors begin with `name`."""
+        """Return the number of an arm, given by its name; errors begin with `name`.
+
+        If the arms have no names, they are given by their numbers.
+        """
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         if isinstance(self.arms, ArmNames):
