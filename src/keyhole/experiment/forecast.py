@@ -174,7 +174,7 @@ def _estimate_seconds(
 
 # The file has the nanoseconds that a round takes, by setting and policy.
 _TIMES_FILE: Final = Path(__file__).with_name("round_times.toml")
-_UNKNOWN_TIME: Final = 70.0  # nanoseconds of a round of a user's policy
+_DEFAULT_NANOSECONDS: Final = 70.0  # of a round of a policy that the file lacks, such as a user's
 # The time to compile a policy, on the machine on which the times of rounds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
 
@@ -192,7 +192,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds_to_simulate(spec.name, label)
-            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
+            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _DEFAULT_NANOSECONDS)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
             code_file = find_cache_file(list_plan_jobs(spec.plan, label)[0])
             if code_file and code_file not in files_to_write and not code_file.exists():

@@ -43,7 +43,7 @@ class RegisteredSetting:
 
     @cached_property
     def problem_factories(self) -> dict[str, ProblemFactory]:
-        """The factories that a spec can use: of the setting itself, and of its recorded data."""
+        """The factories that a spec can use: the setting's own, and those for recorded data."""
         from keyhole.data.problem_factories import PROBLEM_FACTORIES  # importing it takes a second
 
         return {**self.module.PROBLEM_FACTORIES, **PROBLEM_FACTORIES.get(self.name, {})}

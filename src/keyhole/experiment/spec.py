@@ -91,7 +91,7 @@ class Spec(BaseModel):
     name : str
         A short name: like the title, a line without control characters.
     title : str
-        A line for figures and reports; by default the name.
+        A line for figures and reports; by default it is made from the name.
     notes : str
         Text for readers of the report; paragraphs are separated by empty lines.
     seed : int
@@ -103,7 +103,7 @@ class Spec(BaseModel):
     details : bool
         Whether to keep the metrics that are details; see `keyhole.simulate`.
     workers : int, default 1
-        How many decisions may be pending at a time. Each policy may have its own `workers`,
+        The number of simulated workers, up to 65,536. Each policy may have its own `workers`,
         `duration` and `pending` beside its parameters: see `keyhole.simulate`.
     duration : dict, optional
         The distribution of durations: a table ``{distribution = "Exponential", mean = 1}``.

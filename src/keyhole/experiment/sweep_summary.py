@@ -36,7 +36,7 @@ class PointSummary:
     estimates_by_policy: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """The estimates at each checkpoint, by policy and metric."""
     tails: Mapping[str, Mapping[str, Tail]]
-    """The bad runs at the last checkpoint, by policy and metric."""
+    """The 90 % quantile and the worst run at the last checkpoint, by policy and metric."""
     digests: Mapping[str, bytes]
     """The digest of each policy's values at all checkpoints."""
 
@@ -58,12 +58,12 @@ class PointSummary:
         return self.estimates_by_policy.get(policy, {}).get(metric, [None])[-1]
 
     def last_mean_text(self, policy: str, metric: str) -> str:
-        """Return the mean at the last checkpoint as text; empty without the policy or metric."""
+        """Return the mean at the last checkpoint as text, "" if the point lacks it."""
         mean = self.last_mean(policy, metric)
         return "" if mean is None else mean.plus_minus()
 
     def tail_text(self, policy: str, metric: str) -> str:
-        """Return the bad runs as text; empty if the point lacks the policy or metric."""
+        """Return the 90 % quantile and the worst run as text, "" if the point lacks them."""
         return str(self.tails.get(policy, {}).get(metric, ""))
 
 
@@ -71,8 +71,8 @@ class PointSummary:
 class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins points that differ only in policies, unless a label has different results at two
-    of them. The names of a panel are the short names of the values of all other varied entries.
+    A panel joins a group of points, of those that `group_points` returns. The names of a panel are
+    the short names of the values in which these points agree.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -114,7 +114,7 @@ def group_points(
 ) -> list[tuple[Names, list[PointSummary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
 
-    A group has at most `limit` labels.
+    Points stay apart if they cannot share a panel, which has at most `limit` labels.
     """
     # Each varied entry of policies is tried in turn: points that differ in it are put together if
     # the points of each resulting group can share a panel.
