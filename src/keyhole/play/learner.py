@@ -505,7 +505,7 @@ class Learner:
         The restored learner takes exactly the decisions of the saved one. Every index of its
         kernels is checked, since a file may have been altered so that compiled code would write
         outside of its arrays. A file is refused if it is no saved learner, is truncated or altered,
-        was written by a later version of Keyhole, or does not fit the policy as it is now.
+        has a later version of the format, or does not fit the policy as it is now.
 
         Parameters
         ----------

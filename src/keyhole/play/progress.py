@@ -247,7 +247,8 @@ class TotalProgress:
     def _show_progress(self, item: WorkItem, rounds_done: int, expected_seconds: float) -> str:
         """Show the progress of all work, given that of the current item; return the time left.
 
-        `expected_seconds` is the expected duration of those rounds that were done here.
+        `expected_seconds` is the expected duration of those rounds that were done here. If the item
+        is done, both numbers are 0, since it is no longer among the remaining items.
         """
         share = rounds_done / max(item.rounds, 1)
         work_left = sum(work.seconds for work in self._remaining.values()) - share * item.seconds

@@ -197,11 +197,10 @@ class SimulationJob:
         # Encoding is deterministic, so comparing the bytes checks all parts of the header.
         return values if self.encode_block(replications, values) == data else None
 
-    def take_next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Take the next block from `remaining`; it should take about `seconds`.
+    def take_next_block(self, seconds: float, threads: int = 1) -> range:
+        """Take the next block from `remaining`; on `threads`, it should take about `seconds`.
 
-        `at_once` is the number of replications that run at once. The first block is small, since no
-        speed has been measured yet.
+        The first block is small, since no speed has been measured yet.
         """
         first, *others = self.remaining
         if self.is_duration_known:
@@ -210,10 +209,10 @@ class SimulationJob:
             count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
         # Every thread gets whole groups of `LANES` replications, unless a group takes too long.
-        group_size = LANES * at_once
+        group_size = LANES * threads
         if count >= group_size:
             count -= count % group_size
-        count = max(count, at_once)
+        count = max(count, threads)
         replications = first[:count]
         self.remaining = [span for span in (first[count:], *others) if span]
         return replications
