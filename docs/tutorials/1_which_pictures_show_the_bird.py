@@ -42,10 +42,10 @@ axes.set(xlabel="share of yes", ylabel="pictures")
 # answers.
 
 from keyhole import simulate
-from keyhole.data import crowd
+from keyhole.data import crowd_problem
 from keyhole.thresholding import APT, LSA, Uniform
 
-problem = crowd("bluebirds")
+problem = crowd_problem("bluebirds")
 curves = simulate(
     problem,
     {"equally often": Uniform(), "APT": APT(), "LSA": LSA()},

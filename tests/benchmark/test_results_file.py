@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.benchmark.report import write_benchmark_page
 from keyhole.benchmark.results_file import (
-    BenchmarkFile,
+    BenchmarkResults,
     ProblemRecord,
     ResultRecord,
     read_results,
@@ -45,7 +45,7 @@ def problem(name, results, **changes):
 
 
 def content(*problems, scale="quick"):
-    return BenchmarkFile(
+    return BenchmarkResults(
         format="keyhole-benchmark", version=1, keyhole="0", scale=scale, problems=list(problems)
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from keyhole.experiment import Spec
 from keyhole.experiment import run as run_spec
-from keyhole.files import content_checksum
+from keyhole.files import json_checksum
 from tests.cli.conftest import TEXT
 from tests.processes import python
 
@@ -137,7 +137,7 @@ def test_a_broken_record_is_one_line(keyhole, finished, tmp_path, change, right)
     record = json.loads((out / "run.json").read_text())
     sum_found = record.pop("checksum")
     change(record)
-    record["checksum"] = content_checksum(record) if right else sum_found
+    record["checksum"] = json_checksum(record) if right else sum_found
     (out / "run.json").write_text(json.dumps(record))
     refused(*keyhole("report", out), str(out))
 

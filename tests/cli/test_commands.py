@@ -17,7 +17,7 @@ from typer.main import get_command
 from keyhole import load_run
 from keyhole.cli.app import app
 from keyhole.experiment import setting_registry
-from keyhole.papers import FILES, Entry
+from keyhole.papers import ENTRY_FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
@@ -204,10 +204,10 @@ def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tmp_path):
 def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     keyhole, tiny, tmp_path, monkeypatch
 ):
-    from keyhole.papers import FILES, reproduction
+    from keyhole.papers import ENTRY_FILES, reproduction
 
-    few = {name: FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
-    monkeypatch.setattr(reproduction, "FILES", few)
+    few = {name: ENTRY_FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
+    monkeypatch.setattr(reproduction, "ENTRY_FILES", few)
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)
@@ -295,7 +295,7 @@ def test_options_are_passed_on(keyhole, spec, tmp_path, monkeypatch, function, w
 def test_reproduce_lists_what_there_is(keyhole):
     code, out, err = keyhole("reproduce", "--list")
     assert (code, err) == (0, "")
-    for name in FILES:
+    for name in ENTRY_FILES:
         assert f"{name}\n" in out
     for entry in map(Entry.load, ("tao2019-setup1", "verma2019-figure1")):
         assert f"problems: {', '.join(entry.problems)}; claims: {len(entry.claims)}; " in out

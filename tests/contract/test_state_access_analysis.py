@@ -13,7 +13,12 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_tree_array, float_array, int_array, scratch_array
 from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, first_unpulled
+from keyhole.draws.argmin_tree import (
+    argmin_tree_fill,
+    argmin_tree_find,
+    argmin_tree_update,
+    first_unpulled,
+)
 from keyhole.experiment import setting_registry
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy
@@ -283,7 +288,7 @@ class Reading:
         return largest(s.chances)
 
     def through_our_own(p, s):
-        return max(first_unpulled(s.pulls, p.arms), argmin(s.order, p.arms), 0)
+        return max(first_unpulled(s.pulls, p.arms), argmin_tree_find(s.order, p.arms), 0)
 
     def through_numpy(p, s):
         return np.argmax(s.chances) + s.pulls.argmin() + len(s.totals) + s.table.shape[1]
@@ -327,15 +332,15 @@ def test_written_arrays_are_named(policy):
 def test_argmin_keys_that_select_changes_count_as_written():
     class Heap(Base):
         def select(p, s):
-            best = argmin(s.order, p.arms)
-            argmin_update(s.order, p.arms, best, 1.0)
+            best = argmin_tree_find(s.order, p.arms)
+            argmin_tree_update(s.order, p.arms, best, 1.0)
             return best
 
     assert "`select` writes `order`, which a later `select` reads" in Heap.explain_waiting()
 
     class Filled(Base):
         def select(p, s):
-            argmin_fill(s.order, p.arms, 0.0)
+            argmin_tree_fill(s.order, p.arms, 0.0)
             return 0
 
     assert Filled.pending == ("impute", "ignore")  # nobody reads it

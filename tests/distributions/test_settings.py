@@ -46,7 +46,7 @@ SEMIBANDIT = semibandit.Problem(
     resource=1,
 )
 RESOURCE = resource.Problem(
-    [resource.Independent(stats.beta(2, 5), stats.gamma(3)), resource.BetaExponential(5, 5, 1)],
+    [resource.IndependentPair(stats.beta(2, 5), stats.gamma(3)), resource.BetaExponential(5, 5, 1)],
     limits=[1.0, 2.0, 4.0],
     cost=resource.Power(slope=0.1),
     penalty=resource.Power(slope=0.01),
@@ -180,15 +180,15 @@ def test_pairs_of_scipy_distributions_are_worth_what_is_drawn():
             r"mean_losses\[0\] must agree with the draws",
         ),
         (
-            lambda: resource.Independent(0.5, stats.gamma(3)),
+            lambda: resource.IndependentPair(0.5, stats.gamma(3)),
             "reward must be a distribution, such as one of Bernoulli",
         ),
         (
-            lambda: resource.Independent(stats.beta(2, 5), stats.norm()),
+            lambda: resource.IndependentPair(stats.beta(2, 5), stats.norm()),
             "consumption must be a distribution of values that be at least 0",
         ),
         (
-            lambda: resource.Independent(stats.beta(2, 5), stats.poisson(2)),
+            lambda: resource.IndependentPair(stats.beta(2, 5), stats.poisson(2)),
             "consumption must be a continuous distribution",
         ),
         (lambda: delayed.Problem([0.5], None), "delay must be a distribution of delays, got None"),

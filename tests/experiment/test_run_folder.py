@@ -15,7 +15,7 @@ import keyhole
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.run_summary import first_metric_and_means, leaders_cells
 from keyhole.experiment.sweep_summary import point_names
-from keyhole.files import content_checksum
+from keyhole.files import json_checksum
 from keyhole.pages.notebook_html import text_table
 
 
@@ -136,7 +136,7 @@ def forged(folder, **change):
     record = json.loads((folder / "run.json").read_text()) | change
     record = {name: value for name, value in record.items() if value is not ...}
     record.pop("checksum")
-    record["checksum"] = content_checksum(record)
+    record["checksum"] = json_checksum(record)
     (folder / "run.json").write_text(json.dumps(record))
 
 

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from keyhole import Learner, delayed, resource, semibandit, stochastic, threshold, thresholding
-from keyhole.files import content_checksum
+from keyhole.files import json_checksum
 from keyhole.policy import SettingLearner
 from tests.study.test_vocabulary import Champion
 
@@ -202,7 +202,7 @@ def test_names_that_json_cannot_hold_are_not_saved(name, tmp_path):
 def forge(path, names):
     document = json.loads(path.read_text())
     document["content"]["arm_names"] = names
-    document["checksum"] = content_checksum(document["content"])
+    document["checksum"] = json_checksum(document["content"])
     path.write_text(json.dumps(document))
 
 

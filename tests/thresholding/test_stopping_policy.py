@@ -132,13 +132,13 @@ def test_a_saved_learner_keeps_its_verdicts(tmp_path):
 
 
 def test_a_file_with_an_unknown_verdict_is_refused(tmp_path):
-    from keyhole.files import content_checksum
+    from keyhole.files import json_checksum
 
     path = tmp_path / "learner.json"
     PerArmStopping().learner(arms=2, threshold=0.5).save(path)
     found = json.loads(path.read_text())
     found["content"]["arrays"]["state"]["settled"]["values"][1] = 3
-    found["checksum"] = content_checksum(found["content"])
+    found["checksum"] = json_checksum(found["content"])
     path.write_text(json.dumps(found))
     with pytest.raises(ValueError, match=r"settled\[1\] must be from 0 to 2, got 3"):
         Learner.load(path)

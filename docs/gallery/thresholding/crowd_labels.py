@@ -7,10 +7,10 @@ is labelled next: the logarithm of the share of wrong answers, by the number of 
 """
 
 from keyhole import simulate
-from keyhole.data import crowd
+from keyhole.data import crowd_problem
 from keyhole.thresholding import APT, LSA, PooledKG, Uniform
 
-problem = crowd("bluebirds")
+problem = crowd_problem("bluebirds")
 curves = simulate(
     problem,
     [Uniform(), APT(), LSA(), PooledKG()],

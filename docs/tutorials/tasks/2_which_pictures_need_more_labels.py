@@ -95,10 +95,10 @@ axes.set(
 # how far they are from one half.
 
 from keyhole import simulate
-from keyhole.data import crowd
+from keyhole.data import crowd_problem
 from keyhole.thresholding import LSA, Uniform
 
-problem = crowd(labels)
+problem = crowd_problem(labels)
 curves = simulate(
     problem,
     {"equally often": Uniform(), "LSA": LSA()},
@@ -161,4 +161,4 @@ folder.cleanup()
 # **The decision**: buy further labels where the learner asks for them, and leave clear pictures alone.
 # ``PerArmStopping`` says when to end (:doc:`/stopping`), and a study lets many people answer at a time
 # (:doc:`/studies`). A list of many labels to buy at once: :ref:`plan-from-a-log`. Numbers in place of labels, such as ratings or sales, are read by
-# ``read_rewards_csv``, and times by ``Times``: :doc:`/real_data`.
+# ``read_rewards_csv``, and times by ``ArrivalTimes``: :doc:`/real_data`.

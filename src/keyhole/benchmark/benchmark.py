@@ -26,7 +26,7 @@ from keyhole.play.progress import print_step_name, track_total
 from keyhole.play.thread_executor import measure_seconds_per_round
 from keyhole.provenance import describe_software
 from keyhole.results.estimate import mean_estimate, paired_difference
-from keyhole.validate import Range, check_choice, check_integer
+from keyhole.validation import Range, check_choice, check_integer
 
 RESULTS_FILE: Final = "benchmark.json"
 VALUES_FILE: Final = "values.parquet"
@@ -46,7 +46,7 @@ def bench(
     seed: int = SEED,
     threads: int | None = None,
     progress: bool = False,
-) -> results_file.BenchmarkFile:
+) -> results_file.BenchmarkResults:
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
     Beside it, ``values.parquet`` has the regret of every replication. Simulations are kept in the
@@ -105,7 +105,7 @@ def bench(
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step_name("measuring the time of a round")
-        content = results_file.BenchmarkFile(
+        content = results_file.BenchmarkResults(
             format=results_file.FORMAT,
             version=results_file.VERSION,
             keyhole=version("keyhole"),

@@ -19,7 +19,7 @@ from keyhole.experiment.objects_from_spec import (
 )
 from keyhole.files import read_toml
 from keyhole.play.simulation_plan import Plan
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.benchmark.problem import PARTS
-from keyhole.benchmark.results_file import BenchmarkFile
+from keyhole.benchmark.results_file import BenchmarkResults
 from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
 from keyhole.benchmark.summary import (
     SituationSummary,
@@ -38,12 +38,12 @@ _PROFILE_CAPTION: Final = (
 )
 
 
-def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
+def write_benchmark_page(folder: str | Path, content: BenchmarkResults) -> Path:
     """Write ``report.html`` with the results of the benchmark; return the file."""
     return write_page(Path(folder) / PAGE, _make_page(content))
 
 
-def _make_page(content: BenchmarkFile) -> Page:
+def _make_page(content: BenchmarkResults) -> Page:
     summaries = summarize(content)
     ranked_summaries = [summary for summary in summaries if summary.ranked]
     situations = {(summary.setting, summary.situation) for summary in summaries}
@@ -69,7 +69,7 @@ def _make_page(content: BenchmarkFile) -> Page:
     )
 
 
-def _provenance_sections(content: BenchmarkFile) -> list[Section]:
+def _provenance_sections(content: BenchmarkResults) -> list[Section]:
     """Return the section of versions and command; nothing for a file of 0.2.0, which lacks them."""
     if content.software is None:
         return []
@@ -98,7 +98,7 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
 
 
 def _setting_section(
-    content: BenchmarkFile, setting: str, summaries: Sequence[SituationSummary]
+    content: BenchmarkResults, setting: str, summaries: Sequence[SituationSummary]
 ) -> Section:
     setting_summaries = [summary for summary in summaries if summary.setting == setting]
     blocks: list[PageBlock] = []

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.benchmark.problem import PARTS, Part
-from keyhole.benchmark.results_file import BenchmarkFile, ProblemRecord, ResultRecord
+from keyhole.benchmark.results_file import BenchmarkResults, ProblemRecord, ResultRecord
 from keyhole.benchmark.rules import FLOOR_SHARE, MORE_LINEAR, MOST_LINEAR, SEED, SITUATIONS
 from keyhole.pages.page import Table
 from keyhole.results.estimate import Estimate
@@ -140,7 +140,7 @@ class SituationSummary:
         return names | {"policies": policies}
 
 
-def summarize(content: BenchmarkFile) -> list[SituationSummary]:
+def summarize(content: BenchmarkResults) -> list[SituationSummary]:
     """Return the summaries of all situations that have problems, setting by setting."""
     groups = [
         [p for p in content.of_setting(setting) if (p.part, p.situation) == (part_name, situation)]

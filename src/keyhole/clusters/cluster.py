@@ -18,7 +18,7 @@ from time import sleep
 from typing import Any, Final, cast
 
 from keyhole.extras import require_extra
-from keyhole.validate import Range, check_integer, check_line, short_repr
+from keyhole.validation import Range, check_integer, check_line, short_repr
 
 _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 

@@ -22,7 +22,7 @@ from distributed.comm.registry import get_backend
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, dead_workers_error
 from keyhole.interrupts import delayed_interrupts
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 _TIMEOUT: Final = 10.0
 """Seconds in which a scheduler must answer."""

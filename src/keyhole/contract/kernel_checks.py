@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_decorators import intrinsic, set_python_equivalent
-from keyhole.validate import suggestion
+from keyhole.validation import suggestion
 
 # Instructions of Python's bytecode.
 _READS: Final = ("LOAD_ATTR", "LOAD_METHOD")

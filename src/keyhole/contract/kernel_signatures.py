@@ -15,7 +15,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, Layout, compile_once
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.text_formatting import join_words
-from keyhole.validate import suggestion
+from keyhole.validation import suggestion
 
 Expressions = dict[str, str]
 

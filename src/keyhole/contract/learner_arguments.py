@@ -10,7 +10,7 @@ from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Fact, Setting
 from keyhole.text_formatting import capitalize
-from keyhole.validate import ANY, DEFAULT_SEED, check_choice, short_repr, suggestion
+from keyhole.validation import ANY, DEFAULT_SEED, check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy

@@ -11,7 +11,7 @@ from keyhole.cached_property import cached_property
 from keyhole.contract.kernel_signatures import missing_state_arrays
 from keyhole.contract.state_arrays import declared_state
 from keyhole.text_formatting import join_words
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy

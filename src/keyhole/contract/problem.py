@@ -10,7 +10,7 @@ from keyhole.contract.kernel_signatures import ENVIRONMENT_KERNELS
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import declared_fields
 from keyhole.metric import Metric
-from keyhole.validate import check_distinct, short_repr
+from keyhole.validation import check_distinct, short_repr
 
 
 class Environment:
@@ -28,8 +28,8 @@ class Environment:
     ``metrics.pulls[arm]`` for a metric of each arm. If a metric grows round by round, `respond`
     sums it in the state. A policy learns nothing but the result of `respond`.
 
-    An environment that declares ``horizon = integer()`` knows how many rounds the run has.
-    ``memory = integer()`` is the same number, for the shapes of arrays.
+    An environment that declares ``horizon = integer_input()`` knows how many rounds the run has.
+    ``memory = integer_input()`` is the same number, for the shapes of arrays.
     """
 
     setting: ClassVar[Setting]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from keyhole.confidence_sequences import beta_mixture_bounds
 from keyhole.text_formatting import count_text
-from keyhole.validate import Range, check_number, check_unit_interval, short_repr
+from keyhole.validation import Range, check_number, check_unit_interval, short_repr
 
 REWARD: Final = "reward"
 """The unit of rewards and of their means and thresholds."""

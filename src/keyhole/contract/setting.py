@@ -10,7 +10,7 @@ from keyhole.contract.kernel_checks import check_argument_names, check_field_acc
 from keyhole.contract.reward_units import REWARD, UNIT, Scale, errors_with_scale_hint
 from keyhole.contract.state_arrays import Field, FloatArray, declared_attributes
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
+from keyhole.validation import ANY, Range, check_integer, check_number, check_vector
 
 SAME_TYPE: Final = object()
 """The default of `fact(argument=...)`: `Policy.learner` takes a value of the fact's own type."""

@@ -16,7 +16,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from keyhole.contract.state_arrays import declared_state
-from keyhole.draws.argmin_tree import argmin
+from keyhole.draws.argmin_tree import argmin_tree_find
 from keyhole.kernels.fingerprint import Kernel, is_function, python_function, used_variables
 from keyhole.kernels.interpreter.source_trees import find_definition
 
@@ -369,10 +369,10 @@ def _keeps_axes(index: ast.expr) -> bool:
 def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
     """Return whether a call with `count` positional arguments and keywords `names` only reads them.
 
-    This holds for some functions of Python and NumPy, and for Keyhole's `argmin`, which cannot be
-    analysed since it calls intrinsics.
+    This holds for some functions of Python and NumPy, and for Keyhole's `argmin_tree_find`,
+    which cannot be analysed since it calls intrinsics.
     """
-    if function in _READING_BUILTINS or function is argmin:
+    if function in _READING_BUILTINS or function is argmin_tree_find:
         return True
     package = str(getattr(function, "__module__", "")).partition(".")[0]
     is_simple_call = getattr(function, "__name__", "") in _READING_NAMES and count <= 2

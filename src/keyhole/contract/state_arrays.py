@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
+from keyhole.draws.argmin_tree import argmin_tree_keys_start, argmin_tree_rebuild, argmin_tree_size
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_decorators import (
     is_bounds_checked,
@@ -31,8 +31,8 @@ Dim = int | str
 T = TypeVar("T")
 
 # The plain functions, for calls from Python: a call of the kernels would compile them.
-_argmin_size: Final = python_function(argmin_size)
-_argmin_keys_start: Final = python_function(argmin_keys_start)
+_argmin_size: Final = python_function(argmin_tree_size)
+_argmin_keys_start: Final = python_function(argmin_tree_keys_start)
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,12 @@ def scratch_array(*shape: Dim) -> FloatArray:
     return cast(FloatArray, Field("float64", shape or (1,), kept=False))
 
 
-def number() -> float:
+def number_input() -> float:
     """Declare a single float among the inputs of an environment; see `float_array`."""
     return cast(float, Field("float64"))
 
 
-def integer() -> int:
+def integer_input() -> int:
     """Declare a single integer among the inputs of an environment; see `float_array`."""
     return cast(int, Field("int64"))
 
@@ -225,7 +225,7 @@ class Layout:
         for field in self.fields.values():
             size = field.cell_count(sizes)
             if field.tree:
-                argmin_rebuild(buffer[start : start + size], field.extent(sizes)[0])
+                argmin_tree_rebuild(buffer[start : start + size], field.extent(sizes)[0])
             start += size
 
     def pack(self, values: Mapping[str, ArrayLike], sizes: Mapping[str, int]) -> FloatArray:
@@ -240,7 +240,7 @@ class Layout:
         expressions = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
         lengths = [expressions[n] if isinstance(n, str) else str(n) for n in field.shape]
         if field.tree:
-            return [f"argmin_size({lengths[0]})"]
+            return [f"argmin_tree_size({lengths[0]})"]
         return lengths or ["1"]
 
     def offset_statements(self) -> str:
@@ -354,7 +354,7 @@ def compile_source(source: str, name: str, scope: dict[str, object]) -> Kernel:
     scope |= {
         "borrow_float": borrow_float,
         "borrow_int": borrow_int,
-        "argmin_size": argmin_size,
+        "argmin_tree_size": argmin_tree_size,
     }
     exec(source, scope)
     return kernel(cast(Kernel, scope[name]))

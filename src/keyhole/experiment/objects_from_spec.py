@@ -19,7 +19,7 @@ from keyhole.play.plan_pickling import allow_sibling_imports
 from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
-from keyhole.validate import check_choice, short_repr, suggestion
+from keyhole.validation import check_choice, short_repr, suggestion
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
 """Entries of a spec, and of each of its policies, that describe simulated workers."""

@@ -27,11 +27,11 @@ from keyhole.experiment.run_summary import LastMeans, leaders_cells, summarize_r
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_table_at
-from keyhole.metric import SIMULATION_METRICS, Metric
+from keyhole.metric import ADDED_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import summarized_estimate
 from keyhole.text_formatting import count_text
-from keyhole.validate import escape_html, short_repr
+from keyhole.validation import escape_html, short_repr
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 3
@@ -164,7 +164,7 @@ def json_text(content: Mapping[str, Any]) -> str:
 
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``run.json`` with its checksum atomically."""
-    text = json_text({**content, "checksum": files.content_checksum(content)})
+    text = json_text({**content, "checksum": files.json_checksum(content)})
     files.write_atomically(folder / _RUN_FILE, text.encode())
 
 
@@ -173,7 +173,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        content: dict[str, Any] = json.loads(files.read_saved_file(folder / _RUN_FILE))
+        content: dict[str, Any] = json.loads(files.read_results_file(folder / _RUN_FILE))
         saved_format = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
@@ -185,7 +185,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         )
     # The checksum covers all entries but itself.
     saved_checksum = content.pop("checksum", None)
-    if saved_checksum != files.content_checksum(content):
+    if saved_checksum != files.json_checksum(content):
         raise ValueError(f"{folder / _RUN_FILE} is damaged: its checksum does not match")
     for name, entry_type in _RUN_FILE_ENTRIES.items():
         if not isinstance(content.get(name), entry_type):
@@ -238,7 +238,7 @@ def open_run(path: str | Path) -> RunFolder:
     for name in (*RESULT_FILES, SPEC_FILE):
         _check_unaltered(folder, name, provenance)
     try:
-        spec = json.loads(files.read_saved_file(folder / SPEC_FILE))
+        spec = json.loads(files.read_results_file(folder / SPEC_FILE))
         # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
@@ -311,7 +311,7 @@ def _replace_alteration_errors(folder: Path) -> Iterator[None]:
 def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
     """Return the metrics of columns, such as ``pulls[1]`` or ``pulls[red]``."""
     # Simulations add metrics to those that the setting declares.
-    declared_metrics = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+    declared_metrics = ADDED_METRICS | setting_registry.find_setting(setting).metrics
     metrics = []
     for column in columns:
         name, _, arm = column.removesuffix("]").partition("[")

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from keyhole.validate import Range, check_integer
+from keyhole.validation import Range, check_integer
 
 _FOLDER_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
 _SIZE_VARIABLE: Final = "KEYHOLE_CACHE_MB"

@@ -24,7 +24,7 @@ from keyhole.kernels import kernel_decorators
 from keyhole.kernels.interpreted_mode import Kernel as Kernel
 from keyhole.kernels.kernel_decorators import is_bounds_checked, is_kernel
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
-from keyhole.validate import suggestion
+from keyhole.validation import suggestion
 
 Copies = dict[FunctionType, Kernel]
 

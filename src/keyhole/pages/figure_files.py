@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from keyhole.files import write_atomically
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 # Figures contain no dates and no random ids, so that equal results make equal files. Text stays
 # text, which can be searched and edited.

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from keyhole.extras import require_extra
-from keyhole.validate import check_choice, check_distinct
+from keyhole.validation import check_choice, check_distinct
 
 if TYPE_CHECKING:
     from keyhole.pages.chart_scales import ScaleName

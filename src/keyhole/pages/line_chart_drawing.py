@@ -14,7 +14,7 @@ from keyhole.pages.chart_scales import LABEL_HEIGHT, PlotArea, Scale, Tick, form
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
 from keyhole.pages.svg_paths import UNITS, Indices
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 _EPSILON: Final = 1e-9
 

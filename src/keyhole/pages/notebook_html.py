@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from keyhole.extras import has_extra
 from keyhole.pages.page import Table
-from keyhole.validate import escape_controls, escape_html
+from keyhole.validation import escape_controls, escape_html
 
 if TYPE_CHECKING:
     from keyhole.pages.line_chart import LineChart

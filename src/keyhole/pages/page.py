@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from keyhole.files import write_atomically
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 if TYPE_CHECKING:
     from jinja2 import Environment

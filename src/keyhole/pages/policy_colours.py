@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

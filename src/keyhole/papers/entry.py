@@ -22,7 +22,7 @@ from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.claims.statistics import repeat_single_value
-from keyhole.papers.entry_files import FILES, TomlTable
+from keyhole.papers.entry_files import ENTRY_FILES, TomlTable
 from keyhole.papers.field_types import (
     Checkpoint,
     MetricName,
@@ -38,7 +38,7 @@ from keyhole.results.curve_chart import Scale
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 from keyhole.spec_values import error_message
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 
 class ParameterFigure(TableModel):
@@ -251,7 +251,7 @@ class Entry(TableModel):
         """The paper that the entry is about, one of `PAPERS`; empty if it is about no paper."""
         if self._file is not None:
             return ""
-        return FILES.get(self.name, "").rpartition("/")[0]
+        return ENTRY_FILES.get(self.name, "").rpartition("/")[0]
 
     @classmethod
     def find(cls, identifier: str) -> Self:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.files import read_toml
-from keyhole.validate import check_choice, check_sequence, short_repr
+from keyhole.validation import check_choice, check_sequence, short_repr
 
 FOLDER: Final = Path(__file__).parent
 """The folder of the shipped entries."""
 _STEMS: Final[dict[str, list[str]]] = read_toml(FOLDER / "entries.toml")
-FILES: Final = {
+ENTRY_FILES: Final = {
     path.replace("/", "-").replace("_", "-"): f"{path}.toml"
     for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems)
@@ -31,7 +31,9 @@ def entry_path(name: str) -> Path:
             f"entry must name an entry of the paper {name} (see keyhole reproduce --list), got the "
             f"paper itself; run all of its entries with --paper {name}"
         )
-    return FOLDER / FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
+    return (
+        FOLDER / ENTRY_FILES[check_choice("entry", name, ENTRY_FILES, "keyhole reproduce --list")]
+    )
 
 
 def read_tables(path: Path) -> TomlTable:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from keyhole.play.simulation_plan import Plan
-from keyhole.validate import check_choice, check_line, short_repr
+from keyhole.validation import check_choice, check_line, short_repr
 
 PlansOf = Callable[[str], Mapping[str, Plan]]
 """A function that returns the experiments on a problem by scale, given the problem's key."""

@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from keyhole.files import read_toml
-from keyhole.papers.entry_files import FILES, FOLDER, PAPERS
+from keyhole.papers.entry_files import ENTRY_FILES, FOLDER, PAPERS
 from keyhole.papers.field_types import TableModel
 from keyhole.spec_values import error_message
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
-EntryName = Annotated[str, AfterValidator(lambda name: check_choice("entry", name, FILES))]
+EntryName = Annotated[str, AfterValidator(lambda name: check_choice("entry", name, ENTRY_FILES))]
 
 
 class PaperItem(TableModel):

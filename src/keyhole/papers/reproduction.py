@@ -20,7 +20,7 @@ from keyhole.pages.notebook_html import notebook_html
 from keyhole.pages.page import Table
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
-from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.papers.entry_files import ENTRY_FILES, PAPERS
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry, verdicts_by_id
 from keyhole.papers.report.reproduction_page import (
@@ -31,7 +31,7 @@ from keyhole.papers.report.reproduction_page import (
 from keyhole.papers.verdicts import Verdict, format_counts, split_by_origin
 from keyhole.play.progress import print_step_name, track_total
 from keyhole.text_formatting import count_text
-from keyhole.validate import check_choice, check_distinct, check_line
+from keyhole.validation import check_choice, check_distinct, check_line
 
 Marker = dict[str, Any]
 """Content of a marker file, which says what its folder holds."""
@@ -97,8 +97,8 @@ def reproduce(
     Parameters
     ----------
     name : str
-        The entry's name (see `keyhole.papers.FILES`), or the path of an entry of your own, which
-        ends with ``.toml``.
+        The entry's name (see `keyhole.papers.ENTRY_FILES`), or the path of an entry of your own,
+        which ends with ``.toml``.
     scale : {"quick", "paper"}, default "quick"
         Decides the numbers of replications and checkpoints.
     out : str or Path
@@ -130,7 +130,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     check_cluster_address(THREADS, threads)
     folder = Path(out)
     # In the folder of an older version's demo, the marker and the stale runs are replaced.
-    if is_reproduction(folder) and _read_marker(folder).get("command") == marker["command"]:
+    if is_reproduction_folder(folder) and _read_marker(folder).get("command") == marker["command"]:
         for entry in entries:
             for key in entry.problems:
                 _remove_stale_run(folder / key, entry.spec(key, "paper"))
@@ -163,7 +163,7 @@ def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[
     return finished
 
 
-def is_reproduction(folder: str | Path) -> bool:
+def is_reproduction_folder(folder: str | Path) -> bool:
     """Return whether a folder was written by `reproduce` or `demo`."""
     return (Path(folder) / MARKER_FILE).is_file()
 
@@ -323,7 +323,7 @@ def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
 def _load_valid_marker(file: Path, format_name: str) -> Marker | None:
     """Return a marker file's content, or None if it is missing, damaged or of another format."""
     try:
-        content: Marker = json.loads(files.read_saved_file(file))
+        content: Marker = json.loads(files.read_results_file(file))
         if content["format"] != format_name:
             return None
         version = int(content["version"])
@@ -402,7 +402,7 @@ def reproduce_all(
     if paper is not None:
         check_choice("paper", paper, PAPERS)
     check_cluster_address(on, threads)
-    entries = [Entry.load(name) for name in FILES]
+    entries = [Entry.load(name) for name in ENTRY_FILES]
     folder = Path(out)
     folders = {entry.name: folder / "entries" / entry.name for entry in entries}
     _check_folder_of_entries(folder, scale)

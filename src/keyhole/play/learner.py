@@ -36,7 +36,7 @@ from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.learning_from_log import int_column, learn_from_log
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded_arms
 from keyhole.text_formatting import count_text
-from keyhole.validate import (
+from keyhole.validation import (
     DEFAULT_SEED,
     Range,
     check_integer,

@@ -18,7 +18,7 @@ from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.play.simulation_plan import COUNTS, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
-from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors
+from keyhole.validation import DEFAULT_SEED, check_integer, explain_memory_errors
 
 # Blocks are long, since threads wait for each other at the end of each block. Shorter blocks would
 # gain nothing, since they are not kept in files to resume a killed call.

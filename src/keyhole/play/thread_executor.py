@@ -25,7 +25,7 @@ from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.play.thread_pool import DaemonThreadPool, Task
-from keyhole.validate import explain_memory_errors
+from keyhole.validation import explain_memory_errors
 
 # Threads finish at about the same time if each gets several pieces of work.
 _PIECES_PER_THREAD: Final = 8

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.validate import Range, check_integer, check_number, check_vector
+from keyhole.validation import Range, check_integer, check_number, check_vector
 
 _ABOVE_1: Final = Range(gt=1)
 # Values of beta in `deviation_failure`, which uses the best one.

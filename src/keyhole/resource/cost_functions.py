@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values import tagged_union_reader
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validation import Range, check_number, check_vector
 
 PIECE: Final = 5  # numbers in a piece
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)

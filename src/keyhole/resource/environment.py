@@ -10,8 +10,8 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer,
-    number,
+    integer_input,
+    number_input,
     seek_pull,
 )
 from keyhole.resource.joint_distributions import KERNELS
@@ -43,10 +43,10 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw", "gap")
 
-    arms = integer()
-    limit_count = integer()
+    arms = integer_input()
+    limit_count = integer_input()
     limits = float_array("limit_count")
-    best_arm_is = integer()
+    best_arm_is = integer_input()
     gaps = float_array("arms", "limit_count")
     """Gain of the best pair less the gain of each pair."""
 
@@ -107,10 +107,10 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         metric for metric in LimitedRunEnvironment.metrics if metric.name != "best_pair_share"
     )
 
-    best_gain = number()
+    best_gain = number_input()
     # The arms' tables differ in their numbers of knots, so they follow one another in the same
     # arrays.
-    table_length = integer()
+    table_length = integer_input()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""
     table_ends = int_array("arms")

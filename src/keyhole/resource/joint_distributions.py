@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
 from keyhole.distributions import Distribution as Distribution
-from keyhole.distributions import NumberDistribution, TabulatedDistribution
+from keyhole.distributions import NumberDistribution, TabulatedSciPyDistribution
 from keyhole.distributions.distribution import TRIAL_DRAWS, CustomSampler
 from keyhole.distributions.distribution_parser import REWARDS, parse_distribution
 from keyhole.distributions.empirical_distribution import draw_recorded_pair
@@ -17,7 +17,7 @@ from keyhole.distributions.reward_distributions import UNIT
 from keyhole.distributions.sampler_dispatch import independent_pair_sampler, pair_numbers
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
-from keyhole.validate import Range, check_number, check_sequence, check_vector
+from keyhole.validation import Range, check_number, check_sequence, check_vector
 
 # Least share of draws that rejection sampling may keep. With a smaller one it takes too long, and
 # the parameters are most likely a mistake.
@@ -317,7 +317,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         return self._landmarks
 
 
-class Independent(SmoothDistribution):
+class IndependentPair(SmoothDistribution):
     """Distribution of a reward and a consumption that are independent.
 
     Parameters
@@ -326,8 +326,8 @@ class Independent(SmoothDistribution):
         Distribution of values in [0, 1]: see `keyhole.distributions`.
     consumption : frozen distribution of scipy.stats
         Continuous distribution of values of at least 0. Consumptions are drawn from a table of its
-        quantiles (`keyhole.distributions.TabulatedDistribution`), and the gains of pairs are those
-        of this table.
+        quantiles (`keyhole.distributions.TabulatedSciPyDistribution`), and the gains of pairs are
+        those of this table.
 
     Raises
     ------
@@ -337,7 +337,7 @@ class Independent(SmoothDistribution):
     Examples
     --------
     >>> from scipy import stats
-    >>> distribution = Independent(stats.beta(2, 6), stats.gamma(3))
+    >>> distribution = IndependentPair(stats.beta(2, 6), stats.gamma(3))
     >>> distribution.mean_reward(np.array([0.5])).round(3)
     array([0.25])
     >>> distribution.density(np.array([2.0])).round(3)
@@ -349,8 +349,8 @@ class Independent(SmoothDistribution):
             "reward", reward, NumberDistribution, REWARDS
         )
         self.reward.check("reward", UNIT)
-        self.consumption: TabulatedDistribution = parse_distribution(
-            "consumption", consumption, TabulatedDistribution, {}
+        self.consumption: TabulatedSciPyDistribution = parse_distribution(
+            "consumption", consumption, TabulatedSciPyDistribution, {}
         )
         self.consumption.check("consumption", Range(ge=0))
         if self.consumption.whole:

@@ -14,7 +14,7 @@ from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.resource.cost_functions import COST_READERS
 from keyhole.text_formatting import count_text
-from keyhole.validate import Range, check_number
+from keyhole.validation import Range, check_number
 
 _AT_LEAST_0: Final = Range(ge=0)
 

@@ -11,7 +11,7 @@ from keyhole.resource.cost_functions import Function, check_increasing, value_at
 from keyhole.resource.learner import Learner, StudyVocabulary
 from keyhole.resource.setting import SETTING, Facts, facts_of
 from keyhole.text_formatting import count_text
-from keyhole.validate import DEFAULT_SEED
+from keyhole.validation import DEFAULT_SEED
 
 
 class Policy(Facts, CorePolicy, abstract=True):

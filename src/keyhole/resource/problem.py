@@ -17,7 +17,7 @@ from keyhole.resource.expected_gain import GainTable, gain_at, make_gain_curve, 
 from keyhole.resource.joint_distributions import KERNELS, parse_arms
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.text_formatting import count_text
-from keyhole.validate import Range, SequenceLike, check_integer, check_number
+from keyhole.validation import Range, SequenceLike, check_integer, check_number
 
 # A limit between two knots replaces a knot only if its gain is larger by more than this.
 _ROUNDING: Final = 1e-12

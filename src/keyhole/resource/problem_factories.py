@@ -14,7 +14,7 @@ from keyhole.resource.cost_functions import COST_READERS, Power
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
-from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
+from keyhole.validation import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
@@ -30,7 +30,7 @@ _KINDS: Final = {
 _LONE: Final = (-1.0, 4.0)
 
 
-def portfolio(
+def portfolio_problem(
     kind: str, size: int = 15, *, seed: int = DEFAULT_SEED, limits: SequenceLike = _LIMITS
 ) -> Problem:
     r"""Return a problem whose arms are solvers with log-normal run times; no run goes on beyond 1.
@@ -53,7 +53,7 @@ def portfolio(
 
     Examples
     --------
-    >>> problem = portfolio("lone", 5)
+    >>> problem = portfolio_problem("lone", 5)
     >>> problem.best_pair
     (2, 0.1)
     >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs completed by time 1
@@ -113,7 +113,7 @@ _GRIDS: Final = {
 }
 
 
-def replica(
+def replica_problem(
     instance: str,
     limits: str | int | ArrayLike = "main",
     *,
@@ -158,7 +158,7 @@ def replica(
     The share of censored runs of the best pair; the paper has .6116, .7631 and .4404.
 
     >>> for name in ("PosCorr", "NegCorr", "Indep"):
-    ...     problem = replica(name)
+    ...     problem = replica_problem(name)
     ...     arm, limit = problem.best_pair
     ...     position = problem.limits.tolist().index(limit)
     ...     print(name, arm, round(limit, 2), problem.censoring[arm, position].round(4))
@@ -185,7 +185,7 @@ def _parse_limits(limits: Any) -> FloatArray:
 _PROMISES: Final = {"strict": (0.6, 0.5), "soft": (1.2, 0.1)}  # largest limit, compensation
 
 
-def three_models(promise: str) -> Problem:
+def three_models_problem(promise: str) -> Problem:
     r"""Return the paper's working example: three machine-learning models and a promised time.
 
     The complex model has high rewards and long run times, the simple model has low rewards and
@@ -204,7 +204,8 @@ def three_models(promise: str) -> Problem:
     -----
     The paper's numbers were not available to us: these are ours, chosen so that the paper's
     statements about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit.
-    The normal distributions are those of `replica`, with deviations (.1, .15) and correlation .5.
+    The normal distributions are those of `replica_problem`, with deviations (.1, .15) and
+    correlation .5.
 
     References
     ----------
@@ -216,10 +217,10 @@ def three_models(promise: str) -> Problem:
     Under the strict promise the simple model is the best for most of the limits, and the medium
     model for limits near the largest; under the soft promise the complex model is the best.
 
-    >>> problem = three_models("strict")
+    >>> problem = three_models_problem("strict")
     >>> problem.gains.argmax(axis=0)[[9, 29, 49, 59]]
     array([2, 2, 2, 1])
-    >>> three_models("soft").best_pair
+    >>> three_models_problem("soft").best_pair
     (0, 1.2)
     """
     largest, compensation = _PROMISES[check_choice("promise", promise, _PROMISES)]
@@ -238,12 +239,12 @@ PROBLEM_FACTORIES: Final = {
         further_readers=COST_READERS,
     ),
     "replica": ProblemFactory(
-        "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica
+        "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica_problem
     ),
     "portfolio": ProblemFactory(
-        "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio
+        "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio_problem
     ),
     "three_models": ProblemFactory(
-        "the paper's working example: a promise that is strict, or soft", three_models
+        "the paper's working example: a promise that is strict, or soft", three_models_problem
     ),
 }

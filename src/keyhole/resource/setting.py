@@ -15,7 +15,7 @@ from keyhole.resource.cost_functions import (
     check_increasing,
     rescale_function,
 )
-from keyhole.validate import Range, SequenceLike, check_vector
+from keyhole.validation import Range, SequenceLike, check_vector
 
 
 class Facts:

@@ -11,7 +11,7 @@ from keyhole.metric import Metric
 from keyhole.pages.line_chart import Axis, Curve, LineChart
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 Scale = Literal["linear", "log"]
 _SCALES: Final = ("linear", "log")

@@ -24,7 +24,7 @@ from keyhole.results.estimate import (
 )
 from keyhole.results.holm_adjustment import LEVEL, holm
 from keyhole.results.latex import latex_table
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 if TYPE_CHECKING:
     import pandas

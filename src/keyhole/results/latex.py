@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 _LONGEST_CELL: Final = 50  # characters: a longer text is broken into lines
 _ESCAPES: Final = str.maketrans(

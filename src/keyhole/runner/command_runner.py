@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from keyhole.runner.helper.framing import encode_frame, read_frame
-from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_choice, check_integer, check_number, short_repr
 
-MECHANISMS: Final = {
+KILL_MECHANISMS: Final = {
     "namespace": "no process of a run outlives the run or the runner",
     "subreaper": (
         "no process of a run outlives the run or the runner, unless a process of the run finds and "
@@ -28,7 +28,7 @@ MECHANISMS: Final = {
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
 """Allowed memory limits in bytes: a run must have room for Python, which executes the command."""
-OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
+RUN_OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent
 _BOOTSTRAP: Final = (
@@ -151,13 +151,13 @@ class Helper:
         self._channel.close()
 
 
-class Runner:
+class CommandRunner:
     r"""A runner runs commands, one at a time, and kills all processes of a run at its limit.
 
     Parameters
     ----------
     mechanism : str, optional
-        How processes are killed, one of `MECHANISMS`; by default the best that works here.
+        How processes are killed, one of `KILL_MECHANISMS`; by default the best that works here.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Runner:
 
     Examples
     --------
-    >>> with Runner() as runner:
+    >>> with CommandRunner() as runner:
     ...     run = runner.run(["echo", "hello"], limit=60)
     >>> run.outcome, run.code, run.output
     ('ok', 0, b'hello\n')
@@ -183,9 +183,9 @@ class Runner:
             raise OSError("a runner needs Linux or macOS")
         self._lock = threading.Lock()
         self.closed = False
-        names = list(MECHANISMS)
+        names = list(KILL_MECHANISMS)
         if mechanism is not None:
-            names = [check_choice("mechanism", mechanism, MECHANISMS)]
+            names = [check_choice("mechanism", mechanism, KILL_MECHANISMS)]
         refusals = []
         for name in names:
             try:
@@ -311,7 +311,7 @@ class Runner:
 def _describe_guarantees(mechanism: str, has_exact_cpu: bool, refusals: list[str]) -> str:
     """Return one sentence on what the runner guarantees on this system."""
     cpu = "exact" if has_exact_cpu else "sampled for programs that do not wait for their children"
-    text = f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}"
+    text = f"{mechanism}: {KILL_MECHANISMS[mechanism]}; CPU time is {cpu}"
     if refusals:
         text += f"; not available: {', '.join(refusals)}"
     return text

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from keyhole.runner import function_process_child
-from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, Runner
+from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, CommandRunner
 from keyhole.runner.function_process_child import LENGTH_BYTES, Answer, parse_answer
-from keyhole.validate import Range, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
 _LIFETIME: Final = 1e9  # seconds that a child may live: some thirty years
@@ -49,9 +49,9 @@ class FunctionProcess:
 
     Notes
     -----
-    The child is one long run of a `keyhole.runner.Runner`, with its guarantees; it needs Linux or
-    macOS. A job can do whatever its user is allowed to do. But it cannot run code in this process:
-    results are read as JSON and never unpickled.
+    The child is one long run of a `keyhole.runner.CommandRunner`, with its guarantees; it needs
+    Linux or macOS. A job can do whatever its user is allowed to do. But it cannot run code in this
+    process: results are read as JSON and never unpickled.
 
     Examples
     --------
@@ -162,10 +162,10 @@ def _pickle(name: str, value: object) -> bytes:
 
 
 class _Child:
-    """A child process that a `Runner` runs in a thread, and a socket to the child."""
+    """A child process that a `CommandRunner` runs in a thread, and a socket to the child."""
 
     def __init__(self, memory: int | None) -> None:
-        self._runner = Runner()
+        self._runner = CommandRunner()
         self._channel, self._child_end = socket.socketpair()
         self._memory = memory
         self._result: CommandResult | None = None

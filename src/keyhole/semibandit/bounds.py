@@ -14,7 +14,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.extras import require_extra
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import candidate_thresholds, count_funded_arms, integer_part
-from keyhole.validate import Range, check_integer, check_number
+from keyhole.validation import Range, check_integer, check_number
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 

@@ -18,14 +18,14 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer,
-    number,
+    integer_input,
+    number_input,
     seek_pull,
     uniform,
 )
 from keyhole.semibandit.learner import check_binary_vector
 from keyhole.semibandit.setting import SETTING, allocation_reaches_threshold
-from keyhole.validate import Range, check_vector
+from keyhole.validation import Range, check_vector
 
 
 def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> None:
@@ -131,11 +131,11 @@ class Losses(Environment):
         Metric("estimates", "estimated threshold", per_arm=True, detail=True),
     )
 
-    arms = integer()
+    arms = integer_input()
     means = float_array("arms")
     """Mean losses."""
     thresholds = float_array("arms")
-    least = number()
+    least = number_input()
     """The expected loss of a round under the best allocation."""
 
     class State:
@@ -190,7 +190,7 @@ class JointLosses(Losses, abstract=True):
 
     helpers = ("draw",)
 
-    length = integer()
+    length = integer_input()
     numbers = float_array("length")
     """Parameters of the distribution."""
 
@@ -234,7 +234,7 @@ ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)
 class ReplayEnvironment(Losses):
     """Environment that replays recorded days in order; regret is computed from recorded losses."""
 
-    length = integer()
+    length = integer_input()
     numbers = float_array("length")
     """Losses, day after day."""
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.state_arrays import Layout, declared_fields
 from keyhole.policy import FloatArray, IntArray, float_array, int_array
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validation import Range, check_number, check_vector
 
 SLACK: Final = 1e-10
 """Tolerance of the capacity, because sums of decimals are not exact."""

@@ -12,7 +12,7 @@ from keyhole.drivers.learner_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.validate import Range, check_vector, short_repr
+from keyhole.validation import Range, check_vector, short_repr
 
 _UNIT: Final = Range(ge=0, le=1)
 

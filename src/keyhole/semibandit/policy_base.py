@@ -19,7 +19,7 @@ from keyhole.semibandit.allocation_kernels import (
 )
 from keyhole.semibandit.learner import Learner, StudyVocabulary
 from keyhole.semibandit.setting import SETTING, Facts, allocation_reaches_threshold
-from keyhole.validate import DEFAULT_SEED, Range, check_integer
+from keyhole.validation import DEFAULT_SEED, Range, check_integer
 
 
 class Policy(Facts, CorePolicy, abstract=True):

@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_named_arms
 from keyhole.distributions.sampler_dispatch import format_first_values
 from keyhole.policy import Environment, FloatArray
@@ -23,8 +23,8 @@ from keyhole.semibandit.learner import check_binary_vector
 from keyhole.semibandit.setting import SETTING, TOLERANCE, sum_up
 from keyhole.spec_values import ProblemFactory
 
-_UNIT: Final = validate.Range(ge=0, le=1)
-_THRESHOLD: Final = validate.Range(gt=0, le=1)
+_UNIT: Final = validation.Range(ge=0, le=1)
+_THRESHOLD: Final = validation.Range(gt=0, le=1)
 
 
 class Problem(AnyProblem):
@@ -83,7 +83,7 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        mean_losses: validate.SequenceLike | Mapping[Any, float] | DayDistribution,
+        mean_losses: validation.SequenceLike | Mapping[Any, float] | DayDistribution,
         thresholds: ArrayLike | Mapping[Any, float],
         resource: float,
     ) -> None:
@@ -93,12 +93,14 @@ class Problem(AnyProblem):
             thresholds, self.arm_names = split_named_arms("thresholds", thresholds)
         thresholds = order_by_name("thresholds", thresholds, self.arm_names)
         self.mean_losses: FloatArray = (
-            validate.check_vector("mean_losses", mean_losses, _UNIT)
+            validation.check_vector("mean_losses", mean_losses, _UNIT)
             if self.distribution is None
             else self.distribution.mean_losses
         )
         self.thresholds: FloatArray = _check_thresholds(thresholds, len(self.mean_losses))
-        self.resource = validate.check_number("resource", resource, validate.Range(gt=0, le=2**24))
+        self.resource = validation.check_number(
+            "resource", resource, validation.Range(gt=0, le=2**24)
+        )
         self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
         # The losses are added as kernels add them, arm by arm: the regret of the best allocation is
@@ -149,18 +151,18 @@ class Problem(AnyProblem):
         array([0.25, 0.5 , 0.75])
         """
         names = None
-        if (columns := validate.data_frame_column_names(losses)) is not None:
+        if (columns := validation.data_frame_column_names(losses)) is not None:
             names = check_distinct_arm_texts("losses", columns)
             losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(
-                f"losses must have at least one day, got {validate.short_repr(losses)}"
+                f"losses must have at least one day, got {validation.short_repr(losses)}"
             )
-        arms = len(validate.check_vector("losses[0]", losses[0], _UNIT))
+        arms = len(validation.check_vector("losses[0]", losses[0], _UNIT))
         days = np.array(
             [check_binary_vector(f"losses[{i}]", day, arms) for i, day in enumerate(losses)]
         )
-        in_order = validate.check_choice("order", order, ("drawn", "recorded")) == "recorded"
+        in_order = validation.check_choice("order", order, ("drawn", "recorded")) == "recorded"
         if names is not None:
             values = _check_thresholds(order_by_name("thresholds", thresholds, names), len(names))
             thresholds = dict(zip(names, values.tolist(), strict=True))
@@ -245,8 +247,8 @@ class Problem(AnyProblem):
 
 def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     if isinstance(thresholds, int | float | np.number):
-        return np.full(arms, validate.check_number("thresholds", thresholds, _THRESHOLD))
-    return validate.check_vector("thresholds", thresholds, _THRESHOLD, arms)
+        return np.full(arms, validation.check_number("thresholds", thresholds, _THRESHOLD))
+    return validation.check_vector("thresholds", thresholds, _THRESHOLD, arms)
 
 
 PROBLEM_FACTORIES: Final = {

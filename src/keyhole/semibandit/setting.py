@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.policy import Field, FloatArray, Setting, fact
-from keyhole.validate import Range, check_integer, check_number
+from keyhole.validation import Range, check_integer, check_number
 
 TOLERANCE: Final = 1e-9
 """Because of rounding, an allocation that is at most this much below its threshold suffices."""

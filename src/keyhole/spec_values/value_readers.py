@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 ValueReader = Callable[[str, Any, Path], Any]
 """A function of a field's path (``problem.cost``), its value and the folder of the file.

@@ -10,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.policy import Policy
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import DAMAGE_ERRORS
@@ -155,7 +155,7 @@ def ask(
     The decision is about none of the arms of `exclude`. `metadata` is JSON; "" stands for none.
     """
     if key is not None:
-        validate.check_short_line("key", key, MAX_NAME_LENGTH)
+        validation.check_short_line("key", key, MAX_NAME_LENGTH)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
@@ -215,10 +215,10 @@ def ask_many(
     metadata: str = "",
 ) -> list[Decision | Exception]:
     """Return the decisions of the idempotency keys ``key/0``, ``key/1``, ..., or new decisions."""
-    validate.check_integer("n", number, validate.Range(ge=1, le=_MAX_ITEMS))
+    validation.check_integer("n", number, validation.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
-        validate.check_line("key", key)
-        validate.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
+        validation.check_line("key", key)
+        validation.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
     keys = (None if key is None else f"{key}/{i}" for i in range(number))
     options = context_words, exclude, metadata
     return run_each(transaction, ((ask, (item_key, *options)) for item_key in keys))
@@ -254,13 +254,13 @@ def _find_decision_of_key(
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
-    validate.check_short_line("key", key, MAX_NAME_LENGTH)
+    validation.check_short_line("key", key, MAX_NAME_LENGTH)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return make_decision(transaction.state, id, _find_decision_row(transaction, id))
     raise errors.UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
-        f"{validate.short_repr(key)}"
+        f"{validation.short_repr(key)}"
     )
 
 
@@ -377,7 +377,7 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
     decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not decision_events:
         raise errors.UnknownDecisionError(
-            f"id must be that of a decision of this study, got {validate.short_repr(id)}"
+            f"id must be that of a decision of this study, got {validation.short_repr(id)}"
         )
     event_kinds = [event.kind for event in decision_events]
     if why := _find_contradiction(transaction.state, id, event_kinds):
@@ -415,7 +415,7 @@ def check_id(decision: str | Decision) -> str:
     id = _id_of_decision(decision)
     if not events.is_decision_id(id):
         raise ValueError(
-            f"an id must be that of a decision of this study, got {validate.short_repr(id)}"
+            f"an id must be that of a decision of this study, got {validation.short_repr(id)}"
         )
     return id
 
@@ -452,7 +452,7 @@ def tell(
 
 def tell_many(transaction: Transaction, tellings: object) -> list[Exception | None]:
     """Record the feedback of decisions."""
-    pairs = validate.check_sequence("tellings", tellings, _TELLINGS)
+    pairs = validation.check_sequence("tellings", tellings, _TELLINGS)
     if len(pairs) > _MAX_ITEMS:
         raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
     return run_each(transaction, [_make_tell_call(pair) for pair in pairs])
@@ -461,7 +461,7 @@ def tell_many(transaction: Transaction, tellings: object) -> list[Exception | No
 def _make_tell_call(pair: object) -> Call:
     """Return the call that tells a decision its feedback, given by name or as one value."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"tellings must be {_TELLINGS}, got {validate.short_repr(pair)}")
+        raise TypeError(f"tellings must be {_TELLINGS}, got {validation.short_repr(pair)}")
     decision, feedback = pair
     if isinstance(feedback, Mapping):
         return tell, (decision, (), feedback)

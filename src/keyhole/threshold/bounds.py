@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl, log_horizon
 from keyhole.threshold.problem import Problem
-from keyhole.validate import Range, SequenceLike, check_number, check_vector
+from keyhole.validation import Range, SequenceLike, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)

@@ -16,7 +16,7 @@ from keyhole.contract.wrapper_policy import (
     settle_arm,
 )
 from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
-from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
+from keyhole.policy import FloatArray, Kernel, Stream, argmin_tree_find, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy, is_mean_above
 from keyhole.thresholding.problem import Problem
@@ -113,5 +113,5 @@ def evidence_below(s: StoppingState, arm: int, null: float, floor: float) -> flo
 def stop_if_all_settled(s: StoppingState, t: int, arms: int) -> None:
     """Write the round into `s.stopped` if all arms are settled."""
     # In the tree of open pulls, settled arms come last. So if the first arm is settled, all are.
-    if s.settled[argmin(s.open_pulls, arms)] != 0:
+    if s.settled[argmin_tree_find(s.open_pulls, arms)] != 0:
         s.stopped[0] = t

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, get_origin, get_type_hints
 from keyhole.runner import function_process_child
 from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.validate import check_line, check_names, short_repr, suggestion
+from keyhole.validation import check_line, check_names, short_repr, suggestion
 
 # An escaped character, or a text in quotes.
 _QUOTED: Final = re.compile(r"""\\(?:\r\n|.)|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)

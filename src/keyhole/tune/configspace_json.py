@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.files import read_saved_file
-from keyhole.validate import check_choice, short_repr
+from keyhole.files import read_results_file
+from keyhole.validation import check_choice, short_repr
 
 _TYPES: Final = ("uniform_float", "uniform_int", "categorical", "ordinal", "constant")
 _ORDERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
@@ -26,7 +26,7 @@ def read_config_space(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]
     parameters.
     """
     try:
-        data = json.loads(read_saved_file(path))
+        data = json.loads(read_results_file(path))
         table = {entry["name"]: _parameter_table(path, entry) for entry in data["hyperparameters"]}
         for condition in data.get("conditions", ()):
             table[condition["child"]]["when"] = _condition_table(path, condition, table)

@@ -18,7 +18,7 @@ from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import read_warm_start
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,7 @@ class GainEstimates:
         )
 
 
-ValueEstimates = GainEstimates  # the former name, which `keyhole.moved_modules` looks for
+ValueEstimates = GainEstimates  # the former name, which `keyhole.former_names` looks for
 
 
 class _CountsByLimit:

@@ -21,7 +21,7 @@ from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.run_arrays import RunGains
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 VALIDATION: Final = "validation.jsonl"
 

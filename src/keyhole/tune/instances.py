@@ -15,7 +15,7 @@ from keyhole.data import csv_rows
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import check_field_name
 from keyhole.tune.trial_log import TrialRecord
-from keyhole.validate import check_distinct, check_line, short_repr
+from keyhole.validation import check_distinct, check_line, short_repr
 
 _SEED_RANGE: Final = 2**31
 _LIST_SUFFIXES: Final = (".txt", ".csv", ".lst", ".list")  # of files that mostly list instances

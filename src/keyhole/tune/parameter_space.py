@@ -14,7 +14,7 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list, check_table
-from keyhole.validate import Range, check_flag, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_flag, check_integer, check_number, short_repr
 
 _DOMAINS: Final = {
     "range": ("range", "default", "when", "integer", "log"),

@@ -16,7 +16,7 @@ YARDSTICK: Final = "default, full cut-off"
 
 
 @dataclass(frozen=True)
-class CommandLimitEstimate:
+class PairEstimate:
     """A pair of command and limit, with the estimates of its gain, success rate and run time.
 
     Attributes
@@ -44,7 +44,7 @@ class CommandLimitEstimate:
 
 
 @dataclass(frozen=True, repr=False)
-class Best(CommandLimitEstimate):
+class Best(PairEstimate):
     """The recommended pair of command and limit; printed, it is three lines.
 
     Attributes
@@ -54,7 +54,7 @@ class Best(CommandLimitEstimate):
         span (the largest reward less the reward of a run without success).
     regret_bound : float
         With probability 95 %, the best pair is better than this one by at most this much.
-    full : CommandLimitEstimate
+    full : PairEstimate
         Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
         Gain of a run, less the gain of the best tried command at the full cut-off. Which command
@@ -67,7 +67,7 @@ class Best(CommandLimitEstimate):
 
     probability: float
     regret_bound: float
-    full: CommandLimitEstimate
+    full: PairEstimate
     gain_over_full: Interval
     runs_of_arms: dict[str, int]
     successes: int
@@ -163,7 +163,7 @@ class BestConfiguration:
         )
 
 
-def _format_gain(estimate: CommandLimitEstimate | ConfigurationEstimate) -> str:
+def _format_gain(estimate: PairEstimate | ConfigurationEstimate) -> str:
     return (
         f"gain: {estimate.gain} a run; {format_share(estimate.success_rate)} succeed, "
         f"{estimate.seconds} s a run (from {count_text(estimate.runs, 'run')})"

@@ -21,7 +21,7 @@ from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import REPORT, AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import RUNS
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 _RUNS_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward",
                      "CPU (s)", "memory (MiB)", "why", "began (UTC)")  # fmt: skip

@@ -29,14 +29,14 @@ from keyhole.tune.recommendation import (
     YARDSTICK,
     Best,
     BestConfiguration,
-    CommandLimitEstimate,
     ConfigurationEstimate,
+    PairEstimate,
 )
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.varied_parameters import estimate_effects
-from keyhole.validate import escape_controls, short_repr
+from keyhole.validation import escape_controls, short_repr
 
 if TYPE_CHECKING:
     import pandas
@@ -319,10 +319,10 @@ class SavedTune(SavedRuns):
         """Return the runs of an arm."""
         return [run for run in self.runs if run.arm == arm]
 
-    def estimate_pair(self, arm: int, limit_index: int) -> CommandLimitEstimate:
+    def estimate_pair(self, arm: int, limit_index: int) -> PairEstimate:
         """Return the estimates of a pair, given the indices of its arm and its limit."""
         gains = self.gains
-        return CommandLimitEstimate(
+        return PairEstimate(
             arm=self.spec.names[arm],
             limit=self.spec.limits[limit_index],
             gain=gains.gain(arm, limit_index),

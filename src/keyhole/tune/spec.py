@@ -25,7 +25,7 @@ from keyhole.tune.configspace_json import read_config_space
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.success_rule import SuccessRule
-from keyhole.validate import (
+from keyhole.validation import (
     DEFAULT_SEED,
     SEEDS,
     Range,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from keyhole.runner import CommandResult
 from keyhole.tune.arms import Arm, check_table, parse_function_answer, read_fields
 from keyhole.tune.trial_log import EXPIRED
-from keyhole.validate import check_flag, check_number, short_repr
+from keyhole.validation import check_flag, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.tune.spec import Spec

@@ -18,8 +18,8 @@ from keyhole.tune.recommendation import (
     NO_SUCCESS,
     TOLERANCE,
     YARDSTICK,
-    CommandLimitEstimate,
     ConfigurationEstimate,
+    PairEstimate,
     format_probability,
     format_share,
     format_untried,
@@ -29,7 +29,7 @@ from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.varied_parameters import label_arms
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.tune.warnings import OtherLoad
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 RECOMMENDED: Final = "recommended"
 _SAFE_WORD: Final = re.compile(
@@ -59,7 +59,7 @@ class Summary:
         The recommended command or parameters.
     arm : Arm
         The command with its parameters.
-    estimate : CommandLimitEstimate or ConfigurationEstimate
+    estimate : PairEstimate or ConfigurationEstimate
         The recommended limit, with estimates.
     claim : str
         A sentence: what to run, and what is gained.
@@ -74,7 +74,7 @@ class Summary:
 
     name: str
     arm: Arm
-    estimate: CommandLimitEstimate | ConfigurationEstimate
+    estimate: PairEstimate | ConfigurationEstimate
     claim: str
     yardstick: str
     table: CellTable
@@ -148,7 +148,7 @@ def _estimates_head(yardstick: str) -> list[str]:
 
 
 def _estimate_cells(
-    estimate: CommandLimitEstimate | ConfigurationEstimate, difference: Interval | None
+    estimate: PairEstimate | ConfigurationEstimate, difference: Interval | None
 ) -> list[str]:
     return [
         f"{estimate.limit:g} s",
@@ -309,7 +309,7 @@ def shell_command(arm: Arm) -> str:
 
 def _arm_results(
     tune: SavedTune,
-) -> list[tuple[str, list[TrialRecord], CommandLimitEstimate | None]]:
+) -> list[tuple[str, list[TrialRecord], PairEstimate | None]]:
     """Return for each arm its label, its runs, and its best tried pair (None without runs)."""
     labels, _ = label_arms(tune.spec)
     results = []

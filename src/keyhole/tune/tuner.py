@@ -45,7 +45,7 @@ from keyhole.tune.success_rule import judge_outcome
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, warn_of_unused_instances, workers_warning
-from keyhole.validate import Range, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_integer, check_number, short_repr
 
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # recorded characters of the output of a run without success
@@ -58,8 +58,8 @@ Progress = Callable[[TrialRecord], None]
 """Called with the record of every run that has ended."""
 
 
-class Executor(Protocol):
-    """Runs commands for a tuner, one at a time, such as `keyhole.runner.Runner`."""
+class CommandExecutor(Protocol):
+    """Runs commands for a tuner, one at a time, such as `keyhole.runner.CommandRunner`."""
 
     def run(
         self,
@@ -83,7 +83,7 @@ class Executor(Protocol):
         """Kill the current run, and release resources; another thread may call this."""
 
 
-ExecutorFactory = Callable[[], Executor]
+ExecutorFactory = Callable[[], CommandExecutor]
 """A function that makes an executor, called once per worker."""
 
 
@@ -109,7 +109,7 @@ class TuningLoop:
         """Count the runs and seconds of earlier calls."""
         self._lock = Lock()
         self._stop = Event()
-        self._executors: list[Executor] = []
+        self._executors: list[CommandExecutor] = []
         log = self.decisions.log
         self._warnings = EarlyWarnings(self.spec, log.by_id.values())
         # The time of an earlier call after its last record is not counted.
@@ -177,7 +177,9 @@ class TuningLoop:
             with suppress(Exception):
                 executor.close()
 
-    def _run_until_one_counts(self, executor: Executor, cores: tuple[int, ...] | None) -> bool:
+    def _run_until_one_counts(
+        self, executor: CommandExecutor, cores: tuple[int, ...] | None
+    ) -> bool:
         """Run trials until one counts, at most five; return False if no more are to be run."""
         for _ in range(_MAX_EXPIRED):
             trial = self._wait_for_trial()
@@ -212,7 +214,7 @@ class TuningLoop:
         return limit + LOAD_SECONDS if arm.function else limit
 
     def _run_trial(
-        self, executor: Executor, trial: PlannedTrial, cores: tuple[int, ...] | None
+        self, executor: CommandExecutor, trial: PlannedTrial, cores: tuple[int, ...] | None
     ) -> TrialRecord:
         """Run the command of a trial, and return its record."""
         spec = self.spec
@@ -274,11 +276,11 @@ def make_command(spec: Spec, trial: PlannedTrial) -> list[str]:
     return arm.format_command(fields)
 
 
-def make_local_executor() -> Executor:
+def make_local_executor() -> CommandExecutor:
     """Make a runner for this machine; warn if processes may outlive their run."""
-    from keyhole.runner import Runner
+    from keyhole.runner import CommandRunner
 
-    runner = Runner()
+    runner = CommandRunner()
     if runner.mechanism == "group":
         warnings.warn(runner.description, stacklevel=2)
     return runner
@@ -295,7 +297,7 @@ class Tuner:
         The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
         A function that makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By
-        default it makes a `keyhole.runner.Runner`.
+        default it makes a `keyhole.runner.CommandRunner`.
 
     Examples
     --------

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field, TypeAdapter
 
-from keyhole.files import read_saved_file, write_atomically
+from keyhole.files import read_results_file, write_atomically
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.text_formatting import count_text
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import RUNS, TrialRecord, describe_error
-from keyhole.validate import Range, check_number, short_repr
+from keyhole.validation import Range, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.tune.saved_tune import SavedRuns
@@ -56,7 +56,7 @@ def read_warm_start(folder: Path) -> WarmStart | None:
     if not path.exists():
         return None
     try:
-        return _FORMAT.validate_python(json.loads(read_saved_file(path)))
+        return _FORMAT.validate_python(json.loads(read_results_file(path)))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {describe_error(error)}") from None
 

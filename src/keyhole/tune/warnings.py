@@ -9,7 +9,7 @@ from keyhole.text_formatting import count_text
 from keyhole.tune.machine_load import count_physical_cores
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 _MIN_RUNS: Final = 10  # with one problem, before it is reported
 _MAX_FAILED_RUNS: Final = 100  # if all have failed, the tune ends though arms are untried

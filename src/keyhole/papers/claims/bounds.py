@@ -19,7 +19,7 @@ from keyhole.stochastic.bounds import hoeffding_ucb_bound, lai_robbins_constant
 from keyhole.threshold.bounds import adversarial_lower_bound, dkwucb_bound, kmucb_bound, optim_bound
 from keyhole.thresholding.bounds import lsa_regret_bound
 from keyhole.thresholding.sampling_allocation import integer_value
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 Bound = Callable[..., float]
 """A function that computes a bound from a problem, a policy, a round and the horizon."""

@@ -18,10 +18,10 @@ from keyhole.papers.claims.claim import Claim, Judgement, make_claim_class
 from keyhole.papers.claims.fits import judge_power
 from keyhole.papers.claims.judgements import judge_trend
 from keyhole.papers.claims.quantity_in_range import QUANTITIES
-from keyhole.papers.entry_files import FILES, FOLDER, TomlTable
+from keyhole.papers.entry_files import ENTRY_FILES, FOLDER, TomlTable
 from keyhole.papers.field_types import PlansOf, refuse_unknown_names
 from keyhole.spec_values import error_message
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 _FORMER_KINDS: Final = read_toml(FOLDER / "claims" / "former_kinds.toml")
 """What to write in place of each former kind or quantity of version 0.2.0."""
@@ -111,7 +111,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
     refuse_unknown_names(where, claim, problems, plans_of)
     for i, claim_id in enumerate(claim.same_as):
-        check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], FILES)
+        check_choice(f"{where}.same_as[{i}]", claim_id.partition("/")[0], ENTRY_FILES)
     for problem in claim.problem_keys:
         # Each scale has its own checkpoints.
         for plan in plans_of(problem).values():

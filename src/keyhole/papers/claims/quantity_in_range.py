@@ -16,7 +16,7 @@ from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
-from keyhole.validate import Range, check_number
+from keyhole.validation import Range, check_number
 
 
 def _end_validator(allowed: Range) -> AfterValidator:

@@ -13,7 +13,7 @@ from keyhole.files import write_atomically
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, write_page
 from keyhole.papers.claims.statistics import describe_range
 from keyhole.papers.entry import Entry
-from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.papers.entry_files import ENTRY_FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.claim_rows import ClaimRow, claim_rows
 from keyhole.papers.report.entry_charts import entry_figures
@@ -158,7 +158,7 @@ class _IndexContent:
             return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_name)]
         bars: dict[str, list[Verdict]] = {paper: [] for paper in (*self.citations, "")}
         for verdict in verdicts:
-            bars[FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
+            bars[ENTRY_FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_sections(self) -> list[Section]:

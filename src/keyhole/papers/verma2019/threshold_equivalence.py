@@ -15,7 +15,7 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
 from keyhole.semibandit.setting import allocation_reaches_threshold
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validation import Range, check_number, check_vector
 
 _THRESHOLD = Range(gt=0, le=1)
 

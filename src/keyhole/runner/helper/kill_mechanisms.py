@@ -168,7 +168,7 @@ def _process_exists(pid: int) -> bool:
     return True
 
 
-MECHANISMS: Final[dict[str, type[Mechanism]]] = {
+KILL_MECHANISMS: Final[dict[str, type[Mechanism]]] = {
     "namespace": Namespace,
     "subreaper": Subreaper,
     "group": ProcessGroup,

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from .cgroup_accounting import ControlGroup
 from .framing import encode_frame, is_frame, read_frame
-from .kill_mechanisms import MECHANISMS, Mechanism
+from .kill_mechanisms import KILL_MECHANISMS, Mechanism
 from .supervision import reaped_cpu_seconds, supervise
 
 _POLL_MILLISECONDS: Final = 500  # between two checks whether the runner is still the parent
@@ -34,7 +34,7 @@ def main() -> None:
     channel.set_inheritable(False)
     runner = _RunnerConnection(channel, int(sys.argv[3]))
     try:
-        mechanism = MECHANISMS[sys.argv[4]]()
+        mechanism = KILL_MECHANISMS[sys.argv[4]]()
     except OSError as error:
         with suppress(OSError):  # the runner may have ended meanwhile
             channel.sendall(encode_frame({"refused": error.strerror or str(error)}))

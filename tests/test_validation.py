@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from keyhole.validate import (
+from keyhole.validation import (
     Range,
     check_choice,
     check_integer,
