@@ -21,6 +21,10 @@ _NEW_MODULES: Final = {
     "keyhole.tune.executor": "keyhole.tune",
     "keyhole.tune.survival": "keyhole.tune.charts",
     "keyhole.tune.value_estimates": "keyhole.tune.gain_estimates",
+    "keyhole.stochastic.policies.uniform": "keyhole.stochastic.policies.round_robin",
+    "keyhole.threshold.policies.capped_klucb": "keyhole.threshold.policies.monotone_klucb",
+    "keyhole.threshold.policies.uniform": "keyhole.threshold.policies.round_robin",
+    "keyhole.thresholding.policies.uniform": "keyhole.thresholding.policies.round_robin",
     "keyhole.validate": "keyhole.validation",
 }
 _NEW_NAMES: Final = {
@@ -59,8 +63,12 @@ _NEW_NAMES: Final = {
         "OUTCOMES": "RUN_OUTCOMES",
         "Runner": "CommandRunner",
     },
-    "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy"},
-    "keyhole.thresholding": {"ConfidenceCoverageProblem": "BoundCoverageProblem"},
+    "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy", "Uniform": "RoundRobin"},
+    "keyhole.threshold": {"CappedKLUCB": "MonotoneKLUCB", "Uniform": "RoundRobin"},
+    "keyhole.thresholding": {
+        "ConfidenceCoverageProblem": "BoundCoverageProblem",
+        "Uniform": "RoundRobin",
+    },
     "keyhole.tune": {"CommandLimitEstimate": "PairEstimate", "Executor": "CommandExecutor"},
 }
 
@@ -79,6 +87,12 @@ class _FormerModules:
         message = f"{name} will be gone in 0.4: import from {_NEW_MODULES[name]}"
         warn(message, DeprecationWarning, stacklevel=2)
         module.__getattr__ = partial(getattr, import_module(_NEW_MODULES[name]))  # type: ignore[method-assign]
+
+
+def find_new_name(module: str, name: str) -> tuple[str, str]:
+    """Return the module and the name that a value has today, such as the policy of a saved file."""
+    package = module.partition(".policies.")[0]
+    return _NEW_MODULES.get(module, module), _NEW_NAMES.get(package, {}).get(name, name)
 
 
 def add_former_names(module_name: str) -> None:

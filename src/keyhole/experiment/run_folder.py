@@ -29,7 +29,7 @@ from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_table_at
 from keyhole.metric import ADDED_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import summarized_estimate
+from keyhole.results.estimate import estimate_from_summary
 from keyhole.text_formatting import count_text
 from keyhole.validation import escape_html, short_repr
 
@@ -153,7 +153,7 @@ def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
                 if (row["metric"], row["round"]) == (metric.name, last_round):
                     numbers = row["mean"], row["std_error"], row["replications"]
                     is_share = metric.drawn == "share"
-                    means[row["policy"]] = summarized_estimate(*numbers, is_share=is_share)
+                    means[row["policy"]] = estimate_from_summary(*numbers, is_share=is_share)
             yield metric, means
 
 

@@ -30,6 +30,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import Layout
 from keyhole.files import json_checksum, read_file, write_atomically
+from keyhole.former_names import find_new_name
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
@@ -105,6 +106,7 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
             )
         if candidate.__name__ == name:
             return candidate
+    module, name = find_new_name(module, name)
     if _POLICY_MODULE.fullmatch(module):
         with suppress(ImportError):
             importlib.import_module(module)

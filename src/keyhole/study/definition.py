@@ -16,6 +16,7 @@ from keyhole.contract.learner_arguments import resolve_facts
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.former_names import find_new_name
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
@@ -195,6 +196,8 @@ class Definition:
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
+        address = existing.get("module", ""), existing.get("policy", "")
+        existing["module"], existing["policy"] = find_new_name(*address)
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
         shorten = validation.short_repr

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.policy import settled_arms
 from keyhole.contract.wrapper_policy import (
-    SAME_MEAN,
+    MEAN_TOLERANCE,
     StoppingState,
     StoppingWrapper,
     add_reward,
@@ -78,7 +78,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return a mask, shape (arms, 2), of the verdicts wrong by the tolerance or more."""
         # Within the tolerance, and for a free arm, either verdict is right.
-        is_judged = (problem.gaps >= self.tolerance - SAME_MEAN) & ~problem.free
+        is_judged = (problem.gaps >= self.tolerance - MEAN_TOLERANCE) & ~problem.free
         return np.stack([is_judged & ~problem.labels, is_judged & problem.labels], axis=1)
 
     def describe(self, learner: Any) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from keyhole.results.estimate import format_estimate
 from keyhole.text_formatting import count_text
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.gain_estimates import Interval
 
 TOLERANCE: Final = 0.01
@@ -55,7 +55,7 @@ class Best(PairEstimate):
     regret_bound : float
         With probability 95 %, the best pair is better than this one by at most this much.
     full : PairEstimate
-        Estimates at the full cut-off, of the command that has the largest mean gain there.
+        Estimates of the command with the largest mean gain at the full cut-off, at this limit.
     gain_over_full : Interval
         Gain of a run, less the gain of the best tried command at the full cut-off. Which command
         is the best differs between posterior draws, so the difference may be below 0.
@@ -124,7 +124,7 @@ class ConfigurationEstimate:
     """
 
     configuration: int
-    parameters: dict[str, Parameter]
+    parameters: dict[str, Scalar]
     limit: float
     runs: int
     gain: Interval

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.confidence_sequences import log_beta
 from keyhole.contract.policy import Guarantee, settled_arms
-from keyhole.contract.wrapper_policy import SAME_MEAN, StoppingWrapper, add_reward, settle_arm
+from keyhole.contract.wrapper_policy import MEAN_TOLERANCE, StoppingWrapper, add_reward, settle_arm
 from keyhole.draws.betting_evidence import log_evidence_against, log_largest_wealth
 from keyhole.policy import (
     IntArray,
@@ -135,7 +135,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
         If there are several best arms, any of them may be given up.
         """
-        is_best = problem.means >= problem.means.max() - SAME_MEAN
+        is_best = problem.means >= problem.means.max() - MEAN_TOLERANCE
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 
     def describe(self, learner: Any) -> list[str]:
