@@ -67,7 +67,7 @@ _NEW_NAMES: Final = {
 
 
 class _FormerModules:
-    """Finder of modules by former names; Python asks it for names without a file."""
+    """Finder of modules by former names; Python asks it if no other finder has the module."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_MODULES else None  # type: ignore[arg-type]
@@ -91,18 +91,18 @@ def find_new_name(module: str, name: str) -> tuple[str, str]:
 def add_former_names(module_name: str) -> None:
     """Give a module a function `__getattr__`, which finds values by their former names."""
     module = sys.modules[module_name]
-    find_other_value = vars(module).get("__getattr__")
+    module_getattr = vars(module).get("__getattr__")
 
     def find_value(name: str) -> object:
         if new_name := _NEW_NAMES[module_name].get(name):
             message = f"{module_name}.{name} will be gone in 0.4: use {new_name}"
             warn(message, DeprecationWarning, stacklevel=2)
             return getattr(module, new_name)
-        if find_other_value:
-            return find_other_value(name)
+        if module_getattr:
+            return module_getattr(name)
         raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
 
-    # Set here, since to type checkers a module that defines `__getattr__` has every name.
+    # The function is not defined in the module: type checkers would accept any name of the module.
     module.__getattr__ = find_value  # type: ignore[method-assign]
 
 

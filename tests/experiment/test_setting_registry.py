@@ -61,11 +61,11 @@ def brought(monkeypatch):
         for name, found in modules.items():
             for module in found:
                 monkeypatch.setitem(sys.modules, module.__name__, module)
-                points.append(EntryPoint(name, module.__name__, setting_registry.GROUP))
+                points.append(EntryPoint(name, module.__name__, setting_registry.ENTRY_POINT_GROUP))
         monkeypatch.setattr(
             setting_registry,
             "entry_points",
-            lambda group: points if group == setting_registry.GROUP else [],
+            lambda group: points if group == setting_registry.ENTRY_POINT_GROUP else [],
         )
         setting_registry._find_plugins.cache_clear()
         setting_registry._load_setting.cache_clear()

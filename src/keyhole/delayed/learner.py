@@ -268,9 +268,9 @@ class Learner(CoreLearner):
         largest_sum = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
         total = arrived
         # A float within the range, the most frequent case, needs no further check.
-        if type(arrived) is not float or not 0.0 <= arrived <= largest_sum or self._scaled:
+        if type(arrived) is not float or not 0.0 <= arrived <= largest_sum or self._has_scale:
             span = self.scale.span
-            if isinstance(arrived, bool | np.bool_) and not self._scaled:
+            if isinstance(arrived, bool | np.bool_) and not self._has_scale:
                 arrived = float(arrived)
             total = check_number("arrived", arrived, Range(ge=0, le=largest_sum * span)) / span
         self._feedback["total"][()] = total

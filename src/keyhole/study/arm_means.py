@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.events import EXPIRED, ROW_HEADER, TOLD, EventError
 from keyhole.study.log_state import NO_CORRECTIONS, Corrections, LogState
@@ -142,7 +142,7 @@ class DecisionCounts(LogState):
             super().apply(event)
             if event.kind == TOLD:
                 self.delays.append(max(0.0, event.at - ROW_HEADER.unpack_from(decision_row)[1]))
-        except (*DAMAGE, struct.error) as error:
+        except (*DAMAGE_ERRORS, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
         self.expiry_count += event.kind == EXPIRED
         self.seq = event.seq

@@ -28,7 +28,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from keyhole.contract.reward_units import UNIT
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.play.study_vocabulary import StudyVocabulary, Words
 from keyhole.study.arms import pack_numbers
 from keyhole.study.storage import Row
@@ -388,7 +388,7 @@ def check_event(state: "LogState", event: Row) -> None:
                 f"decision must be given or absent as the kind requires, got {event.decision!r}"
             )
         event_kind.check(state, event)
-    except (*DAMAGE, struct.error) as error:
+    except (*DAMAGE_ERRORS, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
         raise EventError(event.seq, why) from error
 

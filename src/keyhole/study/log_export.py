@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.files import decode_text, read_file, write_atomically
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.play.study_vocabulary import Words
 from keyhole.study import events
 from keyhole.study.definition import Definition, Policies
@@ -83,7 +83,7 @@ class EventFormatter:
             if row.seq in self.metadata:
                 event_words["metadata"] = json.loads(self.metadata[row.seq])
             return event_words
-        except (*DAMAGE, struct.error) as error:
+        except (*DAMAGE_ERRORS, struct.error) as error:
             raise events.EventError(row.seq, f"it is malformed ({error!r})") from error
 
     def row(self, event_words: Words) -> Row:
@@ -235,7 +235,7 @@ def read_export(
         # The log is replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
-    except DAMAGE as error:
+    except DAMAGE_ERRORS as error:
         raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
     return name, definition, rows, metadata
 
@@ -247,7 +247,7 @@ def _add_line_to_errors(number: int) -> Iterator[None]:
         yield
     except json.JSONDecodeError as error:
         raise ValueError(f"line {number} is not JSON: {error}") from error
-    except (*DAMAGE, struct.error) as error:
+    except (*DAMAGE_ERRORS, struct.error) as error:
         raise ValueError(f"line {number}: {events.error_reason(error)}") from error
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
 from keyhole import validation
 from keyhole.contract.policy import Policy
 from keyhole.play import study_vocabulary
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.study import errors, events
 from keyhole.study.events import ROW_HEADER
@@ -138,7 +138,7 @@ def _run_setting_code(
     """Return the result of a function on a setting's values; raise errors as `SettingCodeError`."""
     try:
         return function(*arguments)
-    except (*DAMAGE, struct.error) as error:
+    except (*DAMAGE_ERRORS, struct.error) as error:
         text = f"its values cannot be read back: {events.error_reason(error)}"
         raise events.SettingCodeError(state.vocabulary, text) from error
 

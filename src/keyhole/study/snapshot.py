@@ -6,7 +6,7 @@ import struct
 from typing import Final
 
 from keyhole.contract.policy import check_settled
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.state import PolicyState, State
 from keyhole.study.storage import Row
@@ -58,7 +58,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
         _restore_state(state, fields, last_event, rows, policy_bytes)
     # Whoever can write to the database can also compute the checksum. So every value is checked,
     # and the log is replayed if a value is wrong.
-    except (*DAMAGE, struct.error):
+    except (*DAMAGE_ERRORS, struct.error):
         return None
     return state
 

@@ -134,7 +134,7 @@ class TuningLoop:
             tasks = [partial(self._run_trials, make_executor, cores) for cores in groups]
             pool = DaemonThreadPool(tasks, workers)
             try:
-                while not pool.wait_for_all(_POLL_SECONDS):
+                while not pool.wait_for_next(_POLL_SECONDS):
                     pass
             except BaseException:
                 # After an error of a thread or Ctrl-C, commands are killed. Their decisions stay
