@@ -59,7 +59,7 @@ def test_arms_have_numbers_for_good_and_positions_by_use():
 
 @pytest.mark.parametrize(
     ("in_use", "message"),
-    [([0, 0], "an arm must be in use once only"), ([0, 2], r"an arm in use must .*, got 2")],
+    [([0, 0], "each arm in use must be listed once only"), ([0, 2], r"an arm in use must .*, got 2")],
 )
 def test_arms_that_cannot_be_are_refused(in_use, message):
     with pytest.raises(ValueError, match=message):

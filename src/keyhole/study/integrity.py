@@ -202,7 +202,7 @@ class _LogCheck:
         if event.key is not None:
             self._keys.add(event.key)
         if event.kind == events.ASKED:
-            self._asked[event.decision] = state.row(event)
+            self._asked[event.decision] = state.row_of_event(event)
         elif event.kind in (events.TOLD, *_WITH_ROW):
             self._told.add(event.decision)
 

@@ -113,7 +113,7 @@ class EventFormatter:
     def _remember_reference(self, event: Row) -> None:
         """Keep the decision or the arm of an event, since later events may refer to it."""
         if event.kind == events.ASKED:
-            self.asked[str(event.decision)] = self.state.row(event)
+            self.asked[str(event.decision)] = self.state.row_of_event(event)
         elif event.kind == events.ARM_ADDED:
             self.state.arms.add(event.body.decode())
 
@@ -293,10 +293,10 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            asked_values = state.decisions.unpack_row(state.row(row))
+            asked_values = state.decisions.unpack_row(state.row_of_event(row))
             excluded = state.decisions.excluded_arm_numbers(row.body)
             body = state.decide(asked_values[0], row.at, excluded)
-            other_values = state.decisions.unpack_row(state.row(row._replace(body=body)))
+            other_values = state.decisions.unpack_row(state.row_of_event(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
             columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))
