@@ -59,7 +59,7 @@ class Arms:
         # A dictionary without values serves as an ordered set.
         self._in_use = {check_integer("an arm in use", n, allowed): None for n in numbers}
         if len(self._in_use) < len(numbers):
-            raise ValueError("each arm in use must be listed once only")
+            raise ValueError("each arm in use must be listed once")
         self._reset_derived_values()
 
     def _reset_derived_values(self) -> None:
@@ -117,7 +117,7 @@ class Arms:
         return sorted(self._in_use.keys() & {self._numbers[str(name)] for name in names})
 
     def without(self, numbers: Iterable[int]) -> "Arms":
-        """Return a copy that shares the names, and in which arms of these numbers are not in use."""
+        """Return a copy that shares the names, but in which these arms are not in use."""
         arms = copy(self)
         arms._in_use = dict.fromkeys(self._in_use)
         for number in numbers:

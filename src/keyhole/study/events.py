@@ -191,7 +191,7 @@ def _check_told_late(state: "LogState", event: Row) -> None:
 
 def _check_late_feedback(state: "LogState", event: Row) -> None:
     if not is_decision_id(event.decision) or event.decision in state.pending:
-        raise ValueError(f"decision must be one no longer pending, got {short_repr(event.decision)}")
+        raise ValueError(f"decision must be one that is over, got {short_repr(event.decision)}")
     row, feedback = state.split_late_body(event.body)
     state.checker.check_pending_row(row)
     _check_feedback(state, event, row, feedback)

@@ -292,7 +292,7 @@ class LogState:
 
     @property
     def unlearnt_count(self) -> int:
-        """The number of expired decisions that are not asked again and taught the policy nothing."""
+        """The number of decisions that expired for good and of which no feedback was learnt."""
         if not self.vocabulary.has_feedback:
             return 0
         return self.rounds - self.feedback_count - len(self.pending)

@@ -697,7 +697,7 @@ class Study:
 
     @property
     def expired_count(self) -> int:
-        """The number of expired decisions that are not asked again and taught the policy nothing."""
+        """The number of decisions that expired for good and of which no feedback was learnt."""
         return self._replica.query_state(lambda state: state.unlearnt_count)
 
     @property
