@@ -43,7 +43,7 @@ def history(study: Any, as_json: AsJson = False) -> None:
 
     formatter = EventFormatter(study.definition, metadata=study.metadata())
     for row in study.log():
-        event = formatter.words(row)
+        event = formatter.format(row)
         if as_json:
             print_json(event)
         else:

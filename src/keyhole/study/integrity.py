@@ -161,7 +161,7 @@ def _read_intact_rows(store: Store, study: int) -> tuple[list[Row], StoreError |
 
 
 def _check_snapshot(snapshot: bytes, state: State, policies: Policies) -> None:
-    """Refuse a snapshot that differs from the state after its last event; it may be unusable."""
+    """Refuse a usable snapshot that differs from the state after its last event."""
     assert state.last_event is not None
     snapshot_state = read_snapshot(snapshot, state.last_event, policies)
     if snapshot_state is not None and make_snapshot(snapshot_state) != make_snapshot(state):
@@ -187,12 +187,13 @@ class _LogCheck:
         EventError
             With the reason.
         """
+        row, _ = state.split_late_body(event.body)  # of an event with a row
         why = ""
         if event.key is not None and event.key in self._keys:
             why = f"key must be new, got {event.key!r}"
         elif event.kind == events.ASKED and event.decision in self._rows_by_id:
             why = f"decision must be a new id, got {event.decision!r}"
-        elif event.kind in _KINDS_WITH_ROW and not self._has_row_as_asked(event):
+        elif event.kind in _KINDS_WITH_ROW and row != self._rows_by_id.get(event.decision):
             why = f"its decision differs from what was asked as {event.decision!r}"
         elif event.kind == events.CORRECTED and event.decision not in self._told_ids:
             why = f"it corrects {event.decision!r}, of which nothing was told"
@@ -205,18 +206,14 @@ class _LogCheck:
         elif event.kind in (events.TOLD, *_KINDS_WITH_ROW):
             self._told_ids.add(event.decision)
 
-    def _has_row_as_asked(self, event: Row) -> bool:
-        row = self._rows_by_id.get(event.decision)
-        return row is not None and event.body.startswith(row)
-
 
 def rebuild_states(
     definition: Definition, rows: Sequence[Row], policies: Policies
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, and check each event.
 
-    All corrections apply from the first state on. Opening a study makes the same checks, except
-    those of `_LogCheck`.
+    All corrections apply from the first state on. Opening a study without a snapshot makes the same
+    checks, except those of `_LogCheck`.
 
     Raises
     ------
