@@ -214,9 +214,8 @@ def read_export(
             header = json.loads(header_line)
             if header.get("format") != _FORMAT or header.get("version") not in _VERSIONS:
                 raise ValueError(f"it is not an export of version {_VERSIONS[-1]} or before")
-            definition = Definition.from_bytes(
-                json.dumps(header["head"]).encode(), policies, ordered=False
-            )
+            definition_bytes = json.dumps(header["head"]).encode()
+            definition = Definition.from_bytes(definition_bytes, policies, ordered=False)
             name = check_line("name", header["name"])
             event_count = header["events"]
         formatter = EventFormatter(replace(definition, scale=UNIT), policies)

@@ -278,9 +278,8 @@ def _find_decision_row(transaction: Transaction, id: str) -> bytes:
 def make_decision(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
     round_number, asked_at = events.ROW_HEADER.unpack_from(row)
-    decision_words = MappingProxyType(
-        state.vocabulary.format_decision(*state.decisions.unpack_row(row))
-    )
+    values = state.decisions.unpack_row(row)
+    decision_words = MappingProxyType(state.vocabulary.format_decision(*values))
     timeout = state.definition.rule.timeout
     until = None if timeout is None else datetime.fromtimestamp(asked_at + timeout, UTC)
     time = datetime.fromtimestamp(asked_at, UTC)
@@ -320,9 +319,8 @@ def _feedback_of_event(state: State, event: Row) -> bytes:
 
 
 def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
-    return state.vocabulary.format_feedback(
-        *state.decisions.unpack_row(row), state.feedback.unpack(body)
-    )
+    values = *state.decisions.unpack_row(row), state.feedback.unpack(body)
+    return state.vocabulary.format_feedback(*values)
 
 
 def _expire_overdue(transaction: Transaction) -> None:

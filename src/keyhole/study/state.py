@@ -28,7 +28,7 @@ from keyhole.validate import explain_memory_errors
 
 MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
-_UNUSED_CELLS: Final = np.zeros(1)  # in place of rows
+_UNUSED: Final = np.zeros(1)  # in place of the cells of rows, if there are none
 
 
 class LearningError(RuntimeError):
@@ -111,13 +111,11 @@ class PolicyState:
         memory_bytes = memory.data.cast("B")
         return memory_bytes[begin:middle], memory_bytes[middle:end]
 
-    def _run_kernel(
-        self, action: int, t: int, cells: FloatArray = _UNUSED_CELLS, row_count: int = 0
-    ) -> int:
-        """Run an action of `pending_decision_step`; return 0 if a decision is not allowed."""
+    def _run_kernel(self, action: int, t: int, cells: FloatArray = _UNUSED, count: int = 0) -> int:
+        """Run an action of `pending_decision_step` on `count` rows; 0 means a refused decision."""
         arrays = self._memory, self._deciding_memory, self._plan, cells, self.stream
         try:
-            return int(self._step(*arrays, t, row_count, action))
+            return int(self._step(*arrays, t, count, action))
         except IndexError as error:
             if "out of bounds" not in str(error):  # raised by the policy's own code
                 raise
@@ -133,7 +131,7 @@ class PolicyState:
         `rows` are the decisions taken since the last call. Without imputation `rows` is empty.
         """
         self._context_bytes[:] = context
-        cells = rows.reshape(-1) if len(rows) else _UNUSED_CELLS
+        cells = rows.reshape(-1) if len(rows) else _UNUSED
         action = pending_decision_step.DECIDE_ON_COPY  # on the last copy, or without a copy
         if imputes_all and self._imputes:
             action = pending_decision_step.DECIDE  # on a new copy

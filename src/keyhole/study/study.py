@@ -294,8 +294,7 @@ class Study:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return the class and the arguments with which another process opens the study."""
-        writer = self._writer
-        options = writer.policies, self._durability, writer.clock
+        options = self._writer.policies, self._durability, self._writer.clock
         return type(self), (self._storage, self.name, *options)
 
     # Deciding.
@@ -342,8 +341,8 @@ class Study:
         ...         print(study.ask(exclude=["cat"], metadata={"who": "ann"}).arm)
         dog
         """
-        excluded_names, metadata_json = _parse_ask_options(exclude, metadata)
-        return self._writer.submit(operations.ask, key, context, excluded_names, metadata_json)
+        options = _parse_ask_options(exclude, metadata)
+        return self._writer.submit(operations.ask, key, context, *options)
 
     def ask_many(
         self,
@@ -385,8 +384,7 @@ class Study:
         ...         study.tell_many([(decision.id, 1) for decision in decisions])
         [None, None]
         """
-        excluded_names, metadata_json = _parse_ask_options(exclude, metadata)
-        options = excluded_names, metadata_json
+        options = _parse_ask_options(exclude, metadata)
         return self._writer.submit(operations.ask_many, n, key, context, *options)
 
     def find_decision(self, key: str) -> Decision:
@@ -596,8 +594,7 @@ class Study:
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        submit = self._writer.submit
-        imported_count, texts = submit(import_file, path, columns, within, csv_format)
+        imported_count, texts = self._writer.submit(import_file, path, columns, within, csv_format)
         for text in texts:
             warnings.warn(text, stacklevel=2)
         return imported_count

@@ -44,10 +44,9 @@ def describe_policy(state: State) -> dict[str, str]:
     if policy.verdicts:
         settled = state.settled_names()
         arm_count = len(state.arms.names_in_use)
-        progress = f"{len(settled)} of {count_text(arm_count, 'arm')}"
-        if len(settled) == arm_count:
-            progress += "; done"
-        texts["settled"] = f"{progress} ({policy.guarantee().text})"
+        ending = "; done" if len(settled) == arm_count else ""
+        arms = f"{len(settled)} of {count_text(arm_count, 'arm')}{ending}"
+        texts["settled"] = f"{arms} ({policy.guarantee().text})"
         for verdict in sorted(set(settled.values())):
             names = [name for name, arm_verdict in settled.items() if arm_verdict == verdict]
             texts[f"settled {verdict}"] = _shorten_list(names)
@@ -310,13 +309,12 @@ def _pending_blocks(counts: DecisionCounts) -> list[PageBlock]:
     sentences = [f"{pending} pending; {counts.expiry_count:,} expired so far."]
     if counts.definition.pending == "wait" and counts.pending:
         sentences.append("The policy waits: it decides again once all feedback was told.")
-    timeouts = [format_duration(rule.timeout)] if rule.timeout else []
+    waits = [format_duration(rule.timeout)] if rule.timeout else []
     if rule.timeout_decisions:
-        timeouts.append(f"{rule.timeout_decisions:,} later decisions")
+        waits.append(f"{rule.timeout_decisions:,} later decisions")
     expiry = "Decisions never expire by themselves."
-    if timeouts:
-        waiting = " or ".join(timeouts)
-        expiry = f"A decision expires after {waiting} (on_timeout={rule.on_timeout!r})."
+    if waits:
+        expiry = f"A decision expires after {' or '.join(waits)} (on_timeout={rule.on_timeout!r})."
     blocks: list[PageBlock] = [Text(" ".join([*sentences, expiry]))]
     if counts.delays:
         delays = np.quantile(np.array(counts.delays), list(_QUANTILES.values()))

@@ -57,7 +57,7 @@ class Postgres(store.Store):
             raise missing_extra_error("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg
         self._address = address
-        self.failures = (psycopg.Error, OSError)
+        self.driver_errors = (psycopg.Error, OSError)
         try:
             parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
@@ -83,16 +83,16 @@ class Postgres(store.Store):
         self._check_version(self._read_version(db))
         return db
 
-    def _lock(self, study: int, first_seq: int) -> store.QueryResult:
+    def _lock(self, study: int, first_seq: int) -> store.LogQueryResult:
         # The server queues sessions that wait for an advisory lock. With a row lock, the session
         # that has just released it would get it again before a waiting session wakes up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, first_seq)
 
-    def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
+    def _events_from(self, study: int, first_seq: int) -> store.LogQueryResult:
         return self._select_events("", study, first_seq)
 
-    def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.QueryResult:
+    def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.LogQueryResult:
         """Return version, identity and rows of a study, in one round trip."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
         events_sql = f"EXECUTE keyhole_events_from({study:d}, {first_seq:d})"
@@ -105,13 +105,13 @@ class Postgres(store.Store):
             has_next = bool(cursor.nextset())
         *_, version_rows, rows = results
         version, digest = next(iter(version_rows), (0, None))
-        return store.QueryResult(version, digest, rows)
+        return store.LogQueryResult(version, digest, rows)
 
     def _commit(self) -> None:
         self._connect_if_needed().execute("COMMIT")
 
     def _add_rows(
-        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
+        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.MetadataRow]
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMN_COUNT
         sql: str = _SQL["append"]
@@ -233,7 +233,7 @@ class Postgres(store.Store):
         """Create the tables, or migrate them from an older version."""
         version = self._read_version(db)
         schema.check_version(self.where, version)
-        if version == len(schema.STEPS):
+        if version == len(schema.MIGRATIONS):
             return
         # The session takes the lock before the transaction. Within a transaction, a snapshot of the
         # catalog from before the wait could still be in use. If the migration fails, the session
@@ -249,7 +249,7 @@ class Postgres(store.Store):
             else:
                 db.execute(_SQL["lock_for_migration"])
             schema.migrate(db.execute, version, self.dialect)
-            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
+            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.MIGRATIONS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
     def _read_version(self, db: "psycopg.Connection") -> int:

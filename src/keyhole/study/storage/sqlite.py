@@ -60,7 +60,7 @@ class Sqlite(store.Store):
     """
 
     dialect = schema.DIALECTS["sqlite"]
-    failures = (sqlite3.Error, OSError)
+    driver_errors = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, flush: bool = True, sibling: "Sqlite | None" = None) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _lock(self, study: int, first_seq: int) -> store.QueryResult | None:
+    def _lock(self, study: int, first_seq: int) -> store.LogQueryResult | None:
         db = self._begin_in_turn()
         # SQLite changes `data_version` with each commit of another connection.
         (data_version,) = db.execute("PRAGMA data_version").fetchone()
@@ -133,7 +133,7 @@ class Sqlite(store.Store):
             self._data_version = data_version
         return result
 
-    def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
+    def _events_from(self, study: int, first_seq: int) -> store.LogQueryResult:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
@@ -141,14 +141,14 @@ class Sqlite(store.Store):
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(self, db: Connection, study: int, first_seq: int) -> store.QueryResult:
+    def _select_events(self, db: Connection, study: int, first_seq: int) -> store.LogQueryResult:
         version = read_pragma(db, "user_version")
         identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
         rows = db.execute(self._sql["events_from"], (study, first_seq)).fetchall()
-        return store.QueryResult(version, identity and identity[0], rows)
+        return store.LogQueryResult(version, identity and identity[0], rows)
 
     def _add_rows(
-        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
+        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.MetadataRow]
     ) -> None:
         db = self._connect_if_needed()
         # A statement writes many rows: at the end of each statement another thread may take the
@@ -435,7 +435,7 @@ class Sqlite(store.Store):
                 db = self._connect(uri_query)
                 version = sqlite_connection.find_schema_version(self.path, db)
                 is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-                return is_wal and version == len(schema.STEPS)
+                return is_wal and version == len(schema.MIGRATIONS)
         # A user who may not write in the folder cannot create `-wal` and `-shm`. A user who may not
         # write to the file must not create them: they would belong to this reader, and writers
         # could not use them. While no process has the file open, it can be read as immutable,
@@ -444,7 +444,7 @@ class Sqlite(store.Store):
         db = self._connect(sqlite_connection.READ_FILE_ALONE)
         version = sqlite_connection.find_schema_version(self.path, db)
         self._immutable_stamp = stamp
-        return version == len(schema.STEPS)
+        return version == len(schema.MIGRATIONS)
 
     def _connect(self, uri_query: str) -> Connection:
         """Connect to the file."""
@@ -474,10 +474,10 @@ class Sqlite(store.Store):
         """Create the tables or migrate them."""
         db = self._begin_immediate("mode=rw")
         version = sqlite_connection.find_schema_version(self.path, db)
-        if version < len(schema.STEPS):
+        if version < len(schema.MIGRATIONS):
             db.execute(f"PRAGMA application_id = {sqlite_connection.APPLICATION}")
             schema.migrate(db.execute, version, self.dialect)
-            db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
+            db.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError(
