@@ -1,9 +1,9 @@
 """The PostgreSQL back end, which keeps the event logs of studies on a server, through psycopg.
 
 A transaction takes two round trips: the first takes an advisory lock and reads new rows, the second
-inserts and commits. Each is a string of several statements, since psycopg's pipeline mode costs a
-third more, and its last message resets the server's idle-in-transaction timeout. All tables are in
-the schema `keyhole`.
+inserts and commits. Each sends one string of several statements. psycopg's pipeline mode would cost
+a third more, and its last message would reset the server's idle-in-transaction timeout. All tables
+are in the schema `keyhole`.
 """
 
 import ctypes
@@ -36,9 +36,10 @@ _ADVICE: Final = {
     # A prepared statement exists already, or is missing: the pool has changed the session.
     "42P05": _NEEDS_SESSION,
     "26000": _NEEDS_SESSION,
+    # Any other error.
     None: "if a write was under way, open the study again to see whether it is there",
 }
-# All applications of a database share the numbers of advisory locks. Ours have this class.
+# All applications of a database share the numbers of advisory locks. Our locks have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
 _MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
 
@@ -93,7 +94,7 @@ class Postgres(store.Store):
         return self._select_events("", study, first_seq)
 
     def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.LogQueryResult:
-        """Return version, identity and rows of a study, in one round trip."""
+        """Return version, definition's digest and rows, in one round trip; run `begin_sql` first."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
         events_sql = f"EXECUTE keyhole_events_from({study:d}, {first_seq:d})"
         cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
@@ -141,7 +142,7 @@ class Postgres(store.Store):
     def _execute_first(
         self, sql: str, values: tuple[object, ...] | None = None, *, binary: bool = False
     ) -> "psycopg.Cursor":
-        """Execute the first statements of an operation, again if the connection was lost."""
+        """Execute the first statements of an operation, and again if the connection was lost."""
         db = self._db
         if db is not None and self._is_idle(db):
             try:
@@ -254,13 +255,13 @@ class Postgres(store.Store):
 
     def _read_version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 if there is none."""
-        is_there, version_table = db.execute(_SQL["find_tables"]).fetchone() or (False, None)
-        if is_there and version_table is None:
+        has_schema, version_table = db.execute(_SQL["find_tables"]).fetchone() or (False, None)
+        if has_schema and version_table is None:
             raise ValueError(
                 f"storage must be a database whose schema keyhole is ours, got {self.where}, "
                 "where it is another application's"
             )
-        if not is_there:
+        if not has_schema:
             return 0
         version_row = db.execute("SELECT version FROM keyhole.version").fetchone()
         return version_row[0] if version_row else 0
