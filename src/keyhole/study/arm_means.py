@@ -386,6 +386,5 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     masses /= masses.sum(axis=0)
     log_cdfs = np.log(np.maximum(np.cumsum(masses, axis=0) - masses / 2.0, _TINY))
     # A variate is the highest if all others are below it: the product of the others' chances.
-    others_log_cdf = log_cdfs.sum(axis=1, keepdims=True) - log_cdfs
-    chances = (masses * np.exp(others_log_cdf)).sum(axis=0)
+    chances = (masses * np.exp(log_cdfs.sum(axis=1, keepdims=True) - log_cdfs)).sum(axis=0)
     return np.asarray(chances / chances.sum())

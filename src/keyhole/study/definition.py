@@ -135,7 +135,7 @@ class Definition:
         if caution := policy.caution(checked_facts, None):  # no problem is known
             warnings.warn(caution, stacklevel=3)
         chosen_mode = options.pop("pending", None)
-        pending = resolve_pending_mode(policy, chosen_mode)
+        pending = resolve_mode(policy, chosen_mode)
         if chosen_mode is None and pending == "wait" and (reason := policy.explain_waiting()):
             warnings.warn(reason, stacklevel=3)
         definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
@@ -148,7 +148,7 @@ class Definition:
         """Check the fields, and that they fit together."""
         if len(_check_arm_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
-        resolve_pending_mode(self.policy, self.pending)  # refuses a mode that is not allowed
+        resolve_mode(self.policy, self.pending)  # refuses a mode that is not allowed
         validate.check_seed(self.seed)
         validate.check_number("time_unit", self.time_unit, validate.Range(ge=0))
 
@@ -163,9 +163,8 @@ class Definition:
             validate.check_choice("a fact", name, fact_names)
         self.check_change(policy, facts)
         new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
-        mode = None if self.pending == resolve_pending_mode(self.policy, None) else self.pending
-        pending = resolve_pending_mode(policy, mode)
-        return replace(self, policy=policy, facts=new_facts, pending=pending)
+        mode = None if self.pending == resolve_mode(self.policy, None) else self.pending
+        return replace(self, policy=policy, facts=new_facts, pending=resolve_mode(policy, mode))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that differ from the present facts."""
@@ -357,7 +356,7 @@ def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
             check_reserved_words(vocabulary.format_decision({}, decision))
 
 
-def resolve_pending_mode(policy: Policy, pending: str | None) -> str:
+def resolve_mode(policy: Policy, pending: str | None) -> str:
     """Return the chosen pending mode, or the policy's default if it is None; refuse other modes."""
     # In settings by round the policy's own state takes account of pending decisions.
     modes = ("ignore",) if policy.setting.by_round else policy.pending

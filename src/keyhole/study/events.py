@@ -157,8 +157,7 @@ def _check_asked(state: "LogState", event: Row) -> None:
     state.checker.check_decision(state.decisions.cells_of_event(event.body))
     if excluded_bits := event.body[size:]:
         numbers = state.decisions.excluded_arm_numbers(event.body)
-        are_in_use = all(map(state.arms.is_in_use, numbers))
-        if not are_in_use or pack_numbers(numbers) != excluded_bits:
+        if not all(map(state.arms.is_in_use, numbers)) or pack_numbers(numbers) != excluded_bits:
             raise ValueError("the arms that it excludes must be in use, in the fewest bytes")
         if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row_of_event(event))):
             raise ValueError("its decision must not be about an arm that it excludes")

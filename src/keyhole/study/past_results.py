@@ -64,8 +64,7 @@ def import_file(
     `csv_format` has the arguments `delimiter`, `date_format` and `decimal`.
     """
     has_times = columns["shown_at"] is not None
-    time_options = within, columns["key"], csv_format["date_format"]
-    needs_times = any(option is not None for option in time_options)
+    needs_times = (within, columns["key"], csv_format["date_format"]) != (None, None, None)
     if (has_times and columns["converted_at"] is None) or (needs_times and not has_times):
         raise ValueError(
             "within, key and date_format need shown_at, and shown_at needs converted_at"

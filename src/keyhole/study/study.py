@@ -607,9 +607,8 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        lines = [
-            validate.check_line("name", name) for name in validate.check_sequence("names", names)
-        ]
+        names = validate.check_sequence("names", names)
+        lines = [validate.check_line("name", name) for name in names]
         old_names = self._replica.query_state(lambda state: [*state.arms.names])
         self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
 
@@ -960,9 +959,9 @@ class Study:
             from keyhole.study import study_summary
 
             # If nothing has been learnt yet, learning the whole log would take too long.
-            has_state = self._replica.has_state or self._writer.has_state
-            query = study_summary.describe_policy
-            policy_texts = self._replica.query_state(query) if has_state else None
+            policy_texts = None
+            if self._replica.has_state or self._writer.has_state:
+                policy_texts = self._replica.query_state(study_summary.describe_policy)
             summarize = partial(study_summary.summary_text, repr(self), policy_texts)
             text = self._replica.query_counts(summarize, study_summary.MOST_EVENTS)
             title = f"{self!r}: too many events to count here; means() counts them"

@@ -116,27 +116,28 @@ class ForkLock:
 
     def _can_begin(self, thread: int) -> bool:
         """Return whether no fork keeps a thread from beginning an operation now."""
-        forking_threads = self._find_forking_threads()
-        if not forking_threads:
+        self._forget_ended_forks()
+        if not self._forks:
             return True
         # Once a fork is exclusive, and closes connections, no other thread may begin an operation.
         if self._is_another_fork_exclusive(thread):
             return False
         # While a fork waits, a thread that is within an operation may begin another operation, or
         # the fork and the thread would wait for each other.
-        return thread in forking_threads or thread in self._find_busy_threads()
+        return thread in self._forks or thread in self._find_busy_threads()
 
-    def _find_forking_threads(self) -> list[int]:
-        """Forget forks that are over; return the threads of the other forks."""
+    def _forget_ended_forks(self) -> None:
         for thread, fork in list(self._forks.items()):
             if fork.is_over(thread):
                 self._forks.pop(thread, None)
-        return list(self._forks)
 
-    def _is_another_fork_exclusive(self, own_thread: int) -> bool:
-        """Return whether the fork of another thread is exclusive."""
-        threads = self._find_forking_threads()
-        return any(self._forks[thread].is_exclusive for thread in threads if thread != own_thread)
+    def _is_another_fork_exclusive(self, thread: int) -> bool:
+        """Return whether the fork of a thread other than this one is exclusive."""
+        self._forget_ended_forks()
+        # The list is a copy, since a signal handler may fork meanwhile.
+        return any(
+            fork.is_exclusive for other, fork in list(self._forks.items()) if other != thread
+        )
 
     def _find_busy_threads(self) -> list[int]:
         """Forget operations that have ended; return the threads of the other operations."""

@@ -94,7 +94,7 @@ class Postgres(store.Store):
         return self._select_events("", study, first_seq)
 
     def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.LogQueryResult:
-        """Return version, definition's digest and rows, in one round trip; run `begin_sql` first."""
+        """Return version, definition digest and rows, in one round trip; run `begin_sql` first."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
         events_sql = f"EXECUTE keyhole_events_from({study:d}, {first_seq:d})"
         cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
@@ -112,7 +112,7 @@ class Postgres(store.Store):
         self._connect_if_needed().execute("COMMIT")
 
     def _add_rows(
-        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.MetadataRow]
+        self, study: int, rows: Sequence[store.Record], metadata: store.MetadataRows
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMN_COUNT
         sql: str = _SQL["append"]

@@ -10,7 +10,7 @@ _CONTENT: Final = read_toml(Path(__file__).with_name("schema.toml"))
 MIGRATIONS: Final[list[list[str]]] = _CONTENT["migrations"]
 DIALECTS: Final[dict[str, dict[str, str]]] = _CONTENT["dialects"]
 POSTGRES: Final = _CONTENT["postgres"]
-OLDEST_VERSION: Final = 3
+OLDEST: Final = 3
 """The version of the schema in Keyhole 0.2.0; earlier versions were not published."""
 DELETIONS: Final = (
     "delete_events", "erase_metadata", "delete_snapshot", "delete_tail", "delete_study",
@@ -25,11 +25,10 @@ def check_version(where: str, version: int) -> None:
             f"storage must have a schema of version at most {len(MIGRATIONS)}, got {version}: "
             f"{where} was written by a newer Keyhole, which opens it; nothing was changed"
         )
-    if 0 < version < OLDEST_VERSION:
+    if 0 < version < OLDEST:
         raise ValueError(
-            f"storage must have a schema of version {OLDEST_VERSION} or later, got {version}: "
-            f"{where} was written by a Keyhole before 0.2.0, which was not published; nothing was "
-            "changed"
+            f"storage must have a schema of version {OLDEST} or later, got {version}: {where} was "
+            "written by a Keyhole before 0.2.0, which was not published; nothing was changed"
         )
 
 

@@ -153,7 +153,7 @@ class Sqlite(store.Store):
         return store.LogQueryResult(version, digest and digest[0], rows)
 
     def _add_rows(
-        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.MetadataRow]
+        self, study: int, rows: Sequence[store.Record], metadata: store.MetadataRows
     ) -> None:
         db = self._connect_if_needed()
         # A statement writes many rows: at the end of each statement another thread may take the

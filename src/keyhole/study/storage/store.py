@@ -83,8 +83,8 @@ class Row(NamedTuple):
 
 Record = tuple[Any, ...]
 """A row of a query's result. For an event: the values of its `Row`, then its digest."""
-MetadataRow = tuple[int, str]
-"""The number of a row, and its metadata as text."""
+MetadataRows = Sequence[tuple[int, str]]
+"""Pairs of a row's number and its metadata as text."""
 _Statement = tuple[str, tuple[object, ...]]
 """The name of a query in `schema.toml`, and the values of its placeholders."""
 NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
@@ -153,7 +153,7 @@ def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
     return records
 
 
-def _pair_with_metadata(rows: Iterable[Row], metadata: Mapping[int, str]) -> list[MetadataRow]:
+def _pair_with_metadata(rows: Iterable[Row], metadata: Mapping[int, str]) -> MetadataRows:
     return [(row.seq, metadata[row.seq]) for row in rows if row.seq in metadata]
 
 
@@ -287,7 +287,8 @@ class Store(ABC):
     def check_not_replaced(self, study: int) -> None:
         """Refuse a study that was replaced by another study, or by an older copy of itself.
 
-        Call this before the log is read from the beginning, since such a read would not notice it.
+        Call this before the log is read from the beginning, since such a read would not notice the
+        replacement.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
         # If no row has been read, only identity and version are compared.
@@ -475,7 +476,7 @@ class Store(ABC):
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
-        """Return the last snapshot, after the number of its last event; None without a snapshot."""
+        """Return the snapshot and, before it, the number of its last event; None without one."""
         return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
@@ -557,7 +558,7 @@ class Store(ABC):
         """Return the rows of a query, without the lock."""
 
     def _create(
-        self, study: tuple[object, ...], rows: Sequence[Record], metadata: Sequence[MetadataRow]
+        self, study: tuple[object, ...], rows: Sequence[Record], metadata: MetadataRows
     ) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
         db = self._begin_write()
@@ -593,9 +594,7 @@ class Store(ABC):
         """Return the rows of a study from number `first_seq` on, without the lock."""
 
     @abstractmethod
-    def _add_rows(
-        self, study: int, rows: Sequence[Record], metadata: Sequence[MetadataRow]
-    ) -> None:
+    def _add_rows(self, study: int, rows: Sequence[Record], metadata: MetadataRows) -> None:
         """Insert rows and metadata, write the number of the last row (0 if none), and commit."""
 
     @abstractmethod
