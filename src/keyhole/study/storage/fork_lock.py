@@ -135,9 +135,7 @@ class ForkLock:
         """Return whether the fork of a thread other than this one is exclusive."""
         self._forget_ended_forks()
         # The list is a copy, since a signal handler may fork meanwhile.
-        return any(
-            fork.is_exclusive for other, fork in list(self._forks.items()) if other != thread
-        )
+        return any(fork.is_exclusive for key, fork in list(self._forks.items()) if key != thread)
 
     def _find_busy_threads(self) -> list[int]:
         """Forget operations that have ended; return the threads of the other operations."""
