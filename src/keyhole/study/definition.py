@@ -118,8 +118,8 @@ class Definition:
     ) -> Self:
         """Return the definition of a new study.
 
-        `facts` are the arguments of `Policy.learner` without the number of arms; `options` are the
-        other fields.
+        `facts` are the arguments of `Policy.learner` without the number of arms; `options` may have
+        `pending`, `rule`, `seed` and `time_unit`.
         """
         _check_policy(policy)
         if policy.vocabulary_class is None:

@@ -158,7 +158,7 @@ def _check_asked(state: "LogState", event: Row) -> None:
     if excluded_bits := event.body[size:]:
         numbers = state.decisions.excluded_arm_numbers(event.body)
         if not all(map(state.arms.is_in_use, numbers)) or pack_numbers(numbers) != excluded_bits:
-            raise ValueError("the arms that it excludes must be in use, in the fewest bytes")
+            raise ValueError("the arms that it excludes must be in use, with no zero byte after")
         if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row_of_event(event))):
             raise ValueError("its decision must not be about an arm that it excludes")
 
@@ -234,8 +234,8 @@ def _require_pending(state: "LogState", event: Row) -> bytes:
     raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
 
 
-# Each of these functions returns the named values in an event's body. `decision_row` is the row of
-# the event's decision, if the decision was handed out before.
+# Each of these functions returns the named values in an event's body. An event about a pending
+# decision needs the row of the decision, `decision_row`.
 
 
 def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:

@@ -46,8 +46,8 @@ class Decision:
     round : int
         The number of decisions so far, this one included.
     at, until : datetime
-        When the decision was last handed out, and when its timeout ends, in UTC. `until` is None
-        without a timeout in seconds.
+        When the decision was handed out (if it is pending, the last time), and when its timeout
+        ends, in UTC. `until` is None without a timeout in seconds.
     """
 
     id: str
@@ -135,9 +135,9 @@ def new_id(now: float) -> str:
 def _run_setting_code(
     state: State, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
 ) -> _Result:
-    """Return the result of a function on values that the setting's vocabulary has just made.
+    """Return the result of a function that packs new values or reads them back by the vocabulary.
 
-    If the values cannot be stored and read back, a `SettingCodeError` is raised.
+    An error is the vocabulary's fault, and is raised as a `SettingCodeError`.
     """
     try:
         return function(*arguments)

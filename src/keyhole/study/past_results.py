@@ -32,9 +32,9 @@ class PastDecision(NamedTuple):
     arm : str
         The name of the arm.
     reward : float or None
-        The reward; None if the decision is pending. In a file with conversions it is 1 or 0: as
-        `_read_rows` returns it, whether the decision converted at any time; as
-        `_outcomes_within_window` returns it, whether it converted within the window.
+        The reward; None if the decision is pending. In a file with conversions `_read_rows` sets 1
+        if the decision converted at any time, and `_outcomes_within_window` sets 1 if it converted
+        within the window. In any other case they set 0.
     at : float, default 0
         When the decision was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""

@@ -528,9 +528,9 @@ class Study:
         Some decisions may still convert: their reward of 1 may be yet to come. Without times, the
         file must not have such decisions, since they would count as 0. With `shown_at` and
         `converted_at` Keyhole finds them, and rows may have any order. If the window of a decision
-        was over at the last time in the file, its reward is 1 if it converted within the window,
-        otherwise 0. If the window was not over, the decision is left out without `key`, and a
-        warning says how many are. With `key` it is imported, too: as told if it has converted,
+        (`within`) was over at the last time in the file, its reward is 1 if it converted within the
+        window, otherwise 0. If the window was not over, the decision is left out without `key`, and
+        a warning says how many are. With `key` it is imported, too: as told if it has converted,
         otherwise as pending since it was shown. A pending decision expires like any other. Until
         then it can be told: `Study.find_decision` returns it by its key.
 

@@ -132,8 +132,7 @@ class Sqlite(store.Store):
         if data_version == self._data_version and last_seq == first_seq:
             return None
         result = self._select_events(db, study, first_seq)
-        # Without rows it is unknown whether there are new rows, since `_execute_with_lock` asks for
-        # rows beyond all.
+        # `_execute_with_lock` asks for no rows, so an empty result does not mean that none are new.
         if result.rows:
             self._data_version = data_version
         return result

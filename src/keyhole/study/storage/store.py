@@ -315,7 +315,7 @@ class Store(ABC):
     def _refuse_replaced(self, study: int, seq: int | None = None) -> NoReturn:
         """Refuse the database from now on: it has been replaced."""
         self.rollback()
-        change = f"row {seq} of study {study} had been read and is missing"
+        change = f"event {seq} of study {study} had been read and is missing"
         if seq is None:
             change = f"study {study} is no longer {short_repr(self._studies[study][0])}"
         advice = (
