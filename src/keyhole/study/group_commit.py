@@ -377,7 +377,7 @@ class GroupCommit(CachedState):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
-        """Run a request: an exclusive one by itself, any other in a group with those that wait."""
+        """Run an exclusive request by itself, any other in a group with all that wait."""
         group = self._group = _Group()
         try:
             if request.is_exclusive:

@@ -449,7 +449,7 @@ def tell(
     if told_body is not None:
         raise errors.DifferentFeedbackError(
             f"{id} was told {_format_feedback(state, row, told_body)} before, and cannot be told "
-            "otherwise; `correct` corrects a mistake"
+            "other feedback; `correct` corrects a mistake"
         )
     # With "no_reward" the policy has learnt a reward of 0, so this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE

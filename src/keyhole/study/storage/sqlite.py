@@ -227,9 +227,9 @@ class Sqlite(store.Store):
     def _checkpoint_if_due(self, db: Connection, queue: int) -> bool:
         """Make a checkpoint if one is due; return whether nobody else has changed the main file."""
         # SQLite's automatic checkpoints are off (see `_connect`), so a commit changes only the
-        # `-wal`. If the main file changes otherwise than by our checkpoints, a copy was put in its
-        # place. During a checkpoint, which takes one or two flushes, this is noticed only if the
-        # copy has another size.
+        # `-wal`. If anything but our checkpoints changes the main file, a copy has taken its place.
+        # During a checkpoint, which takes one or two flushes, this is noticed only if the copy has
+        # another size.
         file = self._file
         log_size = file.log_size()
         is_unchanged = log_size is not None and file.is_unchanged()

@@ -91,7 +91,7 @@ NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 class LogQueryResult(NamedTuple):
-    """Rows of a study's log, and what tells whether it is still the same study.
+    """Rows of a study's log, and what shows whether schema and study are the same as before.
 
     Attributes
     ----------
