@@ -7,7 +7,7 @@ UV ?= uv
 BIN := .venv/bin
 WHEEL := .venv-runtime/bin
 LOWEST := .venv-lowest/bin
-LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/numba_internals thresholding/test_lsa.py \
+LOWEST_TESTS := $(addprefix tests/,test_validation.py kernels/numba_internals thresholding/test_lsa.py \
 	data/test_crowd_labels.py papers/report/test_parameter_figures.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
 INSTALL := install --no-compile --require-hashes -r

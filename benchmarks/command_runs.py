@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from benchmarks.measure import Row
-from keyhole.runner import MECHANISMS, Runner
+from keyhole.runner import KILL_MECHANISMS, CommandRunner
 
 COMMAND = ["true"]
 LIMIT = 0.05
@@ -28,7 +28,7 @@ def milliseconds(call, count):
 def time_mechanism(mechanism, size):
     """Yield rows for a mechanism, none where it does not work."""
     try:
-        runner = Runner(mechanism)
+        runner = CommandRunner(mechanism)
     except OSError:
         return
     with runner:
@@ -41,5 +41,5 @@ def time_mechanism(mechanism, size):
 def rows(size):
     """Yield all lines."""
     yield Row("run true: subprocess.run", milliseconds(run_subprocess, 10 * size.repeats), "ms")
-    for mechanism in MECHANISMS:
+    for mechanism in KILL_MECHANISMS:
         yield from time_mechanism(mechanism, size)

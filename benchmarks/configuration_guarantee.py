@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from keyhole import simulate
-from keyhole.data import forests
+from keyhole.data import forests_problem
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.resource import (
     OUP,
@@ -27,10 +27,10 @@ from keyhole.stochastic import KLUCB, ImprovedUCB
 
 REPLICATIONS = 10
 ROUNDS = (2_000, 20_000, 200_000)
-EIGHT = forests(8)
+EIGHT = forests_problem(8)
 PROBLEMS = {
     "eight limits": EIGHT,
-    "four limits": forests(4),
+    "four limits": forests_problem(4),
     "the largest limit alone": Problem(EIGHT.distributions, [1.0], EIGHT.cost, EIGHT.penalty),
 }
 POLICIES = {

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from benchmarks.stopping_errors import KINDS
 from keyhole import simulate
-from keyhole.data import crowd
+from keyhole.data import crowd_problem
 from keyhole.thresholding import LSA, FamilywiseStopping, PerArmStopping, Problem
 
 DELTA = 0.05
@@ -29,7 +29,7 @@ PROBLEMS = {  # the problem, the tolerance, and the most rounds
     "40 means, uniform, threshold 0.4": (Problem(UNIFORM, 0.4), 0.05, 400_000),
     "the same 40 means, five stars": (graded("five stars", UNIFORM, 0.4), 0.05, 400_000),
     "the same 40 means, beta": (graded("beta, concentration 2", UNIFORM, 0.4), 0.05, 400_000),
-    "crowd labels, bluebirds": (crowd("bluebirds"), 0.05, 1_000_000),
+    "crowd labels, bluebirds": (crowd_problem("bluebirds"), 0.05, 1_000_000),
     "30 rare means, threshold 0.05": (Problem(RARE, 0.05), 0.02, 400_000),
     "10 arms, all on the threshold": (Problem([0.5] * 10, 0.5), 0.05, 100_000),
     "the same 10 arms, five stars": (graded("five stars", [0.5] * 10, 0.5), 0.05, 100_000),

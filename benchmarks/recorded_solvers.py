@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.recorded_times import record
-from keyhole.runner import Runner
+from keyhole.runner import CommandRunner
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CUTOFF = 0.1  # seconds of CPU
@@ -84,7 +84,7 @@ def run_solver(runner, solver, paths, values):
 def main(solver, folder):
     """Record a solver."""
     paths = make_instances(Path(folder))
-    with Runner() as runner:
+    with CommandRunner() as runner:
         record(solver, TABLES[solver], CUTOFF, partial(run_solver, runner, solver, paths))
 
 

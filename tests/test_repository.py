@@ -173,8 +173,10 @@ def test_data_come_with_their_origin_and_licence():
 
 @pytest.mark.parametrize("name", [name for name in keyhole.data.__all__ if name.islower()])
 def test_a_loader_is_described(name):
-    what = re.sub(r"^(load|read|measure)_|_csv$", "", name)
-    assert re.search(rf"\b({name}|{what})\b", (ROOT / "docs" / "real_data.md").read_text())
+    what = re.sub(r"^(load|read|measure)_|_(csv|problem)$", "", name)
+    assert re.search(
+        rf"\b({name}|{what}(_problem)?)\b", (ROOT / "docs" / "real_data.md").read_text()
+    )
 
 
 def test_the_version_is_the_same_everywhere():

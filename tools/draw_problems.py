@@ -259,8 +259,9 @@ def draw_alike(rng: Random) -> dict:
     mean = draw_near(rng, threshold, 0.03, 0.15)
     outliers = rng.randint(0, 3)
     outlier = round(2 * threshold - mean, 3)
+    alike = f"{arms - outliers} arms at {mean:g}"
     return {
-        "title": f"{arms - outliers} arms at {mean:g}, {outliers} at {outlier:g}, threshold {threshold}",
+        "title": f"{alike}, {outliers} at {outlier:g}, threshold {threshold}",
         "horizon": arms * rng.randint(10, 50),
         "problem": {
             "means": {"repeat": [[mean, arms - outliers], [outlier, outliers]]},

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.data.random_forest_training import CONFIGURATIONS, load_houses, train_and_score
-from keyhole.validate import Range, check_integer
+from keyhole.validation import Range, check_integer
 
 SHIPPED: Final = Path(__file__).parents[1] / "src" / "keyhole" / "data" / "ames"
 

@@ -20,7 +20,7 @@ import numpy as np
 from keyhole import Curves
 from keyhole.experiment import Spec, run, setting_registry
 from keyhole.papers import Entry
-from keyhole.papers.entry_files import FILES
+from keyhole.papers.entry_files import ENTRY_FILES
 
 ROUNDS: Final = 300
 REPLICATIONS: Final = 2
@@ -104,14 +104,14 @@ def say(*words: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Print the digests of some entries; of all, and of the other policies, if none is named."""
     together = dict[str, Any]()
-    for name, problem, spec in specs(arguments or list(FILES)):
+    for name, problem, spec in specs(arguments or list(ENTRY_FILES)):
         for label, digest in digests(spec.table(), spec.folder).items():
             say(name, problem, label, digest)
             together.setdefault(name, hashlib.sha256()).update(digest.encode())
     for name, digest in together.items():
         say(name, digest.hexdigest()[:16])
     if not arguments:
-        for setting, name, digest in others(list(FILES)):
+        for setting, name, digest in others(list(ENTRY_FILES)):
             say(setting, name, digest)
 
 

@@ -68,6 +68,8 @@ def lazy_lists(package: str, modules: Sequence[str] = ()) -> dict[Path, str]:
     for node in [*body, *checked.body]:
         if not isinstance(node, ast.ImportFrom) or not f"{node.module}.".startswith("keyhole."):
             continue
+        if node.module == "keyhole.former_names":
+            continue
         names = [alias.name for alias in node.names]
         if node.module == "keyhole":
             names = list({*modules, *names})
@@ -108,7 +110,7 @@ def with_policies(text: str, package: str, modules: dict[str, list[str]]) -> str
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(package):
             spans.append((node, imports))
             imports = ""  # the first of them stands for all
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and node.module != "keyhole.former_names":
             public += [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             spans.append((node, public_list(public)))
@@ -208,7 +210,7 @@ def claim_rows() -> list[dict[str, str]]:
     entries = importlib.import_module("keyhole.papers").Entry
     functions = {
         getattr(claim, "by", "")
-        for name in importlib.import_module("keyhole.papers").FILES
+        for name in importlib.import_module("keyhole.papers").ENTRY_FILES
         for claim in entries.load(name).claims
     }
     classes = {f"`{kind.replace(': ', '` of = `')}`": cls for kind, cls in kinds.KINDS.items()}

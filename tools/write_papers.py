@@ -97,10 +97,10 @@ def write_verdicts(verdicts: Mapping[str, Sequence[str]]) -> None:
 def page() -> str:
     """Return the text of the page."""
     from keyhole.papers import Entry
-    from keyhole.papers.entry_files import FILES
+    from keyhole.papers.entry_files import ENTRY_FILES
 
     verdicts = read_verdicts()
-    entries = {name: Entry.load(name) for name in FILES}
+    entries = {name: Entry.load(name) for name in ENTRY_FILES}
     judged = {name: entry for name, entry in entries.items() if name in verdicts}
     total = Counter(status for found in verdicts.values() for status in found)
     counts = f"{total['holds']} hold, {total['undecided']} are undecided, and " + (

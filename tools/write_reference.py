@@ -24,17 +24,17 @@ CLASSES: Final = {
     "keyhole.clusters": ("Cluster",),
     "keyhole.confidence_sequences": ("BetaMixture", "EmpiricalBernstein"),
     "keyhole.data": (
-        "Conversions", "Events", "RunToExport", "ForestTrainer", "Labels", "MeasuredRuns",
-        "Scenario", "Times",
+        "ArrivalTimes", "Conversions", "DailyCounts", "RunToExport", "ForestTrainer", "Labels",
+        "MeasuredRuns", "Scenario",
     ),
     "keyhole.distributions": (
         "Bernoulli", "Beta", "CustomDistribution", "Distribution", "NumberDistribution", "Replay",
-        "TabulatedDistribution", "TruncatedNormal",
+        "TabulatedSciPyDistribution", "TruncatedNormal",
     ),
-    "keyhole.runner": ("CommandResult", "FunctionProcess", "Runner"),
+    "keyhole.runner": ("CommandResult", "CommandRunner", "FunctionProcess"),
     "keyhole.study": ("AsyncStudy", "Decision", "DecisionRecord", "Study"),
     "keyhole.tune": (
-        "Best", "CommandLimitEstimate", "Executor", "SavedSpaceTune", "SavedTune", "Spec",
+        "Best", "CommandExecutor", "PairEstimate", "SavedSpaceTune", "SavedTune", "Spec",
         "TrialRecord", "Tuner",
     ),
 }  # fmt: skip

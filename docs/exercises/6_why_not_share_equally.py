@@ -94,10 +94,10 @@ for name, allocation in divisions.items():
 # find out how little is enough, one has to give too little.
 
 from keyhole import simulate
-from keyhole.data import patrols
+from keyhole.data import patrols_problem
 from keyhole.semibandit import ThresholdThompson
 
-problem = patrols("cities", thresholds=needs.tolist(), resource=2)
+problem = patrols_problem("cities", thresholds=needs.tolist(), resource=2)
 curves = simulate(
     problem, {"learnt": ThresholdThompson()}, horizon=3650, replications=50, checkpoints=[365, 3650]
 )

@@ -39,10 +39,10 @@ axes.legend()
 # ----------------
 
 from keyhole import simulate
-from keyhole.data import flights
+from keyhole.data import flights_problem
 from keyhole.threshold import AnytimeDKWUCB, PerThresholdUCB, SurvivalThompson
 
-problem = flights("DCA", feedback="uncensored")
+problem = flights_problem("DCA", feedback="uncensored")
 curves = simulate(
     problem,
     {
@@ -63,7 +63,7 @@ curves.plot("regret")
 # Learning from all deadlines at once saves most of it.
 #
 # If lateness is known only of flights that were late, as from complaints, the feedback is *censored*;
-# ``flights("DCA")`` without ``feedback`` is that problem, and ``SurvivalThompson`` plays it as well.
+# ``flights_problem("DCA")`` without ``feedback`` is that problem, and ``SurvivalThompson`` plays it as well.
 #
 # Decide
 # ------

@@ -42,10 +42,10 @@ axes.set(xlabel="share of days with an event")
 # amount for each. Dividing equally is what one does without learning.
 
 from keyhole import simulate
-from keyhole.data import patrols
+from keyhole.data import patrols_problem
 from keyhole.semibandit import CSBST, ThresholdThompson
 
-problem = patrols("cities", thresholds=0.5, resource=2)
+problem = patrols_problem("cities", thresholds=0.5, resource=2)
 curves = simulate(
     problem,
     {"CSB-ST": CSBST(), "ThresholdThompson": ThresholdThompson()},
@@ -81,4 +81,4 @@ for place, share in sorted(zip(events.places, learner.ask()), key=lambda pair: -
 # %%
 # **The decision**: the four cities with shares above. If amounts may differ from city to city, use
 # ``ThresholdThompson``; how it fails is in its docstring. For data of your own,
-# ``keyhole.data.read_events_csv`` reads a table of day, place and events.
+# ``keyhole.data.read_daily_counts_csv`` reads a table of day, place and events.

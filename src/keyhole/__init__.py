@@ -54,7 +54,7 @@ _HOMES: Final = {
     "stopping_times": "play.simulation",
 }
 
-import_module("keyhole.moved_modules")  # makes former names of modules work
+import_module("keyhole.former_names")  # makes former names of modules work
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from keyhole.study import DamagedError, Decision, DecisionRecord, StoreError, errors
 from keyhole.study.arm_means import ArmMean
-from keyhole.validate import check_choice, check_line, short_repr
+from keyhole.validation import check_choice, check_line, short_repr
 
 __all__ = ["Client", "StudyClient"]
 

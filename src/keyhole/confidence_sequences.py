@@ -17,7 +17,7 @@ import numpy as np
 
 from keyhole.draws.betting_evidence import GRID, add_to_histogram, log_evidence_against
 from keyhole.draws.mean_bounds import log_1_minus_ucb
-from keyhole.validate import Range, check_integer, check_number, check_unit_interval
+from keyhole.validation import Range, check_integer, check_number, check_unit_interval
 
 __all__ = ["BetaMixture", "EmpiricalBernstein", "beta_mixture_interval"]
 

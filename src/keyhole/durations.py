@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import Any, Final
 
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 _UNIT_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")

@@ -63,7 +63,7 @@ def check_no_device(path: Path) -> None:
         raise ValueError(f"{path} must be a file, got a device, a named pipe or a socket")
 
 
-def read_saved_file(path: Path) -> bytes:
+def read_results_file(path: Path) -> bytes:
     """Return the content of a file in a folder of results, which may be somebody else's."""
     check_no_device(path)
     return path.read_bytes()
@@ -244,7 +244,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def content_checksum(content: Mapping[str, Any]) -> str:
+def json_checksum(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a table as JSON with sorted keys and no spaces."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

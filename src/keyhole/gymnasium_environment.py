@@ -9,7 +9,7 @@ from keyhole.contract.problem import Problem, metrics_for
 from keyhole.extras import require_extra
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.semibandit.setting import clip_to_budget
-from keyhole.validate import Range, check_integer, check_seed, short_repr
+from keyhole.validation import Range, check_integer, check_seed, short_repr
 
 require_extra("gymnasium", "keyhole.gymnasium_environment")
 

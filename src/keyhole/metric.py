@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, get_args
 
-from keyhole.validate import check_choice, check_line
+from keyhole.validation import check_choice, check_line
 
 Better = Literal["lower", "higher"]
 Drawn = Literal["mean", "from 0", "share", "ln(mean / arms)"]
@@ -102,6 +102,6 @@ STOP_METRICS: Final = (
 
 An arm is settled wrongly if its verdict breaks the guarantee, which may allow a tolerance.
 """
-SIMULATION_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
+ADDED_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
 """The metrics that simulations add to the metrics of environments, by name."""
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)

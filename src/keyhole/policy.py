@@ -10,12 +10,17 @@ from keyhole.contract.state_arrays import (
     argmin_tree_array,
     float_array,
     int_array,
-    integer,
-    number,
+    integer_input,
+    number_input,
     scratch_array,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, first_unpulled
+from keyhole.draws.argmin_tree import (
+    argmin_tree_fill,
+    argmin_tree_find,
+    argmin_tree_update,
+    first_unpulled,
+)
 from keyhole.draws.samplers import (
     bernoulli,
     beta,
@@ -28,6 +33,7 @@ from keyhole.draws.samplers import (
     poisson,
 )
 from keyhole.draws.streams import Stream, seek_pull, uniform
+from keyhole.former_names import add_former_names
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.play.setting_learner import SettingLearner
@@ -36,8 +42,11 @@ from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, StudyVocabu
 __all__ = [
     "PULLS", "REGRET", "REWARD", "Environment", "Field", "FloatArray", "IntArray", "Kernel",
     "Metric", "Policy", "Problem", "RoundFeedback", "Setting", "SettingLearner", "Stream",
-    "StudyRound", "StudyVocabulary", "WrapperPolicy", "argmin", "argmin_fill", "argmin_tree_array",
-    "argmin_update", "bernoulli", "beta", "betas", "binomial", "exponential", "fact",
-    "first_unpulled", "float_array", "gamma", "geometric", "int_array", "integer", "normal",
-    "number", "parameter", "poisson", "scratch_array", "seek_pull", "uniform",
+    "StudyRound", "StudyVocabulary", "WrapperPolicy", "argmin_tree_array", "argmin_tree_fill",
+    "argmin_tree_find", "argmin_tree_update", "bernoulli", "beta", "betas", "binomial",
+    "exponential", "fact", "first_unpulled", "float_array", "gamma", "geometric", "int_array",
+    "integer_input", "normal", "number_input", "parameter", "poisson", "scratch_array", "seek_pull",
+    "uniform",
 ]  # fmt: skip
+
+add_former_names(__name__)

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.benchmark.report import write_benchmark_page
 from keyhole.benchmark.results_file import (
-    BenchmarkFile,
+    BenchmarkResults,
     ProblemRecord,
     ResultRecord,
     read_results,
@@ -45,7 +45,7 @@ def problem(name, results, **changes):
 
 
 def content(*problems, scale="quick"):
-    return BenchmarkFile(
+    return BenchmarkResults(
         format="keyhole-benchmark", version=1, keyhole="0", scale=scale, problems=list(problems)
     )
 
@@ -165,7 +165,7 @@ def test_linear_runs_do_not_count_where_no_policy_can_learn():
     hard = [result("A", 290.0, linear=60), result("B", 295.0, linear=100)]
     easy = [result("A", 10.0, linear=1), result("B", 10.0)]
     (summary,) = summarize(content(problem("hard", hard), problem("easy", easy)))
-    assert summary.uncounted == 1
+    assert summary.uncounted_problems == 1
     assert {one.policy: one.linear_share for one in summary.standings} == {"A": 0.01, "B": 0}
 
 

@@ -17,7 +17,7 @@ from typer.main import get_command
 from keyhole import load_run
 from keyhole.cli.app import app
 from keyhole.experiment import setting_registry
-from keyhole.papers import FILES, Entry
+from keyhole.papers import ENTRY_FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
@@ -33,7 +33,7 @@ def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
     assert re.search(r"aggregate_regret after 60 rounds\n  ours +0\.\d+ ± 0\.\d+\n", out)
     assert out.endswith(f"report: {tmp_path / 'out' / 'report.html'}\n")
     assert (tmp_path / "out" / "report.html").is_file()
-    assert load_run(tmp_path / "out").labels == ("ours", "Uniform()")
+    assert load_run(tmp_path / "out").labels == ("ours", "RoundRobin()")
     assert "ours: 100 %" in err
     assert err.splitlines()[-2:] == ["writing tables", "drawing the report"]
     assert "keyhole run spec.toml --out out --threads 1" in (tmp_path / "out/run.json").read_text()
@@ -100,7 +100,7 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     assert first == "aggregate_regret at the last checkpoint"
     assert len(lines) == 4
     assert re.match(
-        r"  alpha = 1.0, threshold = 0.4: ours 0.\d+ ± 0.\d+, Uniform\(\) 0.\d+ ±", lines[0]
+        r"  alpha = 1.0, threshold = 0.4: ours 0.\d+ ± 0.\d+, RoundRobin\(\) 0.\d+ ±", lines[0]
     )
     assert summary.startswith("Intervals overlap at all 4 points.")
     assert summary.endswith("and a 95 % interval that overlaps no other.")
@@ -204,10 +204,10 @@ def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tmp_path):
 def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     keyhole, tiny, tmp_path, monkeypatch
 ):
-    from keyhole.papers import FILES, reproduction
+    from keyhole.papers import ENTRY_FILES, reproduction
 
-    few = {name: FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
-    monkeypatch.setattr(reproduction, "FILES", few)
+    few = {name: ENTRY_FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
+    monkeypatch.setattr(reproduction, "ENTRY_FILES", few)
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)
@@ -295,7 +295,7 @@ def test_options_are_passed_on(keyhole, spec, tmp_path, monkeypatch, function, w
 def test_reproduce_lists_what_there_is(keyhole):
     code, out, err = keyhole("reproduce", "--list")
     assert (code, err) == (0, "")
-    for name in FILES:
+    for name in ENTRY_FILES:
         assert f"{name}\n" in out
     for entry in map(Entry.load, ("tao2019-setup1", "verma2019-figure1")):
         assert f"problems: {', '.join(entry.problems)}; claims: {len(entry.claims)}; " in out

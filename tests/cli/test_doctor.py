@@ -8,7 +8,7 @@ import pytest
 
 from keyhole.cli import doctor
 from keyhole.extras import Extra
-from keyhole.runner import MECHANISMS
+from keyhole.runner import KILL_MECHANISMS
 
 
 def rows(keyhole):
@@ -25,7 +25,7 @@ def test_the_doctor_says_what_there_is(keyhole, monkeypatch, tmp_path):
     assert found["python"].endswith(sys.executable)
     assert f"numba {version('numba')}" in found["packages"]
     assert found["compiled code"].startswith(f"{tmp_path / 'new' / 'code'}, at most ")
-    assert found["runs"].partition(":")[0] in (*MECHANISMS, "none")
+    assert found["runs"].partition(":")[0] in (*KILL_MECHANISMS, "none")
     assert {"cores", "machine", "C++ compiler", "keyhole[postgres]"} <= found.keys()
 
 
@@ -33,7 +33,7 @@ def test_the_doctor_says_what_is_missing(keyhole, monkeypatch, tmp_path):
     def refuse():
         raise OSError("a runner needs Linux or macOS")
 
-    monkeypatch.setattr(doctor, "Runner", refuse)
+    monkeypatch.setattr(doctor, "CommandRunner", refuse)
     monkeypatch.setattr(doctor, "EXTRAS", {"postgres": Extra("none", "no-such-package")})
     monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
     monkeypatch.setattr(doctor.os, "access", lambda *_: False)

@@ -11,7 +11,7 @@ import pytest
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.cluster import check_cluster_address
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Problem, RoundRobin
 from tests.clusters.conftest import results, until
 
 # Each of its waits may be as long as all of another test.
@@ -131,7 +131,7 @@ def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
         result(cluster, end_worker)
 
 
-class Greedy(Uniform):
+class Greedy(RoundRobin):
     def select(p, s, t):
         return 7
 

@@ -12,8 +12,13 @@ from keyhole.contract.pending_mode_inference import PENDING_MODES
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_tree_array, float_array, int_array, scratch_array
-from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, first_unpulled
+from keyhole.contract.wrapper_policy import WrapperPolicy, subclass_for_default_base
+from keyhole.draws.argmin_tree import (
+    argmin_tree_fill,
+    argmin_tree_find,
+    argmin_tree_update,
+    first_unpulled,
+)
 from keyhole.experiment import setting_registry
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy
@@ -283,7 +288,7 @@ class Reading:
         return largest(s.chances)
 
     def through_our_own(p, s):
-        return max(first_unpulled(s.pulls, p.arms), argmin(s.order, p.arms), 0)
+        return max(first_unpulled(s.pulls, p.arms), argmin_tree_find(s.order, p.arms), 0)
 
     def through_numpy(p, s):
         return np.argmax(s.chances) + s.pulls.argmin() + len(s.totals) + s.table.shape[1]
@@ -327,15 +332,15 @@ def test_written_arrays_are_named(policy):
 def test_argmin_keys_that_select_changes_count_as_written():
     class Heap(Base):
         def select(p, s):
-            best = argmin(s.order, p.arms)
-            argmin_update(s.order, p.arms, best, 1.0)
+            best = argmin_tree_find(s.order, p.arms)
+            argmin_tree_update(s.order, p.arms, best, 1.0)
             return best
 
     assert "`select` writes `order`, which a later `select` reads" in Heap.explain_waiting()
 
     class Filled(Base):
         def select(p, s):
-            argmin_fill(s.order, p.arms, 0.0)
+            argmin_tree_fill(s.order, p.arms, 0.0)
             return 0
 
     assert Filled.pending == ("impute", "ignore")  # nobody reads it
@@ -458,7 +463,7 @@ def test_own_policies_declare_their_modes_and_are_not_analysed():
 
 
 # Their `select` writes what it reads later on; why they need not wait, their files say.
-DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Uniform"} | {
+DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "RoundRobin"} | {
     "ThresholdThompson"
 }
 
@@ -466,7 +471,7 @@ DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Unifo
 def with_base(policy):
     """Return the class itself, or that for the default base: the analysis needs its kernels."""
     unbound = issubclass(policy, WrapperPolicy) and not hasattr(policy, "base_class")
-    return with_default_base(policy) if unbound and policy is not FixedLimit else policy
+    return subclass_for_default_base(policy) if unbound and policy is not FixedLimit else policy
 
 
 def test_no_own_policy_is_doubted():

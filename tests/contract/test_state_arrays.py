@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from keyhole.contract.kernel_signatures import RecordLayout
 from keyhole.contract.state_arrays import Field, Layout, allocate
-from keyhole.draws.argmin_tree import argmin, argmin_size
+from keyhole.draws.argmin_tree import argmin_tree_find, argmin_tree_size
 from keyhole.kernels.fingerprint import python_function
 from keyhole.kernels.kernel_decorators import kernel
 
@@ -29,7 +29,7 @@ def test_arrays_lie_one_after_the_other(k, m):
     views = layout.views(buffer, sizes)
     assert views["table"].shape == (k, m)
     assert len(views["store"]) == k
-    above = python_function(argmin_size)(k) - k  # of the store, Python sees the keys alone
+    above = python_function(argmin_tree_size)(k) - k  # of the store, Python sees the keys alone
     assert sum(view.size for view in views.values()) == len(buffer) - above
     for i, view in enumerate(views.values()):
         view[...] = i + 1
@@ -64,9 +64,9 @@ def test_a_key_store_is_rebuilt_from_its_keys(k):
     keys = layout.views(buffer, sizes)["store"]
     keys[:] = np.arange(k, 0.0, -1.0)
     layout.rebuild_trees(buffer, sizes)
-    size = argmin_size(k)
+    size = argmin_tree_size(k)
     store = buffer[len(buffer) - 3 - size : len(buffer) - 3]
-    assert argmin(store, k) == k - 1
+    assert argmin_tree_find(store, k) == k - 1
     assert np.isnan(buffer[: 2 + 2 * k]).all()
     assert np.isnan(buffer[-3:]).all()
 

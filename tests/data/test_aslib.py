@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from keyhole import simulate
-from keyhole.data import Scenario, aslib, load_aslib
-from keyhole.data.aslib import make_scenario
+from keyhole.data import Scenario, aslib_problem, load_aslib
 from keyhole.data.aslib_files import ScenarioRun
+from keyhole.data.aslib_scenario import make_scenario
 from keyhole.resource import RCUCB, FixedLimit, Power
 
 FOLDER = Path(__file__).parent / "aslib"
@@ -135,7 +135,7 @@ def test_the_library_s_own_format(tmp_path):
     scenario = load_aslib(write(tmp_path))
     assert (scenario.name, scenario.solvers, scenario.cutoff) == ("TOY", ("one", "two"), 10)
     assert scenario.seconds.tolist() == [[3.5, math.inf], [math.inf, 0.25]]
-    assert aslib(tmp_path, limits=[0.05, 1.0]).gains[1].tolist() == pytest.approx(
+    assert aslib_problem(tmp_path, limits=[0.05, 1.0]).gains[1].tolist() == pytest.approx(
         [0.5 - (0.025 + 0.05) / 2, 0.5 - (0.025 + 1) / 2]
     )
 
@@ -238,7 +238,7 @@ def test_the_quality_of_answers_can_be_the_reward(tmp_path, more, expected):
     scenario = load_aslib(write(tmp_path, runs, QUALITY.format(more=more)))
     assert scenario.quality[[0, 1], [0, 1]].tolist() == list(expected)
     assert np.isnan(scenario.quality[[1, 0], [0, 1]]).all()
-    problem = aslib(tmp_path, limits=[1.0], reward="quality")
+    problem = aslib_problem(tmp_path, limits=[1.0], reward="quality")
     one, two = expected
     assert problem.gains[:, 0].tolist() == pytest.approx(
         [(one - 0.35 - 1) / 2, (two - 0.025 - 1) / 2]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.data import Events, load_crimes, patrols, read_events_csv
+from keyhole.data import DailyCounts, load_crimes, patrols_problem, read_daily_counts_csv
 from keyhole.data.problem_factories import PROBLEM_FACTORIES
 from keyhole.semibandit import CSBST
 
@@ -32,7 +32,7 @@ def test_the_shipped_sets_have_the_totals_of_the_source():
 @pytest.mark.parametrize("order", ["drawn", "recorded"])
 def test_every_set_can_be_played_in_both_orders(places, order):
     events = load_crimes(places)
-    problem = patrols(places, thresholds=0.5, resource=2, order=order)
+    problem = patrols_problem(places, thresholds=0.5, resource=2, order=order)
     assert problem.mean_losses.tolist() == events.losses.mean(axis=0).tolist()
     assert problem.rounds == (len(events.losses) if order == "recorded" else None)
     curves = simulate(problem, {"it": CSBST(epsilon=0.04)}, horizon=365, replications=4)
@@ -51,12 +51,12 @@ def test_a_file_of_ones_own(tmp_path):
         "Place, day, officer, events\nnorth,2024-02-28,ann,2\n\nsouth,2024-02-28,bob,1\n"
         "north,2024-03-01,ann,0\n",
     )
-    events = read_events_csv(path, since="2024-02-28", until="2024-03-01")
+    events = read_daily_counts_csv(path, since="2024-02-28", until="2024-03-01")
     assert events.places == ("north", "south")
     assert events.first == date(2024, 2, 28)
     assert events.counts.tolist() == [[2, 1], [0, 0], [0, 0]]  # 2024 has a 29th of February
     assert events.losses.tolist() == [[1, 1], [0, 0], [0, 0]]
-    assert patrols(events, thresholds=[0.5, 0.6], resource=0.7).arms == 2
+    assert patrols_problem(events, thresholds=[0.5, 0.6], resource=0.7).arms == 2
 
 
 @pytest.mark.parametrize(
@@ -75,31 +75,43 @@ def test_a_file_of_ones_own(tmp_path):
 )
 def test_bad_files_are_named_with_the_line(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        read_events_csv(write(tmp_path, text))
+        read_daily_counts_csv(write(tmp_path, text))
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no such file"):
-        read_events_csv(tmp_path / "none.csv")
+        read_daily_counts_csv(tmp_path / "none.csv")
     path = tmp_path / "latin.csv"
     path.write_bytes("day,place,events\n2024-01-01,K\xf6ln,1\n".encode("latin-1"))
     with pytest.raises(ValueError, match="the text must be UTF-8"):
-        read_events_csv(path)
+        read_daily_counts_csv(path)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: load_crimes("city"), "places must be one of .*did you mean 'cities'"),
-        (lambda: patrols("cities", thresholds=0, resource=1), "thresholds must lie in"),
-        (lambda: patrols("cities", thresholds=[0.5], resource=1), "thresholds must have 9 entries"),
-        (lambda: patrols("cities", thresholds=0.5, resource=0), "resource must lie in"),
-        (lambda: patrols("cities", thresholds=0.5, resource=1, order="x"), "order must be one of"),
-        (lambda: patrols([[0, 1]], thresholds=0.5, resource=1), "places must be one of"),
-        (lambda: Events("x", ("a",), date(2024, 1, 1), np.array([[0.5]])), "whole numbers"),
-        (lambda: Events("x", ("a",), date(2024, 1, 1), np.array([[-1]])), "at least 0, got -1"),
-        (lambda: Events("x", ("a", "a"), date(2024, 1, 1), np.array([[1, 1]])), "places must dif"),
-        (lambda: Events("x", ("a",), date(2024, 1, 1), np.array([[1, 1]])), "1 columns"),
+        (lambda: patrols_problem("cities", thresholds=0, resource=1), "thresholds must lie in"),
+        (
+            lambda: patrols_problem("cities", thresholds=[0.5], resource=1),
+            "thresholds must have 9 entries",
+        ),
+        (lambda: patrols_problem("cities", thresholds=0.5, resource=0), "resource must lie in"),
+        (
+            lambda: patrols_problem("cities", thresholds=0.5, resource=1, order="x"),
+            "order must be one of",
+        ),
+        (lambda: patrols_problem([[0, 1]], thresholds=0.5, resource=1), "places must be one of"),
+        (lambda: DailyCounts("x", ("a",), date(2024, 1, 1), np.array([[0.5]])), "whole numbers"),
+        (
+            lambda: DailyCounts("x", ("a",), date(2024, 1, 1), np.array([[-1]])),
+            "at least 0, got -1",
+        ),
+        (
+            lambda: DailyCounts("x", ("a", "a"), date(2024, 1, 1), np.array([[1, 1]])),
+            "places must dif",
+        ),
+        (lambda: DailyCounts("x", ("a",), date(2024, 1, 1), np.array([[1, 1]])), "1 columns"),
     ],
 )
 def test_bad_input_is_named(make, message):
@@ -127,9 +139,9 @@ def test_days_without_a_row_need_a_named_calendar(tmp_path, dates, gap):
     path = write(tmp_path, days_of(dates))
     for calendar in ({}, {"since": "0001-01-01"}, {"until": "2060-12-31"}):
         with pytest.raises(ValueError, match=rf"town\.csv: .*{gap}; .*by since= and until="):
-            read_events_csv(path, **calendar)
+            read_daily_counts_csv(path, **calendar)
     first = min(map(str, dates))
-    events = read_events_csv(path, since=first, until="2060-12-31")
+    events = read_daily_counts_csv(path, since=first, until="2060-12-31")
     assert events.counts.sum() == len(dates)
     assert len(events.counts) == (date(2060, 12, 31) - date.fromisoformat(first)).days + 1
 
@@ -144,24 +156,24 @@ def test_days_without_a_row_need_a_named_calendar(tmp_path, dates, gap):
 def test_what_is_no_date_is_named_with_the_line(tmp_path, day, message):
     path = write(tmp_path, days_of([*DAILY[:5], day, *DAILY[5:]]))
     with pytest.raises(ValueError, match=rf"town\.csv, line 7: .*{message}"):
-        read_events_csv(path)
+        read_daily_counts_csv(path)
 
 
 def test_the_calendar_may_be_named(tmp_path):
     path = write(tmp_path, days_of([*DAILY, date(2027, 1, 1)]))
-    events = read_events_csv(path, since="2023-12-31", until=date(2027, 1, 2))
+    events = read_daily_counts_csv(path, since="2023-12-31", until=date(2027, 1, 2))
     assert events.first == date(2023, 12, 31)
     assert events.counts[[0, 1, -2, -1], 0].tolist() == [0, 1, 1, 0]
     with pytest.raises(
         ValueError, match="line 42: day must not be after until, 2024-12-31, got 2027"
     ):
-        read_events_csv(path, since="2024-01-01", until="2024-12-31")
+        read_daily_counts_csv(path, since="2024-01-01", until="2024-12-31")
     with pytest.raises(
         ValueError, match="day must not be before since, 2024-01-02, got 2024-01-01"
     ):
-        read_events_csv(path, since="2024-01-02")
+        read_daily_counts_csv(path, since="2024-01-02")
     with pytest.raises(ValueError, match=r"since must be a date such as .* got '1\.1\.2024'"):
-        read_events_csv(path, since="1.1.2024")
+        read_daily_counts_csv(path, since="1.1.2024")
 
 
 def test_a_spec_may_name_the_calendar(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 from keyhole.data import (
     csv_rows,
     read_conversions_csv,
-    read_events_csv,
+    read_daily_counts_csv,
     read_labels_csv,
-    read_measured_csv,
+    read_measured_runs_csv,
     read_rewards_csv,
 )
 from keyhole.data.csv_rows import read_rows
@@ -114,10 +114,10 @@ def test_names_that_look_alike_are_told_apart_with_a_warning(tmp_path, first, se
     files = {
         read_rewards_csv: f"arm,reward\n{first},1\n{second},1\n",
         read_labels_csv: f"item,label\n{first},1\n{second},1\n",
-        read_events_csv: f"day,place,events\n2024-05-01,{first},1\n2024-05-01,{second},1\n",
+        read_daily_counts_csv: f"day,place,events\n2024-05-01,{first},1\n2024-05-01,{second},1\n",
         read_conversions_csv: f"shown_at,converted_at,arm\n2024-05-01,,{first}\n"
         f"2024-05-01,,{second}\n",
-        read_measured_csv: f"arm,reward,consumption\n{first},1,1\n{second},1,1\n",
+        read_measured_runs_csv: f"arm,reward,consumption\n{first},1,1\n{second},1,1\n",
     }
     names = f"{first!a} and {second!a} look alike, but are two names"
     for number, (read, text) in enumerate(files.items()):
@@ -175,7 +175,9 @@ def test_equal_rows_are_usual_where_times_do_not_say_the_second(tmp_path, row):
 
 def test_equal_numbers_are_usual_where_there_are_no_times(tmp_path):
     text = "arm,reward,consumption\na,1,1500000001\na,1,1500000001\n"
-    assert len(read(tmp_path, text, read_measured_csv).rewards[0]) == 2  # a warning is an error
+    assert (
+        len(read(tmp_path, text, read_measured_runs_csv).rewards[0]) == 2
+    )  # a warning is an error
 
 
 @pytest.mark.parametrize("worker", ["worker", "Annotator", "rater_id", "WorkerId"])
@@ -270,10 +272,10 @@ def test_runs_that_a_limit_may_have_ended_are_counted(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("arm,reward,consumption\nslow,0.0,60\nslow,0,60.0\ngood,0.5,60\ngood,0,20\n")
     with pytest.warns(UserWarning, match=r"consumed exactly their limit: 2; they count as ended"):
-        read_measured_csv(path, limit=60)
+        read_measured_runs_csv(path, limit=60)
 
 
 def test_events_may_be_separated_by_other_signs(tmp_path):
     path = tmp_path / "events.csv"
     path.write_text("day;place;events\n2024-05-31;north;1\n")
-    assert read_events_csv(path, delimiter=";").places == ("north",)
+    assert read_daily_counts_csv(path, delimiter=";").places == ("north",)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.data import Times, level_of_time
+from keyhole.data import ArrivalTimes, count_met_deadlines
 
 minutes = st.one_of(st.integers(-60, 60).map(float), st.just(float("inf")))
 grids = st.sets(st.integers(-60, 60), min_size=1, max_size=8).map(lambda s: sorted(s, reverse=True))
@@ -11,13 +11,13 @@ grids = st.sets(st.integers(-60, 60), min_size=1, max_size=8).map(lambda s: sort
 
 @pytest.fixture
 def ferries():
-    return Times("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
+    return ArrivalTimes("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
 
 
 @settings(max_examples=40)
 @given(minutes, grids)
 def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, deadlines):
-    sample = level_of_time(time, deadlines)
+    sample = count_met_deadlines(time, deadlines)
     for c, deadline in enumerate(deadlines, start=1):
         assert (sample >= c) == (time <= deadline)
 
@@ -25,7 +25,7 @@ def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, d
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(minutes, min_size=1, max_size=9), min_size=1, max_size=4), grids)
 def test_the_problem_is_as_the_shares_say(columns, deadlines):
-    times = Times("made up", tuple(map(str, range(len(columns)))), columns)
+    times = ArrivalTimes("made up", tuple(map(str, range(len(columns)))), columns)
     plain = [[sum(t <= d for t in column) / len(column) for d in deadlines] for column in columns]
     assert times.met_shares(deadlines).tolist() == plain
     problem = times.problem(deadlines, feedback="censored", order="cyclic")
@@ -42,7 +42,7 @@ def test_the_problem_gives_back_the_recorded_times(ferries):
 
 def test_arrays_are_read_only_copies():
     mine = np.array([1.0, 2.0])
-    times = Times("mine", ("a",), (mine,))
+    times = ArrivalTimes("mine", ("a",), (mine,))
     mine[0] = 9.0
     assert times.minutes[0].tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="read-only"):
@@ -62,13 +62,13 @@ def test_arrays_are_read_only_copies():
 )
 def test_times_refuse_values_that_are_not_allowed(arms, columns, message):
     with pytest.raises(ValueError, match=message):
-        Times("mine", arms, columns)
+        ArrivalTimes("mine", arms, columns)
 
 
 @pytest.mark.parametrize("column", [["1"], [[1.0]], [True], 3.0, "12"])
 def test_times_refuse_what_is_no_list_of_numbers(column):
     with pytest.raises(TypeError, match=r"minutes\[0\] must be a flat list of numbers"):
-        Times("mine", ("a",), (column,))
+        ArrivalTimes("mine", ("a",), (column,))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_deadlines_must_fall(ferries, deadlines, message):
     calls = (
         lambda: ferries.met_shares(deadlines),
         lambda: ferries.problem(deadlines, feedback="censored"),
-        lambda: level_of_time(3, deadlines),
+        lambda: count_met_deadlines(3, deadlines),
     )
     for call in calls:
         with pytest.raises(ValueError, match=message):
@@ -96,4 +96,4 @@ def test_deadlines_must_fall(ferries, deadlines, message):
 
 
 def test_the_representation_counts_the_times(ferries):
-    assert repr(ferries) == "Times(ferries; red: 4, blue: 2)"
+    assert repr(ferries) == "ArrivalTimes(ferries; red: 4, blue: 2)"

@@ -4,10 +4,10 @@ import pytest
 from keyhole import simulate
 from keyhole.data import (
     Conversions,
-    cdnow,
+    cdnow_problem,
+    disease_reporting_delay,
     load_cdnow,
     read_conversions_csv,
-    reporting_delay,
 )
 from keyhole.delayed import QPMD
 
@@ -21,7 +21,7 @@ REPORTED = {
 
 @pytest.mark.parametrize("cases", REPORTED)
 def test_reporting_delays_have_the_moments_of_the_source(cases):
-    distribution, (count, mean, longest) = reporting_delay(cases), REPORTED[cases]
+    distribution, (count, mean, longest) = disease_reporting_delay(cases), REPORTED[cases]
     assert len(distribution.samples) == count
     assert distribution.mean == pytest.approx(mean, abs=5e-7)
     assert distribution.bound == longest
@@ -29,7 +29,7 @@ def test_reporting_delays_have_the_moments_of_the_source(cases):
 
 
 def test_dengue_is_reported_as_fast_as_the_source_says():
-    distribution = reporting_delay("dengue")
+    distribution = disease_reporting_delay("dengue")
     shares = [float((distribution.samples == weeks).mean()) for weeks in range(5)]
     assert shares == pytest.approx([0.039632, 0.462605, 0.347463, 0.091513, 0.030460], abs=1e-6)
 
@@ -46,8 +46,12 @@ def test_customers_come_back_as_the_source_says():
     assert (len(whole), whole.max()) == (11_516, 533)
     assert whole.mean() == pytest.approx(110.9958, abs=5e-5)
     assert log.delay().bound == 462  # for so long all customers were followed
-    assert cdnow(90).means.tolist() == [b / len(d) for b, d in zip(back, log.delays, strict=True)]
-    curves = simulate(cdnow(30, feedback="named"), {"it": QPMD()}, horizon=200, replications=4)
+    assert cdnow_problem(90).means.tolist() == [
+        b / len(d) for b, d in zip(back, log.delays, strict=True)
+    ]
+    curves = simulate(
+        cdnow_problem(30, feedback="named"), {"it": QPMD()}, horizon=200, replications=4
+    )
     assert np.isfinite(curves.values("it", "regret")).all()
 
 
@@ -200,10 +204,10 @@ def test_dates_of_another_form_are_read_as_one_says_and_never_guessed(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: reporting_delay("flu"), "cases must be one of dengue, .*got 'flu'"),
-        (lambda: cdnow(463), r"within must lie in \[0, 462\], got 463"),
-        (lambda: cdnow(1.5), "within must be a whole number, got 1.5"),
-        (lambda: cdnow(feedback="x"), "feedback must be one of anonymous, named"),
+        (lambda: disease_reporting_delay("flu"), "cases must be one of dengue, .*got 'flu'"),
+        (lambda: cdnow_problem(463), r"within must lie in \[0, 462\], got 463"),
+        (lambda: cdnow_problem(1.5), "within must be a whole number, got 1.5"),
+        (lambda: cdnow_problem(feedback="x"), "feedback must be one of anonymous, named"),
         (lambda: Conversions("x", (), ()), "arms must have at least one entry"),
         (lambda: Conversions("x", ("a", "a"), ([1], [1])), "arms must differ, got 'a' twice"),
         (lambda: Conversions("x", ("a",), ()), "delays must have one list for each arm, 1; got 0"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.data import flights, load_flights
+from keyhole.data import flights_problem, load_flights
 from keyhole.data.recorded_deadline_times import DEADLINES, ORIGINS, read_bundled_table
 from keyhole.threshold import DKWUCB
 from tests.lengths import short_or_long
@@ -88,10 +88,10 @@ def test_shares_in_time_are_those_of_the_raw_flights(route, expected):
 
 
 def test_the_problem_has_the_shares_of_the_carriers():
-    problem, times = flights("SFO"), load_flights("SFO")
+    problem, times = flights_problem("SFO"), load_flights("SFO")
     assert (problem.arms, problem.levels, problem.feedback) == (5, 10, "censored")
     assert np.allclose(problem.survival, times.met_shares(DEADLINES), rtol=0, atol=1e-15)
-    mine = flights("SFO", feedback="uncensored", order="optimistic", deadlines=[30, -30])
+    mine = flights_problem("SFO", feedback="uncensored", order="optimistic", deadlines=[30, -30])
     assert np.allclose(mine.survival, times.met_shares([30, -30]), rtol=0, atol=1e-15)
     assert (mine.feedback, repr(mine.order)) == ("uncensored", "optimistic()")
 
@@ -135,7 +135,7 @@ def test_on_two_thirds_of_the_routes_the_best_carrier_depends_on_the_deadline():
 @pytest.mark.slow
 @pytest.mark.interpreted
 def test_a_policy_learns_from_flights():
-    problem = flights("CHS", feedback="uncensored", deadlines=[60, -10])
+    problem = flights_problem("CHS", feedback="uncensored", deadlines=[60, -10])
     replications = short_or_long(10, 50)
     curves = simulate(problem, [DKWUCB()], horizon=4000, replications=replications, seed=5)
     random = 4000 * problem.gaps.mean()
@@ -159,7 +159,7 @@ def test_a_policy_learns_from_flights():
 )  # fmt: skip
 def test_what_is_not_allowed_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        flights(**arguments)
+        flights_problem(**arguments)
 
 
 def test_source_licence_and_change_are_stated_in_file_object_and_readme():

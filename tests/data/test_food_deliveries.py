@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyhole.data import deliveries, load_deliveries
+from keyhole.data import deliveries_problem, load_deliveries
 from keyhole.data.recorded_deadline_times import BANDS, DAYS, PROMISED, read_bundled_table
 
 FOLDER = Path(str(resources.files("keyhole.data"))) / "deliveries"
@@ -51,7 +51,7 @@ def test_all_orders_together_are_those_of_the_source():
 
 
 def test_shares_in_time_are_those_of_the_raw_orders():
-    problem = deliveries("day", promised=sorted(WITHIN, reverse=True))
+    problem = deliveries_problem("day", promised=sorted(WITHIN, reverse=True))
     expected = np.array([WITHIN[d] for d in sorted(WITHIN, reverse=True)]).T
     assert np.abs(problem.survival - expected).max() <= 0.00005 + 1e-12
 
@@ -84,10 +84,12 @@ def test_an_order_on_the_border_is_in_the_upper_band():
 
 
 def test_the_problem_has_the_shares_of_the_arms():
-    problem, times = deliveries("hour"), load_deliveries("hour")
+    problem, times = deliveries_problem("hour"), load_deliveries("hour")
     assert (problem.arms, problem.levels, problem.feedback) == (5, len(PROMISED), "censored")
     assert np.allclose(problem.survival, times.met_shares(PROMISED), rtol=0, atol=1e-15)
-    mine = deliveries("hour", bands=[14], feedback="uncensored", order="cyclic", promised=[30])
+    mine = deliveries_problem(
+        "hour", bands=[14], feedback="uncensored", order="cyclic", promised=[30]
+    )
     assert (mine.arms, mine.levels, mine.feedback) == (2, 1, "uncensored")
     assert repr(mine.order) == "cyclic()"
 
@@ -109,7 +111,7 @@ def test_the_problem_has_the_shares_of_the_arms():
 )  # fmt: skip
 def test_what_is_not_allowed_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        deliveries(**arguments)
+        deliveries_problem(**arguments)
 
 
 def test_bands_may_be_an_array():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.data import ForestTrainer, forests, load_forest_runs, read_measured_csv
+from keyhole.data import ForestTrainer, forests_problem, load_forest_runs, read_measured_runs_csv
 from keyhole.data.random_forest_training import CONFIGURATIONS, draw_task, train_and_score
 from keyhole.resource import RCUCB, Power
 
@@ -56,17 +56,17 @@ def test_the_measured_table_is_replayed():
     assert runs.arms == tuple(map(str, CONFIGURATIONS))
     assert {len(rewards) for rewards in runs.rewards} == {40}
     low, high = runs.quartiles()
-    problem = forests(limits=5)
+    problem = forests_problem(limits=5)
     assert problem.limits[-1] == 1
     assert problem.limits[0] == pytest.approx(low / high, abs=1e-9)
     assert np.diff(problem.limits) == pytest.approx(np.diff(problem.limits)[0])
     curves = simulate(problem, {"it": RCUCB()}, horizon=500, replications=4)
-    again = simulate(forests(limits=5), {"it": RCUCB()}, horizon=500, replications=4)
+    again = simulate(forests_problem(limits=5), {"it": RCUCB()}, horizon=500, replications=4)
     assert np.array_equal(curves.values("it", "regret"), again.values("it", "regret"))
 
 
 def test_there_is_a_limit_to_learn():
-    problem = forests()
+    problem = forests_problem()
     best = problem.gains.argmax(axis=1)
     inside = (best > 0) & (best < 10)
     assert inside.mean() > 0.6  # of the arms
@@ -84,7 +84,7 @@ def test_there_is_a_limit_to_learn():
 
 def test_gains_are_one_more_than_the_paper_s():
     # Written out from equation (2), with the paper's reward: minus the error, 0 for an ended run.
-    runs, problem = load_forest_runs(), forests()
+    runs, problem = load_forest_runs(), forests_problem()
     _, unit = runs.quartiles()
     for arm, gains in enumerate(problem.gains):
         used = runs.consumptions[arm] / unit
@@ -99,7 +99,7 @@ def test_gains_are_one_more_than_the_paper_s():
 def test_runs_can_be_measured_anew(tmp_path):
     tool = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "measure_forests.py"))
     tool["main"](["--runs", "1", "--seed", "1", "--out", str(tmp_path)])
-    found = read_measured_csv(tmp_path / "forests.csv")
+    found = read_measured_runs_csv(tmp_path / "forests.csv")
     assert found.arms == load_forest_runs().arms
     assert all(used.min() > 0 for used in found.consumptions)
     # The second task of the shipped ones; scikit-learn's forests may differ in other versions.
@@ -110,8 +110,11 @@ def test_runs_can_be_measured_anew(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: forests(limits=1), r"limits must lie in \[2, 1000\], got 1"),
-        (lambda: forests(limits=2**63), r"limits must lie in \[2, 1000\], got 9223372036854775808"),
+        (lambda: forests_problem(limits=1), r"limits must lie in \[2, 1000\], got 1"),
+        (
+            lambda: forests_problem(limits=2**63),
+            r"limits must lie in \[2, 1000\], got 9223372036854775808",
+        ),
         (lambda: ForestTrainer(seed=-1), "seed must be at least 0, got -1"),
         (lambda: ForestTrainer().run(36, 1.0), r"arm must lie in \[0, 36\), got 36"),
         (lambda: ForestTrainer().run(0, 0), "limit must be above 0, got 0"),

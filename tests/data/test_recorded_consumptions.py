@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.data import MeasuredRuns, read_measured_csv
+from keyhole.data import MeasuredRuns, read_measured_runs_csv
 from keyhole.resource import Power
 
 RUNS = MeasuredRuns(
@@ -16,7 +16,7 @@ COST, PENALTY = Power(slope=0.01), Power(slope=0.1)
 def test_runs_and_limits_are_read_arm_by_arm(tmp_path):
     path = tmp_path / "two.csv"
     path.write_text("arm,reward,consumption,limit\na,0.5,1,\nb,0.9,30,60\na,0.7,2,\nb,,,60\n")
-    runs = read_measured_csv(path)
+    runs = read_measured_runs_csv(path)
     assert (runs.name, runs.arms) == ("two", ("a", "b"))
     for name in ("rewards", "consumptions", "limits"):
         found, expected = getattr(runs, name), getattr(RUNS, name)
@@ -58,7 +58,7 @@ def test_a_run_that_was_ended_exceeds_the_limits_up_to_its_own():
 def test_bad_files_are_named_with_the_line(tmp_path, text, message):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
-        read_measured_csv(tmp_path / "x.csv")
+        read_measured_runs_csv(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_cannot_have_been_measured_is_refused(rewards, used, limits, messag
 
 def test_all_runs_of_an_arm_may_have_been_ended(tmp_path):
     (tmp_path / "x.csv").write_text("arm,reward,consumption\na,,\nb,1,2\n")
-    runs = read_measured_csv(tmp_path / "x.csv", limit=5)
+    runs = read_measured_runs_csv(tmp_path / "x.csv", limit=5)
     assert runs.consumptions[0].tolist() == [math.inf]
     assert [values.tolist() for values in runs.limits] == [[5], [5]]
     assert runs.quartiles() == (2, 2)
@@ -102,9 +102,9 @@ def test_the_limit_of_all_runs_is_given_once(tmp_path):
     with pytest.raises(
         ValueError, match=r"line 2: limit must be given once, got 5\.0 for all and '3'"
     ):
-        read_measured_csv(tmp_path / "x.csv", limit=5)
+        read_measured_runs_csv(tmp_path / "x.csv", limit=5)
     with pytest.raises(ValueError, match="limit must be above 0, got -1"):
-        read_measured_csv(tmp_path / "x.csv", limit=-1)
+        read_measured_runs_csv(tmp_path / "x.csv", limit=-1)
 
 
 def test_a_log_of_runs_with_many_limits_is_not_held_against_the_larger_ones(tmp_path):
@@ -121,7 +121,7 @@ def test_a_log_of_runs_with_many_limits_is_not_held_against_the_larger_ones(tmp_
             done = f"{reward},{took}" if took <= limit else ","
             lines.append(f"{arm},{done},{limit}")
     (tmp_path / "log.csv").write_text("\n".join(lines))
-    runs = read_measured_csv(tmp_path / "log.csv")
+    runs = read_measured_runs_csv(tmp_path / "log.csv")
     known = {"cost": Power(slope=0.1), "penalty": Power(slope=0.5)}
     grid = np.array([0.2, 0.4, 1.0])
     truth = MeasuredRuns("all", tuple(whole), tuple(
@@ -151,5 +151,5 @@ def test_long_fields_are_cut_in_messages(tmp_path):
     with pytest.raises(
         ValueError, match=r"got '777.*7\.\.\. \(9,\d+ characters in all\)$"
     ) as caught:
-        read_measured_csv(tmp_path / "x.csv")
+        read_measured_runs_csv(tmp_path / "x.csv")
     assert len(str(caught.value)) < 2000

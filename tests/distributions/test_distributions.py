@@ -8,7 +8,7 @@ from keyhole.distributions import (
     Beta,
     CustomDistribution,
     Replay,
-    TabulatedDistribution,
+    TabulatedSciPyDistribution,
     TruncatedNormal,
 )
 from keyhole.distributions.distribution_parser import parse_distribution, parse_reward_distributions
@@ -49,10 +49,10 @@ DISTRIBUTIONS = {
     "outside": TruncatedNormal(0.12, scale=0.3),
     "replay": Replay([0.0, 1.0, 0.25]),
     "own": CustomDistribution(larger, mean=2 / 3, variance=1 / 18),
-    "table": TabulatedDistribution(stats.triang(0.25)),
-    "steps": TabulatedDistribution(stats.binom(7, 0.3)),
-    "listed": TabulatedDistribution(stats.rv_discrete(values=([5, 1, 3], [0.2, 0.5, 0.3]))),
-    "endless": TabulatedDistribution(stats.nbinom(3, 0.25)),
+    "table": TabulatedSciPyDistribution(stats.triang(0.25)),
+    "steps": TabulatedSciPyDistribution(stats.binom(7, 0.3)),
+    "listed": TabulatedSciPyDistribution(stats.rv_discrete(values=([5, 1, 3], [0.2, 0.5, 0.3]))),
+    "endless": TabulatedSciPyDistribution(stats.nbinom(3, 0.25)),
 }
 
 
@@ -112,7 +112,7 @@ def test_the_truncated_mean_is_that_of_scipy(scale):
     ids=lambda distribution: distribution.dist.name,
 )
 def test_a_discrete_table_is_exact(distribution):
-    table = TabulatedDistribution(distribution)
+    table = TabulatedSciPyDistribution(distribution)
     assert table.mean == pytest.approx(distribution.mean(), rel=1e-9)
     assert table.variance == pytest.approx(distribution.var(), rel=1e-9)
     count = len(table.numbers) // 2
@@ -127,7 +127,7 @@ def test_a_discrete_table_is_exact(distribution):
     ids=["beta", "uniform", "ends", "endless"],
 )
 def test_a_continuous_table_keeps_its_error(distribution):
-    table = TabulatedDistribution(distribution)
+    table = TabulatedSciPyDistribution(distribution)
     places = np.linspace(0, 1, 20 * CELLS + 1)
     x = np.interp(places, np.linspace(0, 1, CELLS + 1), table.numbers)
     at = places[np.searchsorted(x, x, side="right") - 1]
@@ -136,7 +136,7 @@ def test_a_continuous_table_keeps_its_error(distribution):
 
 
 def test_a_continuous_table_knows_its_density():
-    table = TabulatedDistribution(stats.gamma(3))
+    table = TabulatedSciPyDistribution(stats.gamma(3))
     x = np.linspace(0.3, 9.0, 500)
     assert np.abs(table.density(x) - stats.gamma(3).pdf(x)).max() < 2e-3
     cells = np.diff(table.numbers)
@@ -270,15 +270,15 @@ def test_bad_distributions_of_rewards_are_named(arguments, message):
             "a kernel must be a function written in Python",
         ),
         (
-            lambda: TabulatedDistribution(stats.zipf(2.0)),
+            lambda: TabulatedSciPyDistribution(stats.zipf(2.0)),
             "distribution must have all but .* of its mass on at most",
         ),
         (
-            lambda: TabulatedDistribution(0.5),
+            lambda: TabulatedSciPyDistribution(0.5),
             "distribution must be a frozen distribution of scipy.stats, got 0.5",
         ),
         (
-            lambda: parse_distribution("delay", 5, TabulatedDistribution, {}),
+            lambda: parse_distribution("delay", 5, TabulatedSciPyDistribution, {}),
             "delay must be a distribution, .*; got 5",
         ),
     ],

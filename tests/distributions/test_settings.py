@@ -46,16 +46,16 @@ SEMIBANDIT = semibandit.Problem(
     resource=1,
 )
 RESOURCE = resource.Problem(
-    [resource.Independent(stats.beta(2, 5), stats.gamma(3)), resource.BetaExponential(5, 5, 1)],
+    [resource.IndependentPair(stats.beta(2, 5), stats.gamma(3)), resource.BetaExponential(5, 5, 1)],
     limits=[1.0, 2.0, 4.0],
     cost=resource.Power(slope=0.1),
     penalty=resource.Power(slope=0.01),
 )
 SETTINGS = {
-    "stochastic": (STOCHASTIC, stochastic.Uniform()),
-    "thresholding": (THRESHOLDING, thresholding.Uniform()),
+    "stochastic": (STOCHASTIC, stochastic.RoundRobin()),
+    "thresholding": (THRESHOLDING, thresholding.RoundRobin()),
     "delayed": (DELAYED, delayed.DelayedUCB1()),
-    "threshold": (THRESHOLD, threshold.Uniform()),
+    "threshold": (THRESHOLD, threshold.RoundRobin()),
     "semibandit": (SEMIBANDIT, semibandit.MPTS(m=1)),
     "resource": (RESOURCE, resource.RCUCB()),
 }
@@ -94,11 +94,11 @@ def test_compiled_and_interpreted_kernels_draw_the_same(problem, policy):
 def test_what_is_earned_has_the_means_of_the_distributions():
     rounds, times = 100, 50
     curves = simulate(
-        STOCHASTIC, [stochastic.Uniform()], horizon=rounds, replications=times, details=True
+        STOCHASTIC, [stochastic.RoundRobin()], horizon=rounds, replications=times, details=True
     )
     variances = np.array([distribution.variance for distribution in STOCHASTIC.distributions])
     error = np.sqrt(rounds * variances.mean() / times)
-    found = curves.mean("Uniform", "cumulative_reward")[-1]
+    found = curves.mean("RoundRobin", "cumulative_reward")[-1]
     assert abs(found - rounds * STOCHASTIC.means.mean()) <= 5 * error
 
 
@@ -107,10 +107,10 @@ def test_samples_have_the_survival_functions_of_the_distributions():
     assert THRESHOLD.survival[1] == pytest.approx(stats.binom(5, 0.3).sf([0, 1, 2]))
     rounds, times = 300, 50
     curves = simulate(
-        THRESHOLD, [threshold.Uniform()], horizon=rounds, replications=times, details=True
+        THRESHOLD, [threshold.RoundRobin()], horizon=rounds, replications=times, details=True
     )
     share, error = THRESHOLD.survival.mean(), 0.5 / np.sqrt(rounds * times)
-    assert abs(curves.mean("Uniform", "reached_share")[-1] - share) <= 5 * error
+    assert abs(curves.mean("RoundRobin", "reached_share")[-1] - share) <= 5 * error
 
 
 def test_delays_of_scipy_arrive_when_they_say():
@@ -180,15 +180,15 @@ def test_pairs_of_scipy_distributions_are_worth_what_is_drawn():
             r"mean_losses\[0\] must agree with the draws",
         ),
         (
-            lambda: resource.Independent(0.5, stats.gamma(3)),
+            lambda: resource.IndependentPair(0.5, stats.gamma(3)),
             "reward must be a distribution, such as one of Bernoulli",
         ),
         (
-            lambda: resource.Independent(stats.beta(2, 5), stats.norm()),
+            lambda: resource.IndependentPair(stats.beta(2, 5), stats.norm()),
             "consumption must be a distribution of values that be at least 0",
         ),
         (
-            lambda: resource.Independent(stats.beta(2, 5), stats.poisson(2)),
+            lambda: resource.IndependentPair(stats.beta(2, 5), stats.poisson(2)),
             "consumption must be a continuous distribution",
         ),
         (lambda: delayed.Problem([0.5], None), "delay must be a distribution of delays, got None"),

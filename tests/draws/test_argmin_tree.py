@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from keyhole.draws.argmin_tree import (
     _position,
     _smallest,
-    argmin,
-    argmin_fill,
-    argmin_keys_start,
-    argmin_rebuild,
-    argmin_size,
-    argmin_update,
+    argmin_tree_fill,
+    argmin_tree_find,
+    argmin_tree_keys_start,
+    argmin_tree_rebuild,
+    argmin_tree_size,
+    argmin_tree_update,
     find_among_sixteen,
     smallest_of_sixteen,
 )
@@ -25,9 +25,9 @@ from keyhole.kernels.kernel_decorators import kernel
 
 @pytest.mark.parametrize("candidates", [1, 2, 15, 16, 17, 32, 255, 256, 257, 4096, 4097])
 def test_a_filled_store_yields_the_first_candidate(candidates):
-    keys = np.full(argmin_size(candidates), np.nan)
-    argmin_fill(keys, candidates, -math.inf)
-    assert argmin(keys, candidates) == 0
+    keys = np.full(argmin_tree_size(candidates), np.nan)
+    argmin_tree_fill(keys, candidates, -math.inf)
+    assert argmin_tree_find(keys, candidates) == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -41,48 +41,53 @@ def test_a_filled_store_yields_the_first_candidate(candidates):
     ),
 )
 def test_the_lowest_of_the_smallest_keys_is_found_after_any_changes(candidates, changes):
-    keys = np.empty(argmin_size(candidates))
-    argmin_fill(keys, candidates, 1.5)
+    keys = np.empty(argmin_tree_size(candidates))
+    argmin_tree_fill(keys, candidates, 1.5)
     plain = np.full(candidates, 1.5)
     for position, key in changes:
-        argmin_update(keys, candidates, position % candidates, key)
+        argmin_tree_update(keys, candidates, position % candidates, key)
         plain[position % candidates] = key
-        assert argmin(keys, candidates) == plain.argmin()
+        assert argmin_tree_find(keys, candidates) == plain.argmin()
 
 
 @pytest.mark.parametrize("candidates", [1, 10, 16, 17, 256, 257, 5000])
 def test_a_store_is_rebuilt_from_its_keys(candidates):
-    keys, other = np.empty(argmin_size(candidates)), np.full(argmin_size(candidates), np.nan)
-    argmin_fill(keys, candidates, 2.0)
+    keys, other = (
+        np.empty(argmin_tree_size(candidates)),
+        np.full(argmin_tree_size(candidates), np.nan),
+    )
+    argmin_tree_fill(keys, candidates, 2.0)
     for position in range(0, candidates, 3):
-        argmin_update(keys, candidates, position, float(-position % 7))
-    begin = argmin_keys_start(len(keys), candidates)
+        argmin_tree_update(keys, candidates, position, float(-position % 7))
+    begin = argmin_tree_keys_start(len(keys), candidates)
     other[begin : begin + candidates] = keys[begin : begin + candidates]
-    argmin_rebuild(other, candidates)
+    argmin_tree_rebuild(other, candidates)
     assert np.array_equal(keys, other)
 
 
 @pytest.mark.parametrize("candidates", [3, 17, 300])
 @pytest.mark.parametrize("damage", [math.nan, math.inf, -7.0])
 def test_a_damaged_store_gives_positions_in_range(candidates, damage):
-    size = argmin_size(candidates)
+    size = argmin_tree_size(candidates)
     for cell in range(0, size, 5):
         keys = np.empty(size)
-        argmin_fill(keys, candidates, 1.0)
+        argmin_tree_fill(keys, candidates, 1.0)
         keys[cell:] = damage
-        assert argmin(keys, candidates) < candidates
+        assert argmin_tree_find(keys, candidates) < candidates
 
 
 SCRIPT = """
 import numpy as np
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update, argmin_size
+from keyhole.draws.argmin_tree import (
+    argmin_tree_fill, argmin_tree_find, argmin_tree_size, argmin_tree_update
+)
 for candidates in (10, 300):
-    keys, plain = np.empty(argmin_size(candidates)), np.full(candidates, 9.0)
-    argmin_fill(keys, candidates, 9.0)
+    keys, plain = np.empty(argmin_tree_size(candidates)), np.full(candidates, 9.0)
+    argmin_tree_fill(keys, candidates, 9.0)
     for i in range(500):
         plain[i * 7 % candidates] = i * 31 % 8
-        argmin_update(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
-        assert argmin(keys, candidates) == plain.argmin()
+        argmin_tree_update(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
+        assert argmin_tree_find(keys, candidates) == plain.argmin()
 """
 
 

@@ -183,7 +183,7 @@ def test_a_users_file_that_cannot_be_imported_is_one_line(tmp_path, text, code, 
         ('name = "mine.py:Mine"', r"weight must be given"),
         ('name = "mine.py:Mine"\nweight = -1', r"weight must be at least 0, got -1"),
         ('name = "mine.py:Mine"\nwieght = 1', r"wieght is not known; known are weight \(did you"),
-        ('name = "Uniform"\nx = 1', "x must be left out: Uniform has no parameters"),
+        ('name = "RoundRobin"\nx = 1', "x must be left out: RoundRobin has no parameters"),
         ('name = "labels.csv:Mine"', "name: 'labels.csv' must be a Python file"),
     ],
 )

@@ -32,7 +32,7 @@ threshold = 0.5
 [[policy]]
 name = "LSA"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 label = "even"
 [sweep]
 "policy.alpha" = [1.0, 1.35]
@@ -218,7 +218,7 @@ def test_a_run_of_a_grid_has_no_curves_of_its_own(grid):
 def test_a_plain_run_has_one_point(finished):
     (point,) = open_run(finished).points
     assert point.values == {}
-    assert point.curves.labels == ("ours", "Uniform()")
+    assert point.curves.labels == ("ours", "RoundRobin()")
 
 
 @pytest.mark.parametrize("name", RESULTS)

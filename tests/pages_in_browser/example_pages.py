@@ -13,7 +13,7 @@ from keyhole.benchmark import bench
 from keyhole.benchmark.report import write_benchmark_page
 from keyhole.experiment import Spec, run
 from keyhole.experiment.report import write_report
-from keyhole.papers import FILES, Entry, demo, reproduce_all
+from keyhole.papers import ENTRY_FILES, Entry, demo, reproduce_all
 from keyhole.stochastic import KLUCB
 from keyhole.study import Study
 from keyhole.tune import SavedTune, Tuner, load_tune
@@ -43,7 +43,7 @@ epsilon = 0.05
 [[policy]]
 name = "APT"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 """
 SWEEP = """
 [sweep]
@@ -100,8 +100,8 @@ def make_demo(folder):
 def make_index(folder):
     """Return the index of few entries; their own pages are in `entries`."""
     with few_replications("quick", FEW) as patch:
-        few = {name: FILES[name] for name in FEW}
-        patch.setattr(keyhole.papers.reproduction, "FILES", few)
+        few = {name: ENTRY_FILES[name] for name in FEW}
+        patch.setattr(keyhole.papers.reproduction, "ENTRY_FILES", few)
         return reproduce_all(out=folder, threads=1).index
 
 
@@ -110,7 +110,7 @@ def make_benchmark(folder):
         content = bench(
             "thresholding",
             problems=["tao-1", "fifty-uniform", "fifteen"],
-            policies=["LSA", "Uniform", "UCBE"],
+            policies=["LSA", "RoundRobin", "UCBE"],
             out=folder,
             threads=1,
         )

@@ -11,7 +11,7 @@ import keyhole.papers.reproduction
 import keyhole.play.simulation_job
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
-from keyhole.papers import FILES, Entry, ReproducedEntries, reproduce, reproduce_all
+from keyhole.papers import ENTRY_FILES, Entry, ReproducedEntries, reproduce, reproduce_all
 from keyhole.papers.report.judged_entry import verdicts_by_id
 from keyhole.papers.report.reproduction_page import write_reproduction_page
 from keyhole.papers.reproduction import report_again
@@ -70,7 +70,9 @@ def make_few(patch):
 
     patch.setattr(Entry, "load", small)
     patch.setattr(spec, "make_problem", make_once)
-    patch.setattr(keyhole.papers.reproduction, "FILES", {name: FILES[name] for name in FEW})
+    patch.setattr(
+        keyhole.papers.reproduction, "ENTRY_FILES", {name: ENTRY_FILES[name] for name in FEW}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def few(monkeypatch):
 
 
 def test_the_index_links_to_all_reports(made):
-    page = check_page(made.index.read_text(), known=FILES)
+    page = check_page(made.index.read_text(), known=ENTRY_FILES)
     links = [one.attrs["href"] for one in page.all("a")]
     files = [link.partition("#")[0] for link in links if not link.startswith("#")]
     images = [one.attrs["src"] for one in page.all("img")]
@@ -148,7 +150,7 @@ def test_a_page_is_rewritten_when_its_statement_is_judged_with_more_runs(made, t
     links = {one.attrs["href"]: one.words() for one in page.all("a")}
     address = f"../{other.entry.name}/report.html#{verdict.id}"
     assert links[address] == "in 9,000 runs it does not hold"
-    assert "1 verdict from longer runs." in page.words()
+    assert "1 verdict from more replications." in page.words()
 
 
 def test_nothing_is_left_but_results(made):
@@ -201,7 +203,7 @@ def test_a_folder_of_something_else_is_refused(made, few, tmp_path):
 
 
 def test_every_entry_belongs_to_its_paper_or_to_none():
-    assert {Entry.load(name).paper for name in FILES} == {
+    assert {Entry.load(name).paper for name in ENTRY_FILES} == {
         *keyhole.papers.reproduction.PAPERS,
         "",
     }

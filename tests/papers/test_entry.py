@@ -4,7 +4,7 @@ import pytest
 
 import keyhole.papers
 from keyhole import papers
-from keyhole.papers import FILES, SCALES, Entry
+from keyhole.papers import ENTRY_FILES, SCALES, Entry
 from keyhole.papers.entry_files import PAPERS
 from tests.papers.conftest import entry_of
 
@@ -18,19 +18,19 @@ SHARED = {
     "tao2019/setups.toml",
 }
 pytestmark = pytest.mark.usefixtures("problems_made_once")
-each_entry = pytest.mark.parametrize("name", FILES)
+each_entry = pytest.mark.parametrize("name", ENTRY_FILES)
 
 
 def test_every_file_is_an_entry_or_shared_by_entries():
     found = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.toml")}
     tables = {"entries.toml", "claims/former_kinds.toml"}
     papers = {f"{paper}/paper.toml" for paper in PAPERS}
-    assert found == set(FILES.values()) | SHARED | papers | tables
+    assert found == set(ENTRY_FILES.values()) | SHARED | papers | tables
 
 
 @each_entry
 def test_shipped_entries_pass_the_checks_of_a_users_file(name):
-    path = FOLDER / FILES[name]
+    path = FOLDER / ENTRY_FILES[name]
     found = Entry.from_file(path.parent, path.name, name)  # makes every problem at every scale
     assert found.model_dump() == entry_of(name).model_dump()
     assert tuple(found.scales) == SCALES
@@ -50,7 +50,7 @@ def test_claims_name_their_source_and_end_as_sentences(name):
 
 
 def test_a_statement_that_several_entries_judge_is_named_both_ways():
-    claims = {claim.id: claim for name in FILES for claim in entry_of(name).claims}
+    claims = {claim.id: claim for name in ENTRY_FILES for claim in entry_of(name).claims}
     pairs = [(claim, other) for claim in claims.values() for other in claim.same_as]
     assert len(pairs) >= 10
     for claim, other in pairs:

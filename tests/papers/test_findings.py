@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyhole import load_run
-from keyhole.papers import FILES, Entry, reproduce
+from keyhole.papers import ENTRY_FILES, Entry, reproduce
 from tests.papers.conftest import entry_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -40,7 +40,7 @@ def commands(page):
 def test_a_finding_has_a_sentence_a_figure_and_its_command(page):
     text = page.read_text()
     ((entry, folder, shown),) = commands(text)
-    assert entry in FILES
+    assert entry in ENTRY_FILES
     assert folder == shown
     assert entry_of(entry).parameter_figures
     (image,) = re.findall(r"!\[[^]]{20,}\]\((\.\./images/finding-\S+\.png)\)", text)

@@ -10,7 +10,7 @@ import pytest
 
 from keyhole.cli.cite import bibliography
 from keyhole.contract.policy import Policy
-from keyhole.papers import FILES
+from keyhole.papers import ENTRY_FILES
 from keyhole.papers.entry_files import PAPERS
 from keyhole.papers.paper_coverage import Coverage, PaperItem
 from tests.papers.conftest import entry_of
@@ -50,10 +50,10 @@ def test_numbered_items_are_listed_once(paper):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_entry_of_a_paper_covers_something_of_it_and_no_others_do(paper):
     covering = {name for item in COVERAGES[paper].items for name in item.entries}
-    assert covering == {name for name, file in FILES.items() if file.startswith(f"{paper}/")}
+    assert covering == {name for name, file in ENTRY_FILES.items() if file.startswith(f"{paper}/")}
 
 
-@pytest.mark.parametrize("name", [name for name, file in FILES.items() if "/" in file])
+@pytest.mark.parametrize("name", [name for name, file in ENTRY_FILES.items() if "/" in file])
 def test_what_a_claim_says_of_a_paper_is_an_item_that_its_entry_covers(name):
     entry = entry_of(name)
     covered = [item for item in COVERAGES[entry.paper].items if name in item.entries]
@@ -125,7 +125,7 @@ def test_papers_are_as_the_bibliography_has_them(paper):
     assert fields["author"] == " and ".join(map(plain, coverage.authors))
     assert fields["year"] == str(coverage.year)
     assert coverage.venue in (fields.get("booktitle"), fields.get("journal"))
-    for name, file in FILES.items():
+    for name, file in ENTRY_FILES.items():
         if file.startswith(f"{paper}/"):
             assert ("arXiv" in entry_of(name).source) == bool(coverage.arxiv)
             assert coverage.arxiv in entry_of(name).source

@@ -12,7 +12,7 @@ import keyhole.play.simulation_job
 from keyhole import load_run
 from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import spec
-from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
+from keyhole.papers import Entry, demo, is_reproduction_folder, report_again, reproduce
 from tests.html import check_page
 from tests.papers.conftest import draw_nothing, make_once
 
@@ -97,7 +97,7 @@ def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         reproduce("tiny", out=out, threads=1)
     again = reproduce("tiny", out=out, threads=1)
-    assert played == ["LSA", "Uniform", "LSA", "LSA", "Uniform"]
+    assert played == ["LSA", "RoundRobin", "LSA", "LSA", "RoundRobin"]
     assert len(again.verdicts) == 3
 
 
@@ -109,7 +109,7 @@ def test_a_second_reproduction_simulates_nothing(done, load, plain_figures, monk
 def test_the_report_can_be_written_again(done, load, only_svg):
     before = done.report.read_text()
     done.report.unlink()
-    assert is_reproduction(done.report.parent)
+    assert is_reproduction_folder(done.report.parent)
     assert report_again(done.report.parent).verdicts == done.verdicts
     assert done.report.read_text() == before
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.experiment import Spec, open_run
-from keyhole.papers import Entry, is_reproduction, report_again
+from keyhole.papers import Entry, is_reproduction_folder, report_again
 
 SAVED = Path(__file__).parents[1] / "saved"
 EXPECTED = json.loads((SAVED / "reproduction.json").read_text())
@@ -30,7 +30,7 @@ def folder(tmp_path):
 
 
 def test_a_saved_reproduction_is_judged_again(folder, plain_figures):
-    assert is_reproduction(folder)
+    assert is_reproduction_folder(folder)
     done = report_again(folder)
     assert judged(done) == EXPECTED["verdicts"]
     assert done.title == EXPECTED["title"]

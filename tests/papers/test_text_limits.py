@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-from keyhole.papers import FILES, Entry
+from keyhole.papers import ENTRY_FILES, Entry
 from keyhole.papers.field_types import SHORT_WORDS
 from tests.papers.conftest import TINY, entry_of
 from tests.papers.made_up import COMMON, make_claim, result
@@ -79,7 +79,7 @@ def headline(claim):
 
 
 def shipped_claims():
-    return [claim for name in FILES for claim in entry_of(name).claims]
+    return [claim for name in ENTRY_FILES for claim in entry_of(name).claims]
 
 
 def numbers(text):
@@ -89,7 +89,7 @@ def numbers(text):
 
 
 def test_every_page_asks_a_question_and_every_claim_has_few_words():
-    questions = [entry_of(name).question for name in FILES]
+    questions = [entry_of(name).question for name in ENTRY_FILES]
     assert all(questions)
     assert len(set(questions)) == len(questions)
     # Pages answer with yes, mostly, or no.
@@ -117,7 +117,7 @@ def test_short_words_tell_statements_of_the_same_problem_apart():
 
 
 def test_numbers_in_short_words_are_those_of_the_claim():
-    for name in FILES:
+    for name in ENTRY_FILES:
         entry = entry_of(name)
         for claim in entry.claims:
             fields = claim.model_dump(exclude_defaults=True, exclude={"short", "id", "same_as"})

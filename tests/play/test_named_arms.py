@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from keyhole import Learner, delayed, resource, semibandit, stochastic, threshold, thresholding
-from keyhole.files import content_checksum
+from keyhole.files import json_checksum
 from keyhole.policy import SettingLearner
 from tests.study.test_vocabulary import Champion
 
@@ -138,7 +138,7 @@ def test_semibandits_ask_and_tell_by_name():
     [
         ("north", "losses must be names of arms, or 0 or 1 by name; got 'north'"),
         (["west"], "an arm of losses must be one of north, south; got 'west'"),
-        ({"north": 1}, "losses must be names, or have all arms; 'south' is missing"),
+        ({"north": 1}, "losses by name must have all arms; 'south' is missing"),
         ({"north": 1, "south": 0.5}, r"losses\[1\] must be 0 or 1, got 0.5"),
     ],
 )
@@ -202,7 +202,7 @@ def test_names_that_json_cannot_hold_are_not_saved(name, tmp_path):
 def forge(path, names):
     document = json.loads(path.read_text())
     document["content"]["arm_names"] = names
-    document["checksum"] = content_checksum(document["content"])
+    document["checksum"] = json_checksum(document["content"])
     path.write_text(json.dumps(document))
 
 

@@ -14,7 +14,7 @@ from keyhole.resource import (
     Problem,
     Replay,
     SuccessiveHalving,
-    portfolio,
+    portfolio_problem,
 )
 from keyhole.resource.hazard_rate_policy import variance_divisor
 from keyhole.study import Study
@@ -121,7 +121,7 @@ def test_without_exploration_the_worse_arm_may_be_kept_for_ever(policy, least, m
 
 @pytest.mark.slow
 def test_halving_compares_for_its_share_of_the_rounds():
-    problem = portfolio("alike", 8, seed=4)
+    problem = portfolio_problem("alike", 8, seed=4)
     curves = simulate(
         problem, {"it": SuccessiveHalving(share=0.3)}, horizon=1000, replications=20, details=True
     )
@@ -131,18 +131,19 @@ def test_halving_compares_for_its_share_of_the_rounds():
 
 
 def test_a_portfolio_is_what_it_says():
-    lone = portfolio("lone", 9)
+    lone = portfolio_problem("lone", 9)
     best = lone.gains.max(axis=1)
     assert best.argmax() == 4
     assert np.sort(best)[-2] < 0.1 * best[4]
     alike, scattered = (
-        portfolio(kind, 9, seed=1).gains.max(axis=1) for kind in ("alike", "scattered")
+        portfolio_problem(kind, 9, seed=1).gains.max(axis=1) for kind in ("alike", "scattered")
     )
     assert alike.std() < scattered.std()
     assert (
-        portfolio("alike", 9, seed=2).gains.tolist() != portfolio("alike", 9, seed=1).gains.tolist()
+        portfolio_problem("alike", 9, seed=2).gains.tolist()
+        != portfolio_problem("alike", 9, seed=1).gains.tolist()
     )
     with pytest.raises(
         ValueError, match="kind must be one of scattered, alike, lone; got 'lonely'"
     ):
-        portfolio("lonely")
+        portfolio_problem("lonely")

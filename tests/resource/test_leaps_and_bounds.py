@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.resource import LeapsAndBounds, Power, Problem, Replay, portfolio
+from keyhole.resource import LeapsAndBounds, Power, Problem, Replay, portfolio_problem
 from keyhole.resource.policies.leaps_and_bounds import runs_per_phase
 from tests.reference import resource as reference
 from tests.resource.cases import learner_of
@@ -43,5 +43,7 @@ def test_it_goes_through_phases_and_arms_as_the_reference_does():
 def test_two_thousand_runs_are_spent_on_the_first_arm():
     assert runs_per_phase(15, 0, 0.3, 0.5, 0.1) == 10_259
     policies = {"it": LeapsAndBounds()}
-    curves = simulate(portfolio("alike"), policies, horizon=2000, replications=2, details=True)
+    curves = simulate(
+        portfolio_problem("alike"), policies, horizon=2000, replications=2, details=True
+    )
     assert (curves.values("it", "pulls[0]")[-1] == 2000).all()

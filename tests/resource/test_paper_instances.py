@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.resource import ZoomingRCUCB, replica, three_models
+from keyhole.resource import ZoomingRCUCB, replica_problem, three_models_problem
 from tests.resource import cases
 
 pytestmark = pytest.mark.interpreted
@@ -24,16 +24,16 @@ SHARES = {  # of censored runs of the best pair: sections 5.1 and F.1
 
 @pytest.mark.parametrize(("instance", "grid"), SHARES)
 def test_replicas_have_the_papers_shares_of_censored_runs(instance, grid):
-    problem = replica(instance, grid)
+    problem = replica_problem(instance, grid)
     arm, limit = problem.best_pair
     assert arm == 0
     place = problem.limits.tolist().index(limit)
     assert problem.censoring[arm, place] == pytest.approx(SHARES[instance, grid], abs=0.0025)
-    assert problem.gains == pytest.approx(cases.replica(instance, grid).gains, abs=1e-9)
+    assert problem.gains == pytest.approx(cases.replica_problem(instance, grid).gains, abs=1e-9)
 
 
 def test_runs_of_low_censoring_are_correlated_and_rarely_exceed_the_best_limit():
-    problem = replica("LowCensoring", "low")
+    problem = replica_problem("LowCensoring", "low")
     assert problem.arms == 5
     for distribution in problem.distributions:
         (rr, rc), (_, cc) = distribution.covariance
@@ -43,25 +43,25 @@ def test_runs_of_low_censoring_are_correlated_and_rarely_exceed_the_best_limit()
 
 
 def test_arms_beyond_the_tenth_are_like_it():
-    problem = replica("PosCorr", size=12)
+    problem = replica_problem("PosCorr", size=12)
     assert problem.arms == 12
     assert (problem.gains[10:] == problem.gains[9]).all()
     assert problem.gains[8, 0] != problem.gains[9, 0]
 
 
 def test_limits_may_be_counted_or_listed():
-    assert replica("Indep", 4).limits.tolist() == [0.25, 0.5, 0.75, 1.0]
-    assert replica("Indep", [0.3, 0.4]).limits.tolist() == [0.3, 0.4]
+    assert replica_problem("Indep", 4).limits.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert replica_problem("Indep", [0.3, 0.4]).limits.tolist() == [0.3, 0.4]
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: replica("Poscorr"), "instance must be"),
-        (lambda: replica("Indep", "big"), "limits must be"),
-        (lambda: replica("Indep", 0), "limits must be at least 1, got 0"),
-        (lambda: replica("Indep", size=0), "size must be at least 1, got 0"),
-        (lambda: three_models("loose"), "promise must be"),
+        (lambda: replica_problem("Poscorr"), "instance must be"),
+        (lambda: replica_problem("Indep", "big"), "limits must be"),
+        (lambda: replica_problem("Indep", 0), "limits must be at least 1, got 0"),
+        (lambda: replica_problem("Indep", size=0), "size must be at least 1, got 0"),
+        (lambda: three_models_problem("loose"), "promise must be"),
     ],
 )
 def test_bad_input_is_named(make, message):
@@ -70,7 +70,7 @@ def test_bad_input_is_named(make, message):
 
 
 def test_a_strict_promise_favours_the_simple_model_until_the_medium_one_is_done_in_time():
-    gains = three_models("strict").gains
+    gains = three_models_problem("strict").gains
     best = gains.argmax(axis=0)
     assert (best[:54] == 2).all()  # up to nine tenths of the promised time
     assert best[-1] == 1
@@ -78,7 +78,7 @@ def test_a_strict_promise_favours_the_simple_model_until_the_medium_one_is_done_
 
 
 def test_a_soft_promise_favours_the_complex_model_at_a_larger_limit():
-    strict, soft = three_models("strict"), three_models("soft")
+    strict, soft = three_models_problem("strict"), three_models_problem("soft")
     arm, limit = soft.best_pair
     assert arm == 0
     assert limit > strict.limits[-1]
@@ -86,7 +86,7 @@ def test_a_soft_promise_favours_the_complex_model_at_a_larger_limit():
 
 
 def test_rewards_and_times_of_the_models_rise_together():
-    for distribution in three_models("soft").distributions:
+    for distribution in three_models_problem("soft").distributions:
         early, late = distribution.mean_reward(
             np.array([distribution.mean[1] - 0.15, distribution.mean[1] + 0.15])
         )
@@ -105,7 +105,7 @@ def drawing(monkeypatch):
 
 
 def test_figure_1_shows_runs_of_all_models(drawing):
-    axes = drawing.draw_runs(three_models("strict"), runs=50, names=NAMES)
+    axes = drawing.draw_runs(three_models_problem("strict"), runs=50, names=NAMES)
     assert [line.get_label() for line in axes.lines] == NAMES
     for get in ("get_xdata", "get_ydata"):
         assert all(len(set(getattr(line, get)())) == 50 for line in axes.lines)
@@ -113,7 +113,9 @@ def test_figure_1_shows_runs_of_all_models(drawing):
         assert means == sorted(means, reverse=True)
 
 
-@pytest.mark.parametrize("problem", [three_models("soft"), replica("Indep", "small")], ids=repr)
+@pytest.mark.parametrize(
+    "problem", [three_models_problem("soft"), replica_problem("Indep", "small")], ids=repr
+)
 def test_figure_2_shows_gains_and_the_best_pair(drawing, problem):
     axes = drawing.draw_gains(problem)
     *curves, mark = axes.lines
@@ -126,7 +128,7 @@ def test_figure_2_shows_gains_and_the_best_pair(drawing, problem):
 def test_figure_3_shows_every_point_of_the_grids(drawing):
     from matplotlib.figure import Figure
 
-    problem = replica("Indep", size=2, continuous=True)
+    problem = replica_problem("Indep", size=2, continuous=True)
     learner = cases.learner_of(ZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 200)
     cases.drive(learner, cases.runs_of(problem, 1, 0), 200)
     sizes = learner.state["sizes"].tolist()
@@ -139,4 +141,4 @@ def test_figure_3_shows_every_point_of_the_grids(drawing):
 
 def test_what_cannot_be_drawn_is_refused(drawing):
     with pytest.raises(ValueError, match="names must have 3 entries, got 1"):
-        drawing.draw_gains(three_models("soft"), names=["one"])
+        drawing.draw_gains(three_models_problem("soft"), names=["one"])

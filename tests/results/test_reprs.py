@@ -11,7 +11,7 @@ from keyhole.thresholding import LSA
 from keyhole.tune import SavedTune, Tuner
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune.gain_estimates import Interval
-from keyhole.validate import escape_html
+from keyhole.validation import escape_html
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]
 

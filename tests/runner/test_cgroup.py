@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from keyhole.runner import Runner
+from keyhole.runner import CommandRunner
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def runner():
         from keyhole.runner.helper import cgroup_accounting
     except ImportError:
         pytest.skip("needs POSIX")
-    with Runner() as one:
+    with CommandRunner() as one:
         if not one._helper.has_exact_cpu:
             pytest.skip("no control group may be made here")
         yield one, cgroup_accounting.find_own_cgroup()

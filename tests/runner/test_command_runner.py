@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.runner import MECHANISMS, OUTCOMES, Runner
+from keyhole.runner import KILL_MECHANISMS, RUN_OUTCOMES, CommandRunner
 from keyhole.runner import command_runner as module
 from keyhole.runner.helper.framing import encode_frame
 from tests.runner.survivors import TAG, helpers_of, tagged, until
@@ -20,10 +20,10 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 LONG = 60.0  # seconds that nothing here takes, unless it hangs
 
 
-@pytest.fixture(scope="module", params=MECHANISMS)
+@pytest.fixture(scope="module", params=KILL_MECHANISMS)
 def runner(request):
     try:
-        one = Runner(request.param)
+        one = CommandRunner(request.param)
     except OSError as error:
         pytest.skip(str(error))
     with one:
@@ -33,7 +33,7 @@ def runner(request):
 @pytest.fixture(scope="module")
 def any_runner():
     """Return one runner of the mechanism that this system has: for what is the same with all."""
-    with Runner() as one:
+    with CommandRunner() as one:
         yield one
 
 
@@ -187,7 +187,7 @@ def test_signal_handling_of_the_caller_is_not_inherited():
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, everything)
     ignored = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        with Runner() as runner:
+        with CommandRunner() as runner:
             assert runner.run(["sh", "-c", "sleep 0.01 & wait"], limit=LONG).outcome == "ok"
             assert runner.run(["sleep", "600"], limit=0.05).outcome == "out of time"
     finally:
@@ -216,7 +216,7 @@ def test_signals_have_their_default_actions(name):
     number = getattr(signal, f"SIG{name}")
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
     try:
-        with Runner() as runner:
+        with CommandRunner() as runner:
             run = runner.run(["sh", "-c", f"kill -{name} $$; sleep 600"], limit=LONG)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
@@ -230,7 +230,7 @@ def test_processes_left_are_counted(runner):
 
 
 def test_outcomes_and_description_are_complete(runner):
-    assert runner.run(["true"], limit=LONG).outcome in OUTCOMES
+    assert runner.run(["true"], limit=LONG).outcome in RUN_OUTCOMES
     assert runner.description.startswith(f"{runner.mechanism}: ")
 
 
@@ -266,7 +266,7 @@ def test_runners_work_side_by_side():
     with ThreadPoolExecutor(4) as threads:
 
         def work(number):
-            with Runner() as runner:
+            with CommandRunner() as runner:
                 return [runner.run(["echo", f"{number}"], limit=LONG).output for _ in range(2)]
 
         found = list(threads.map(work, range(4)))
@@ -280,7 +280,7 @@ def test_runs_of_several_threads_are_serialised(any_runner):
 
 
 def test_close_kills_the_run_of_another_thread():
-    runner, tag = Runner(), f"close-{os.getpid()}"
+    runner, tag = CommandRunner(), f"close-{os.getpid()}"
     with ThreadPoolExecutor(1) as threads:
         words = {"environment": {TAG: tag}}
         waiting = threads.submit(runner.run, ["/bin/sleep", "600"], limit=600, **words)
@@ -295,7 +295,7 @@ def test_close_kills_the_run_of_another_thread():
 
 
 def test_a_runner_that_is_closed_while_its_helper_is_replaced_runs_nothing(monkeypatch):
-    one = Runner()
+    one = CommandRunner()
     one._helper.stop()
     one._helper = None
     made, start = [], module.Helper
@@ -321,7 +321,7 @@ def test_an_interrupt_kills_the_run_and_the_runner_stays_usable():
 
     tag, before = f"interrupt-{os.getpid()}", signal.signal(signal.SIGUSR1, interrupt)
     try:
-        with Runner() as runner:
+        with CommandRunner() as runner:
 
             def when_it_runs():
                 until(lambda: tagged(tag))
@@ -343,7 +343,7 @@ def test_a_helper_that_is_killed_loses_its_run_and_is_replaced(runner):
     if runner.mechanism == "group":
         pytest.skip("the same for all")
     tag = f"helper-{os.getpid()}-{runner.mechanism}"
-    with ThreadPoolExecutor(1) as threads, Runner(runner.mechanism) as one:
+    with ThreadPoolExecutor(1) as threads, CommandRunner(runner.mechanism) as one:
         before = set(helpers_of(os.getpid()))
         words = {"environment": {TAG: tag}}
         waiting = threads.submit(one.run, ["/bin/sleep", "600"], limit=600, **words)
@@ -398,7 +398,7 @@ def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outco
         module, "_BOOTSTRAP", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
     )
     start = "import ctypes, os, signal, time; trace = ctypes.CDLL(None).ptrace; init = os.getppid()"
-    with Runner("subreaper") as one:
+    with CommandRunner("subreaper") as one:
         run = one.run(python(f"{start}; {script}; time.sleep({LONG})"), limit=limit)
         assert run.outcome == outcome
         assert run.seconds < LONG / 2
@@ -415,7 +415,7 @@ def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
             helper = int(file.read().rpartition(")")[2].split()[1])
         os.kill(helper, signal.SIGSTOP)
     """
-    with ThreadPoolExecutor(1) as threads, Runner("subreaper") as one:
+    with ThreadPoolExecutor(1) as threads, CommandRunner("subreaper") as one:
         assert threads.submit(one.run, python(script), limit=LONG).result(LONG).outcome == "lost"
         monkeypatch.setattr(module, "_ANSWER_SECONDS", LONG)
         assert one.run(["true"], limit=LONG).outcome == "ok"
@@ -450,7 +450,7 @@ def test_bad_requests_are_named(any_runner, command, words, error, message):
 
 def test_an_unknown_mechanism_is_named():
     with pytest.raises(ValueError, match=r"mechanism must be one of namespace, .*did you mean"):
-        Runner("namespaces")
+        CommandRunner("namespaces")
 
 
 @LINUX
@@ -555,7 +555,7 @@ def test_processes_are_measured_after_an_unmount_of_proc():
         os.wait()
     """
     try:
-        one = Runner("namespace")
+        one = CommandRunner("namespace")
     except OSError as error:
         pytest.skip(str(error))
     with one:

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.skipif(
 )
 SCRIPT = """if True:
     import json, sys
-    from keyhole.runner import Runner
+    from keyhole.runner import CommandRunner
 
     take = "import time; kept = b'x' * (50 << 20); time.sleep(0.3)"
-    with Runner() as runner:
+    with CommandRunner() as runner:
         command = f'sleep 600 & {sys.executable} -S -c "{take}"'
         run = runner.run(["sh", "-c", command], limit=60)
         print(json.dumps([runner.description, run.outcome, run.left, run.memory, run.cpu]))

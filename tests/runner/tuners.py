@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from keyhole.runner import Runner
+from keyhole.runner import CommandRunner
 
 LIVES = 120
 
@@ -22,7 +22,7 @@ def tune(case):
     signal.alarm(LIVES)
     become(case["user"], case["python"])
     try:
-        with Runner(case["mechanism"]) as runner:
+        with CommandRunner(case["mechanism"]) as runner:
             run = runner.run(case["command"], **case["words"])
             answer(case["folder"], asdict(run) | {"output": len(run.output)})
             signal.pause()

@@ -11,7 +11,7 @@ from keyhole.spec_values import (
     tagged_union_reader,
     tagged_value_reader,
 )
-from keyhole.validate import Range, check_number
+from keyhole.validation import Range, check_number
 
 
 class Line:

@@ -15,8 +15,8 @@ from keyhole.stochastic import (
     ImprovedUCB,
     Policy,
     Problem,
+    RoundRobin,
     TopTwoThompson,
-    Uniform,
 )
 from keyhole.stochastic.policies.best_arm_stopping import is_mean_proved_higher
 from keyhole.stochastic.policies.top_two_thompson import log_loss, transport_cost
@@ -121,7 +121,7 @@ def test_the_best_arm_is_named(means):
 
 
 def test_of_equal_means_the_lowest_arm_is_recommended():
-    learner = BestArmStopping(base=Uniform()).learner(arms=3)
+    learner = BestArmStopping(base=RoundRobin()).learner(arms=3)
     for reward in (0.0, 1.0, 1.0):
         learner.ask()
         learner.tell(reward)
@@ -184,7 +184,7 @@ def test_at_the_edge_errors_are_rare(base):
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("problem", EDGE)
-@pytest.mark.parametrize("base", [TopTwoThompson(), Uniform(), Spoiler()], ids=repr)
+@pytest.mark.parametrize("base", [TopTwoThompson(), RoundRobin(), Spoiler()], ids=repr)
 def test_at_the_edge_errors_are_rare_in_four_thousand_runs(problem, base):
     assert assert_rarely_wrong(EDGE[problem], base, horizon=2000, runs=4000) < 0.02
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.stochastic import BernsteinUCB, HoeffdingUCB, Problem, UCBPolicy
+from keyhole.stochastic import BernsteinUCB, DeviationUCBPolicy, HoeffdingUCB, Problem
 from keyhole.stochastic.policy_base import confidence_radius
 
 pytestmark = pytest.mark.interpreted
 
 
-class Halved(UCBPolicy):
+class Halved(DeviationUCBPolicy):
     """Hoeffding's deviation function, without the width in closed form."""
 
     def deviation(p, pulls, error):

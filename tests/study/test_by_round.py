@@ -16,7 +16,7 @@ from keyhole.policy import (
 )
 from keyhole.study import Study
 from keyhole.study.snapshot import make_snapshot, read_snapshot
-from keyhole.validate import Range, check_integer
+from keyhole.validation import Range, check_integer
 from tests.study.studies import check_rebuilt_states_agree, state_of
 
 pytestmark = pytest.mark.interpreted

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.thresholding import ConfidenceCoverageProblem, Uniform, bounds
+from keyhole.thresholding import BoundCoverageProblem, RoundRobin, bounds
 from tests.lengths import short_or_long
 from tests.thresholding.cases import bernoulli
 
@@ -17,12 +17,12 @@ def ever_outside(means, radii):
 
 @pytest.mark.interpreted
 def test_means_that_leave_the_bounds_are_counted():
-    problem = ConfidenceCoverageProblem([0.5], a=3.5, b=4.0)
+    problem = BoundCoverageProblem([0.5], a=3.5, b=4.0)
     assert 0.9 < problem.failure < 1
     checkpoints = [1, 20, HORIZON]
     curves = simulate(
         problem,
-        {"it": Uniform()},
+        {"it": RoundRobin()},
         horizon=HORIZON,
         checkpoints=checkpoints,
         replications=RUNS,
@@ -53,8 +53,8 @@ def test_means_that_leave_the_bounds_are_counted():
 def test_a_miss_of_any_arm_is_a_miss():
     one, four = (
         simulate(
-            ConfidenceCoverageProblem([0.5] * k, a=12, b=1),
-            {"it": Uniform()},
+            BoundCoverageProblem([0.5] * k, a=12, b=1),
+            {"it": RoundRobin()},
             horizon=short_or_long(150, 400),
             replications=short_or_long(60, 400),
         )
@@ -68,12 +68,12 @@ def test_a_miss_of_any_arm_is_a_miss():
     ("make", "message"),
     [
         (
-            lambda: ConfidenceCoverageProblem([0.5], a=1, b=1),
+            lambda: BoundCoverageProblem([0.5], a=1, b=1),
             "a must be larger: with b = 1, .*; got 1",
         ),
-        (lambda: ConfidenceCoverageProblem([0.5], a=0, b=1), "a must be above 0, got 0"),
+        (lambda: BoundCoverageProblem([0.5], a=0, b=1), "a must be above 0, got 0"),
         (
-            lambda: ConfidenceCoverageProblem([1.5], a=9, b=1),
+            lambda: BoundCoverageProblem([1.5], a=9, b=1),
             r"means\[0\] must lie in \[0, 1\], got 1.5",
         ),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.clusters import Cluster, ClusterLostError
-from keyhole.runner import Runner
+from keyhole.runner import CommandRunner
 from keyhole.tune import SavedTune, Spec, Tuner, cluster_executor
 from tests.clusters.conftest import dask_cluster
 from tests.processes import Forked
@@ -29,7 +29,7 @@ def runners(monkeypatch):
     opened = []
 
     def open_runner():
-        opened.append(Runner())
+        opened.append(CommandRunner())
         return opened[-1]
 
     monkeypatch.setattr(cluster_executor, "Runner", open_runner)
@@ -181,7 +181,7 @@ def test_ctrl_c_does_not_wait_for_cluster_runs(tmp_path):
 def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
     """A runner may be closed during its run, or while it is idle."""
 
-    class Closed(Runner):
+    class Closed(CommandRunner):
         def run(self, *arguments, **more):
             run = super().run(*arguments, **more)
             self.close()

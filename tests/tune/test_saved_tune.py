@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.pages.figure_files import blank_figure
-from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
+from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio_problem
 from keyhole.tune import SavedTune, Spec, Tuner
 from keyhole.tune.summary import summarize
 from tests.tune.conftest import Run
@@ -92,7 +92,7 @@ def test_a_tune_runs_every_arm_and_finds_the_fastest_wherever_it_stands(tmp_path
 
 @cache
 def scattered(limits):
-    return portfolio("scattered", 6, seed=34, limits=list(limits))
+    return portfolio_problem("scattered", 6, seed=34, limits=list(limits))
 
 
 def tell_and_record(learner, arm, limit, seconds):

@@ -7,11 +7,11 @@ again within 90 days, if orders arrive with their recorded delays, summed up?
 """
 
 from keyhole import simulate
-from keyhole.data import cdnow
+from keyhole.data import cdnow_problem
 from keyhole.delayed import ODAAF, RegressionUCB
 
 curves = simulate(
-    cdnow(within=90),
+    cdnow_problem(within=90),
     [ODAAF(expected_delay=30), RegressionUCB(expected_delay=30)],
     horizon=50_000,
     replications=50,

@@ -7,10 +7,10 @@ same amount; ``ThresholdThompson`` learns an amount for each.
 """
 
 from keyhole import simulate
-from keyhole.data import patrols
+from keyhole.data import patrols_problem
 from keyhole.semibandit import CSBST, ThresholdThompson
 
-problem = patrols("cities", thresholds=0.5, resource=2)
+problem = patrols_problem("cities", thresholds=0.5, resource=2)
 curves = simulate(
     problem,
     {"CSB-ST": CSBST(), "Thompson": ThresholdThompson()},

@@ -6,11 +6,11 @@ Policies that choose a carrier for a random deadline, on recorded flights.
 """
 
 from keyhole import simulate
-from keyhole.data import flights
+from keyhole.data import flights_problem
 from keyhole.threshold import AnytimeDKWUCB, PerThresholdUCB, SurvivalThompson
 
 curves = simulate(
-    flights("DCA", feedback="uncensored"),
+    flights_problem("DCA", feedback="uncensored"),
     [PerThresholdUCB(), AnytimeDKWUCB(), SurvivalThompson()],
     horizon=20_000,
     replications=50,

@@ -95,13 +95,13 @@ axes.set(
 # how far they are from one half.
 
 from keyhole import simulate
-from keyhole.data import crowd
-from keyhole.thresholding import LSA, Uniform
+from keyhole.data import crowd_problem
+from keyhole.thresholding import LSA, RoundRobin
 
-problem = crowd(labels)
+problem = crowd_problem(labels)
 curves = simulate(
     problem,
-    {"equally often": Uniform(), "LSA": LSA()},
+    {"equally often": RoundRobin(), "LSA": LSA()},
     horizon=4000,
     replications=100,
     checkpoints={"count": 40},
@@ -161,4 +161,4 @@ folder.cleanup()
 # **The decision**: buy further labels where the learner asks for them, and leave clear pictures alone.
 # ``PerArmStopping`` says when to end (:doc:`/stopping`), and a study lets many people answer at a time
 # (:doc:`/studies`). A list of many labels to buy at once: :ref:`plan-from-a-log`. Numbers in place of labels, such as ratings or sales, are read by
-# ``read_rewards_csv``, and times by ``Times``: :doc:`/real_data`.
+# ``read_rewards_csv``, and times by ``ArrivalTimes``: :doc:`/real_data`.

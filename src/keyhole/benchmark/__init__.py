@@ -1,6 +1,6 @@
 """The benchmark: every policy of a setting on a fixed list of problems, by fixed rules."""
 
 from keyhole.benchmark.benchmark import RESULTS_FILE, bench
-from keyhole.benchmark.results_file import BenchmarkFile, read_results
+from keyhole.benchmark.results_file import BenchmarkResults, read_results
 
-__all__ = ["RESULTS_FILE", "BenchmarkFile", "bench", "read_results"]
+__all__ = ["RESULTS_FILE", "BenchmarkResults", "bench", "read_results"]

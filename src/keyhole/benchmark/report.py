@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.benchmark.problem import PARTS
-from keyhole.benchmark.results_file import BenchmarkFile
-from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
+from keyhole.benchmark.results_file import BenchmarkResults
+from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_REGRET
 from keyhole.benchmark.summary import (
     SituationSummary,
     policies_on_problem_table,
@@ -38,17 +38,17 @@ _PROFILE_CAPTION: Final = (
 )
 
 
-def write_benchmark_page(folder: str | Path, content: BenchmarkFile) -> Path:
+def write_benchmark_page(folder: str | Path, content: BenchmarkResults) -> Path:
     """Write ``report.html`` with the results of the benchmark; return the file."""
     return write_page(Path(folder) / PAGE, _make_page(content))
 
 
-def _make_page(content: BenchmarkFile) -> Page:
+def _make_page(content: BenchmarkResults) -> Page:
     summaries = summarize(content)
     ranked_summaries = [summary for summary in summaries if summary.ranked]
     situations = {(summary.setting, summary.situation) for summary in summaries}
     how_to_read = render_template(
-        "benchmark/templates/how_to_read.txt.j2", linear=LINEAR_SHARE, floor=FLOOR_SHARE
+        "benchmark/templates/how_to_read.txt.j2", linear=LINEAR_REGRET, floor=FLOOR_SHARE
     )
     return Page(
         title="Which policy, in which situation?",
@@ -69,8 +69,8 @@ def _make_page(content: BenchmarkFile) -> Page:
     )
 
 
-def _provenance_sections(content: BenchmarkFile) -> list[Section]:
-    """Return the section of versions and command; nothing for a file of 0.2.0, which lacks them."""
+def _provenance_sections(content: BenchmarkResults) -> list[Section]:
+    """Return the section of versions and command; none for a file of 0.2.0, which lacks them."""
     if content.software is None:
         return []
     row = [software_text(content.software.model_dump()), str(content.date), str(content.command)]
@@ -92,13 +92,13 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
-        "tuning and for judging; the next one, with a 95 % interval of the ratio."
+        "tuning and judging; below it the next one, with the ratio of both and its 95 % interval."
     )
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 
 
 def _setting_section(
-    content: BenchmarkFile, setting: str, summaries: Sequence[SituationSummary]
+    content: BenchmarkResults, setting: str, summaries: Sequence[SituationSummary]
 ) -> Section:
     setting_summaries = [summary for summary in summaries if summary.setting == setting]
     blocks: list[PageBlock] = []

@@ -13,7 +13,7 @@ from keyhole.spec_values import error_message
 FORMAT: Final = "keyhole-benchmark"
 VERSION: Final = 1
 
-# The schemas of single values are written out: those of Pydantic differ between its versions.
+# The JSON schemas of these types are written out, since Pydantic's differ between its versions.
 _Format = Annotated[
     Literal["keyhole-benchmark"], WithJsonSchema({"const": FORMAT, "type": "string"})
 ]
@@ -77,7 +77,7 @@ class SoftwareRecord(_Record):
     sources: str = Field(description="digest of Keyhole's sources")
 
 
-class BenchmarkFile(_Record):
+class BenchmarkResults(_Record):
     """The results of the benchmark at one scale."""
 
     format: _Format
@@ -99,7 +99,7 @@ class BenchmarkFile(_Record):
         return list(dict.fromkeys(problem.setting for problem in self.problems))
 
 
-def write_results(path: Path, content: BenchmarkFile) -> None:
+def write_results(path: Path, content: BenchmarkResults) -> None:
     """Write a results file."""
     text = json.dumps(content.model_dump(mode="json"))
     # Each problem and each result begins a line, since files are compared and merged by lines.
@@ -108,7 +108,7 @@ def write_results(path: Path, content: BenchmarkFile) -> None:
     write_atomically(path, f"{text}\n".encode())
 
 
-def read_results(path: str | Path) -> BenchmarkFile:
+def read_results(path: str | Path) -> BenchmarkResults:
     """Read a results file; errors name the file and the field."""
     path = Path(path)
     data = read_file(path, "a results file of the benchmark")
@@ -118,7 +118,7 @@ def read_results(path: str | Path) -> BenchmarkFile:
             raise ValueError("it is no results file of the benchmark")
         if isinstance(table.get("version"), int) and table["version"] > VERSION:
             raise ValueError("a newer version of Keyhole wrote it")
-        return BenchmarkFile.model_validate(table)
+        return BenchmarkResults.model_validate(table)
     except ValidationError as error:
         raise ValueError(f"{path}: {error_message(error)}") from error
     except (ValueError, RecursionError) as error:
@@ -127,6 +127,6 @@ def read_results(path: str | Path) -> BenchmarkFile:
 
 def schema() -> str:
     """Return the JSON Schema of results files, of which ``docs/`` has a copy."""
-    table = BenchmarkFile.model_json_schema()
+    table = BenchmarkResults.model_json_schema()
     table["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(table, indent=2) + "\n"

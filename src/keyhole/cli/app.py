@@ -114,9 +114,9 @@ def report(
         )
     require_extra("files,plots,scipy", "keyhole report")
     from keyhole.experiment.report import write_report
-    from keyhole.papers import is_reproduction, report_again
+    from keyhole.papers import is_reproduction_folder, report_again
 
-    if is_reproduction(folder):
+    if is_reproduction_folder(folder):
         result = report_again(folder)
         verdict_output.print_verdicts(result, as_json=as_json, verbose=verbose)
         verdict_output.exit_by_status(result.verdicts)  # which ends the command
@@ -203,7 +203,7 @@ def cache(
 ) -> None:
     """Show or empty the compile cache, or say why it lacks code."""
     from keyhole.cli.compilation import empty_cache, explain_cache, show_cache
-    from keyhole.validate import check_choice
+    from keyhole.validation import check_choice
 
     check_choice("action", action, ("info", "clear", "why"))
     if action == "why" and policy is None:

@@ -15,7 +15,7 @@ from typer import Argument
 from keyhole.cli.new import fill_template
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 EXAMPLES: Final = examples_epilog("keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
 RELEASED: Final = "2026-11-27"
@@ -71,12 +71,12 @@ def _is_cited(key: str, plain_text: str) -> bool:
 def _list_sources() -> Iterator[tuple[str, str]]:
     """Yield the name of each policy, entry, paper and data set, with a text that cites works."""
     from keyhole.experiment import setting_registry
-    from keyhole.papers.entry_files import FILES, PAPERS, entry_path, read_tables
+    from keyhole.papers.entry_files import ENTRY_FILES, PAPERS, entry_path, read_tables
 
     for setting in setting_registry.all_settings():
         for policy in setting.policies.values():
             yield policy.__name__, inspect.getdoc(policy) or ""
-    for name in FILES:
+    for name in ENTRY_FILES:
         yield name, read_tables(entry_path(name))["source"]
     for paper in PAPERS:
         yield paper, f"{paper[:-4]} {paper[-4:]}"

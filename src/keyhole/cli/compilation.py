@@ -13,7 +13,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_cache_keys
 from keyhole.kernels.interpreted_mode import is_interpreted
-from keyhole.validate import check_choice, short_repr, suggestion
+from keyhole.validation import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
 _KERNEL_PARTS = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel

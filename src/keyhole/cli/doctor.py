@@ -16,7 +16,7 @@ from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, prepare_folder
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.kernels.kernel_decorators import changed_compiler_settings
-from keyhole.runner import Runner
+from keyhole.runner import CommandRunner
 from keyhole.text_formatting import count_text
 
 _NEARLY_FULL_SHARE: Final = 0.9  # above this share of its limit, the cache soon removes pieces
@@ -63,7 +63,7 @@ def _describe_runner() -> str:
     """Return how processes of runs are killed on this system."""
     try:
         # A runner tests at its start what the system allows.
-        with Runner() as runner:
+        with CommandRunner() as runner:
             return runner.description
     except OSError as error:
         return f"none: {error}"

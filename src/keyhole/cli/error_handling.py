@@ -19,7 +19,7 @@ from keyhole.cli import output
 from keyhole.cli.app import app
 from keyhole.cli.output import EscapedStream, error_text, one_line_text
 from keyhole.status_output import print_status
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 # The program's name, also if it is started by `python -m keyhole`: shells complete this name.
 _PROGRAM: Final = "keyhole"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 import typer
 from typer import Option
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.cli.new import check_absent, fill_template, write_files
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.durations import parse_seconds
@@ -36,7 +36,7 @@ SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
 _LIMIT_RATIO: Final = 100  # the largest limit of a tune divided by the smallest
 # The allowed largest limits, in seconds: the smallest limit is then at least a millisecond, and the
 # largest at most 31 years.
-_LIMITS: Final = validate.Range(ge=0.1, le=10**9)
+_LIMITS: Final = validation.Range(ge=0.1, le=10**9)
 _PACKAGE: Final = Path(__file__).parents[1]
 _Answer = TypeVar("_Answer")
 
@@ -74,7 +74,7 @@ def init(
     options |= {"limit": limit, "instances": instances}
     for option, value in options.items():
         if value and option not in GOALS[goal]["options"]:
-            text = validate.short_repr(value)
+            text = validation.short_repr(value)
             raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {text}")
     path = _check_path(out or Path(GOALS[goal]["file"]), goal)
     # Checked before the questions, so that nobody answers them in vain.
@@ -91,7 +91,7 @@ def init(
 
 def _check_path(path: Path, goal: str) -> Path:
     suffix = Path(GOALS[goal]["file"]).suffix
-    validate.check_line("--out", str(path))
+    validation.check_line("--out", str(path))
     if path.name == suffix:
         raise ValueError(f"--out must have a name before {suffix}, got {str(path)!r}")
     if path.suffix != suffix:
@@ -141,8 +141,8 @@ def _ask_setting_file(
 
 
 def _parse_arms(text: str) -> list[str]:
-    names = [validate.check_line("each name of --arms", name.strip()) for name in text.split(",")]
-    return list(validate.check_distinct("--arms", names))
+    names = [validation.check_line("each name of --arms", name.strip()) for name in text.split(",")]
+    return list(validation.check_distinct("--arms", names))
 
 
 def _make_experiment(template: Path, answer: str, path: Path) -> str:
@@ -156,7 +156,7 @@ def _make_experiment(template: Path, answer: str, path: Path) -> str:
         horizon = int(re.sub("[,_]", "", number[0]))
     if not 1 <= horizon <= 2**53:
         raise ValueError(
-            f"--horizon must be a whole number from 1 to 2**53, got {validate.short_repr(answer)}"
+            f"--horizon must be a whole number from 1 to 2**53, got {validation.short_repr(answer)}"
         )
     text = _fill_starter(template, path, horizon=str(horizon))
     try:
@@ -186,7 +186,7 @@ def _ask_tune_spec(
         "--limit",
         limit,
         "3. After what time do you stop a run at present? For example 30s or 10m",
-        lambda text: validate.check_number("--limit", parse_seconds("--limit", text), _LIMITS),
+        lambda text: validation.check_number("--limit", parse_seconds("--limit", text), _LIMITS),
     )
     if pattern is None and not any("{instance}" in command for command in commands):
         return _make_tune_spec(commands, seconds, "", path)
@@ -200,7 +200,7 @@ def _ask_tune_spec(
 
 def _check_command(text: str, folder: Path) -> str:
     """Return a command; refuse one that needs a shell, or whose program is not found."""
-    validate.check_line("--command", text)
+    validation.check_line("--command", text)
     # Imported here, since only a tune needs them.
     from keyhole.tune.arms import RUN_FIELDS, Arm, explain_shell_syntax, split_command
 
@@ -268,7 +268,7 @@ def _ask_choice(option: str, word: str | None, question: str, choices: Mapping[s
     def parse(text: str) -> str:
         if text.isdecimal() and 1 <= int(text) <= len(names):
             return names[int(text) - 1]
-        return validate.check_choice(option, text, names)
+        return validation.check_choice(option, text, names)
 
     return _ask_option(option, word, f"{question} A number or a word", parse, note="\n".join(lines))
 

@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 EXAMPLES: Final = examples_epilog(
     "keyhole new policy Mine --setting thresholding",

@@ -15,7 +15,7 @@ import typer
 
 from keyhole.files import explain_os_error
 from keyhole.status_output import print_status
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 # Exit codes: see the docstring of `keyhole.cli.error_handling`.
 CLAIM_FAILED: Final = 1  # a claim of a paper does not hold

@@ -9,7 +9,7 @@ from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
 from keyhole.cli.study import PolicyFiles
 from keyhole.extras import require_extra
-from keyhole.validate import Range, check_choice, check_integer
+from keyhole.validation import Range, check_choice, check_integer
 
 # Requests on more connections are answered 503 at once, since each connection takes a descriptor.
 _MAX_CONNECTIONS: Final = 500

@@ -16,7 +16,7 @@ from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
 from keyhole.files import read_toml
 from keyhole.text_formatting import count_text
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy

@@ -13,7 +13,7 @@ from keyhole.cli import study as commands
 from keyhole.cli.options import AsJson, Quiet, add_command
 from keyhole.cli.output import DAMAGED, print_json, print_result
 from keyhole.text_formatting import count_text
-from keyhole.validate import check_distinct, short_repr
+from keyhole.validation import check_distinct, short_repr
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy

@@ -13,7 +13,7 @@ from keyhole.durations import parse_seconds
 from keyhole.extras import has_extra, missing_extra_error, require_extra
 from keyhole.status_output import print_status
 from keyhole.text_formatting import count_text
-from keyhole.validate import check_integer, escape_controls, suggestion
+from keyhole.validation import check_integer, escape_controls, suggestion
 
 if TYPE_CHECKING:
     from keyhole.tune import Spec

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import typer
 
 from keyhole.cli import output
-from keyhole.papers.entry_files import FILES, entry_path, read_tables
+from keyhole.papers.entry_files import ENTRY_FILES, entry_path, read_tables
 from keyhole.text_formatting import count_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MOST_LINES: Final = 12  # of a printed reproduction, so that it is read at one 
 def show_entries(*, as_json: bool = False) -> None:
     """Print the available reproductions."""
     # Tables are read unchecked, since a check of an entry makes its problems, which takes seconds.
-    entries = [_describe_entry(name, read_tables(entry_path(name))) for name in FILES]
+    entries = [_describe_entry(name, read_tables(entry_path(name))) for name in ENTRY_FILES]
     if as_json:
         output.print_json(entries)
         return

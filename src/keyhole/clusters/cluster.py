@@ -18,7 +18,7 @@ from time import sleep
 from typing import Any, Final, cast
 
 from keyhole.extras import require_extra
-from keyhole.validate import Range, check_integer, check_line, short_repr
+from keyhole.validation import Range, check_integer, check_line, short_repr
 
 _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 
@@ -26,7 +26,7 @@ _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 class ClusterLostError(RuntimeError):
     """The scheduler does not answer any more; the same call may succeed later."""
 
-    later = True
+    later = True  # as in errors of studies: the same call may succeed later
 
 
 class Cluster(Executor):
@@ -34,8 +34,8 @@ class Cluster(Executor):
 
     A task must be a function that workers can import. A task may run several times, since
     schedulers repeat it if its worker dies. Closing a cluster that `connect` returned cancels its
-    tasks, and ends processes that were started for this client. A cluster of Ray to which the
-    process was connected before is left as it is.
+    tasks, and ends the processes that `connect` started. A cluster of Ray to which this process
+    was connected before is left as it is.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def dead_workers_error(count: int) -> RuntimeError:
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
-    """Refuse a worker if a version differs from its client's; arguments map names to versions."""
+    """Refuse a worker if a version, such as that of a package, differs from its client's."""
     for name, version in worker_versions.items():
         if client_versions.get(name) != version:
             raise ValueError(
@@ -158,7 +158,7 @@ def make_wanted_check() -> Callable[[], bool]:
 
 THREADS: Final = "threads"
 _SCHEDULERS: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
-_ADDRESSES: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _SCHEDULERS)
+_ADDRESS_FORMS: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _SCHEDULERS)
 _ALLOWED_WORKERS: Final = Range(ge=1, le=1024)
 
 
@@ -188,7 +188,7 @@ def _parse_cluster_address(on: str) -> tuple[str, str | None]:
         )
     scheduler, sign, address = check_line("on", on).partition("=")
     if scheduler not in (THREADS, *_SCHEDULERS) or (sign and (scheduler == THREADS or not address)):
-        raise ValueError(f"on must be {THREADS}, {_ADDRESSES}, got {short_repr(on)}")
+        raise ValueError(f"on must be {THREADS}, {_ADDRESS_FORMS}, got {short_repr(on)}")
     return scheduler, address or None
 
 
@@ -221,7 +221,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     scheduler, address = _parse_cluster_address(on)
     check_cluster_address(on, workers, name="workers")
     if scheduler == THREADS:
-        raise ValueError(f"on must be {_ADDRESSES} here, got {on!r}")
+        raise ValueError(f"on must be {_ADDRESS_FORMS} here, got {on!r}")
     require_extra(scheduler, f"on = {on!r}")
     module = import_module(_SCHEDULERS[scheduler])
     return cast(Cluster, module.connect_or_start(on, address, workers))

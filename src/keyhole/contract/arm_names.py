@@ -8,11 +8,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""The type of names of arms for type checkers; not `Sequence`, since a text is one, but refused."""
+"""The type of names of arms for type checkers; not `Sequence`, which would allow a text."""
 
 _MAX_LISTED_NAMES: Final = 100  # in a message
 
@@ -42,13 +42,13 @@ class ArmNames(Sequence[Hashable]):
     """
 
     def __init__(self, field: str, values: Any) -> None:
-        entries = validate.check_sequence(field, values, "a number, or a sequence of names")
+        entries = validation.check_sequence(field, values, "a number, or a sequence of names")
         self.names = tuple(_check_arm_name(f"{field}[{i}]", name) for i, name in enumerate(entries))
-        validate.check_distinct(field, self.names[:1])  # refuses an empty sequence
+        validation.check_distinct(field, self.names[:1])  # refuses an empty sequence
         self._numbers: dict[Hashable, int] = {}
         for number, name in enumerate(self.names):
             if (first_number := self._numbers.setdefault(name, number)) != number:
-                old, new = map(validate.short_repr, (self.names[first_number], name))
+                old, new = map(validation.short_repr, (self.names[first_number], name))
                 reason = f"got {new} twice" if old == new else f"but {old} and {new} are equal"
                 raise ValueError(f"{field} must differ, {reason}")
 
@@ -62,7 +62,7 @@ class ArmNames(Sequence[Hashable]):
 
     def __repr__(self) -> str:
         """Return the names, shortened."""
-        return validate.short_repr(list(self.names))
+        return validation.short_repr(list(self.names))
 
     def find_number(self, field: str, name: Any) -> int:
         """Return the number of an arm by its name; errors begin with `field`."""
@@ -70,13 +70,13 @@ class ArmNames(Sequence[Hashable]):
             return self._numbers[name]
         except (KeyError, TypeError):  # a value without a hash raises a TypeError
             text_names = [text for text in self.names if isinstance(text, str)]
-            hint = validate.suggestion(name, text_names) if isinstance(name, str) else ""
-            got = f"got {validate.short_repr(name)}{hint}"
+            hint = validation.suggestion(name, text_names) if isinstance(name, str) else ""
+            got = f"got {validation.short_repr(name)}{hint}"
             raise ValueError(f"{field} must be one of {self._list_names()}; {got}") from None
 
     def find_numbers(self, field: str, names: Any) -> NDArray[np.int64]:
         """Return the numbers of the arms in a column of names."""
-        entries = validate.check_sequence(field, names)
+        entries = validation.check_sequence(field, names)
         try:
             return np.array([self._numbers[name] for name in entries], np.int64)
         except (KeyError, TypeError):
@@ -93,7 +93,7 @@ class ArmNames(Sequence[Hashable]):
         texts = list(map(name_text, self.names))
         counts = Counter(texts)
         pairs = zip(self.names, texts, strict=True)
-        texts = [validate.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
+        texts = [validation.short_repr(name) if counts[text] > 1 else text for name, text in pairs]
         # Representations of long names may be equal, too, since they are cut off.
         while len(counts := Counter(texts)) < len(texts):
             texts = [
@@ -119,11 +119,11 @@ def name_text(name: Any) -> str:
     if isinstance(name, Enum):
         return f"{type(name).__name__}.{name.name}"
     # Not `str(name)`, since a subclass may return any text from it, such as several lines.
-    return str.__str__(name) if isinstance(name, str) else validate.short_repr(name)
+    return str.__str__(name) if isinstance(name, str) else validation.short_repr(name)
 
 
 def split_named_arms(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """Return the values of arms, and their names if `arms` is a mapping by name, else None.
+    """Return the values of arms, and their names: None unless `arms` is a mapping by name.
 
     The names must have different texts, since the metrics of an arm are named after its text.
 
@@ -142,7 +142,7 @@ def split_named_arms(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None
 def check_distinct_arm_texts(field: str, names: Iterable[Any]) -> tuple[Any, ...]:
     """Return the names of arms; refuse two with the same text, such as 1 and "1"."""
     plain_names = ArmNames(f"the arms of {field}", list(names)).names
-    validate.check_names(f"the names of arms of {field}", map(name_text, plain_names))
+    validation.check_names(f"the names of arms of {field}", map(name_text, plain_names))
     return plain_names
 
 
@@ -155,7 +155,7 @@ def entry_names_for_errors(field: str, arms: Any) -> list[str]:
     ["means['red']", "means['blue']"]
     """
     keys = arms if isinstance(arms, Mapping) else range(len(arms))
-    return [f"{field}[{validate.short_repr(key)}]" for key in keys]
+    return [f"{field}[{validation.short_repr(key)}]" for key in keys]
 
 
 def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
@@ -172,7 +172,7 @@ def order_by_name(field: str, values: Any, names: Sequence[Any] | None) -> Any:
         names_text = ", ".join(map(name_text, names[:_MAX_LISTED_NAMES]))
         raise ValueError(
             f"{field} must have a value of each arm, {names_text}; "
-            f"got {validate.short_repr(values)}"
+            f"got {validation.short_repr(values)}"
         )
     return [values[name] for name in names]
 
@@ -184,10 +184,10 @@ def _check_arm_name(field: str, name: Any) -> Any:
         hash(plain)
     except TypeError:
         raise TypeError(
-            f"{field} must be hashable, such as a text, got {validate.short_repr(plain)}"
+            f"{field} must be hashable, such as a text, got {validation.short_repr(plain)}"
         ) from None
     if isinstance(plain, str) and not isinstance(plain, Enum):
-        return validate.check_line(field, plain)
+        return validation.check_line(field, plain)
     if name != name:  # not `plain`, which is None for NumPy's "not a time"
-        raise ValueError(f"{field} must be equal to itself, got {validate.short_repr(name)}")
+        raise ValueError(f"{field} must be equal to itself, got {validation.short_repr(name)}")
     return plain

@@ -10,7 +10,7 @@ from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Fact, Setting
 from keyhole.text_formatting import capitalize
-from keyhole.validate import ANY, DEFAULT_SEED, check_choice, short_repr, suggestion
+from keyhole.validation import ANY, DEFAULT_SEED, check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
@@ -51,9 +51,9 @@ _INTERPRETED: Final = Argument(
     None,
     "bool, optional",
     """Whether Python runs the policy's kernels, for debugging: slowly, with the same decisions.
-    By default as `keyhole.interpreted` says. Without it, kernels are compiled. But if the kernels
-    of one of Keyhole's own policies are not compiled yet, Python runs them for the first half
-    second of processor time.""",
+    By default `keyhole.interpreted` or the variable KEYHOLE_INTERPRET decides; without either,
+    kernels are compiled. But if the kernels of one of Keyhole's own policies are not compiled yet,
+    Python runs them for the first half second of processor time.""",
 )
 
 

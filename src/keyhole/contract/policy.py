@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract import kernel_signatures, pending_mode_inference
 from keyhole.contract.kernel_signatures import IMPUTE, POLICY_KERNELS
 from keyhole.contract.learner_arguments import make_learner_method
 from keyhole.contract.reward_units import format_arm_means
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field, argmin_tree_array, declared_state, float_array
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.draws.argmin_tree import argmin_tree_fill, argmin_tree_find, argmin_tree_update
 from keyhole.kernels.fingerprint import Kernel
 
 _STOPPING_ARRAYS: Final = {"settled": Field("int64", ("arms",)), "stopped": Field("int64", (1,))}
@@ -44,13 +44,13 @@ class Guarantee:
 
 
 def check_verdicts(cls: "type[Policy]") -> None:
-    """Refuse verdicts that are not texts, and a class with verdicts but without arrays for them."""
+    """Refuse verdicts that are not distinct texts, and a class that lacks the arrays for them."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
     if not cls.verdicts:
         return
-    validate.check_distinct(name, cls.verdicts)
+    validation.check_distinct(name, cls.verdicts)
     state = declared_state(cls)
     for array, required_field in _STOPPING_ARRAYS.items():
         if state.get(array) != required_field:
@@ -79,8 +79,8 @@ def settled_arms(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> dict[in
     """Return the verdicts on the settled arms, by the arm's number."""
     if not policy.verdicts:
         return {}
-    codes = enumerate(state["settled"].tolist())
-    return {arm: policy.verdicts[code - 1] for arm, code in codes if code}
+    codes = state["settled"].tolist()
+    return {arm: policy.verdicts[code - 1] for arm, code in enumerate(codes) if code}
 
 
 def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: int) -> list[int]:
@@ -120,7 +120,7 @@ def parameter(default: Any = MISSING, *, doc: str = "", **ends: float | None) ->
     >>> parameter(default=1.35, gt=0).default
     1.35
     """
-    allowed = validate.Range(**ends)
+    allowed = validation.Range(**ends)
     return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
@@ -243,14 +243,14 @@ class Policy:
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # a base class for several settings
             return
-        # The base class of a setting gets both attributes, and its policies inherit them.
+        # The base class of a setting gets `works_with` and `learner`, which its policies inherit.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
                 learner_method = make_learner_method(cls.setting, cls.learner_class, cls)
                 cls.learner = learner_method  # type: ignore[method-assign]
         for name in cls.needs:
-            validate.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+            validation.check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         kernel_signatures.check_functions(cls, (*POLICY_KERNELS, IMPUTE), Policy, abstract=abstract)
         pending_mode_inference.check_declared_modes(cls)
         if not abstract:
@@ -329,7 +329,7 @@ class Policy:
                 expectation = f"{cls.__name__} has no parameters,"
                 if names:
                     expectation = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
-                raise TypeError(f"{expectation} got {name!r}{validate.suggestion(name, names)}")
+                raise TypeError(f"{expectation} got {name!r}{validation.suggestion(name, names)}")
         for item in parameter_fields(cls)[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -358,7 +358,9 @@ class Policy:
         for item in parameter_fields(self):
             if isinstance(getattr(self, item.name), Policy):
                 continue  # the base of a wrapper policy was checked when it was made
-            convert = validate.check_integer if item.type in (int, "int") else validate.check_number
+            convert = (
+                validation.check_integer if item.type in (int, "int") else validation.check_number
+            )
             value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
             object.__setattr__(self, item.name, value)
 
@@ -387,8 +389,8 @@ class Policy:
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities of the policy by name, checked.
 
-        A subclass may refuse values with which it does not work. None stands for a quantity that is
-        not known.
+        A subclass may refuse values with which it does not work. In `values`, None stands for a
+        quantity that is not known.
         """
         facts = self.setting.check(self.needs, values)
         if self.setting.mode:
@@ -541,11 +543,11 @@ class IndexPolicy(Policy, abstract=True):
 
     def init(p, s: State) -> None:
         """Give every arm an infinite index, so that arms without pulls come first."""
-        argmin_fill(s.index, p.arms, -math.inf)
+        argmin_tree_fill(s.index, p.arms, -math.inf)
 
     def select(p, s: State) -> int:
         """Return the arm with the largest index."""
-        return argmin(s.index, p.arms)
+        return argmin_tree_find(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
         """Count the pull and renew the arm's index."""
@@ -553,4 +555,4 @@ class IndexPolicy(Policy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_update(s.index, p.arms, arm, -index(p, pulls, total))
+        argmin_tree_update(s.index, p.arms, arm, -index(p, pulls, total))

@@ -10,7 +10,7 @@ from keyhole.contract.kernel_checks import check_argument_names, check_field_acc
 from keyhole.contract.reward_units import REWARD, UNIT, Scale, errors_with_scale_hint
 from keyhole.contract.state_arrays import Field, FloatArray, declared_attributes
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.validate import ANY, Range, check_integer, check_number, check_vector
+from keyhole.validation import ANY, Range, check_integer, check_number, check_vector
 
 SAME_TYPE: Final = object()
 """The default of `fact(argument=...)`: `Policy.learner` takes a value of the fact's own type."""
@@ -103,7 +103,7 @@ def fact(
         Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None, optional
         The type of the argument of `Policy.learner`; None if there is no argument. By default it is
-        the type of the fact. If it differs, `Policy.facts_of` converts the argument.
+        the type of the fact. If the types differ, `Policy.facts_of` converts the argument.
     default : Any, optional
         The value of the fact if none is given.
     unit : str, optional
@@ -209,6 +209,7 @@ class Setting:
                 continue
             if scale != UNIT and fact.unit:
                 converted_values[name] = fact.to_unit(name, values[name], scale)
+            # A fact in units of reward is checked here, so that the error advises to give a scale.
             elif fact.unit == REWARD and not fact.field.shape:
                 with errors_with_scale_hint():
                     fact.check(name, values[name])

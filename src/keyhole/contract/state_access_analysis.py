@@ -16,7 +16,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from keyhole.contract.state_arrays import declared_state
-from keyhole.draws.argmin_tree import argmin
+from keyhole.draws.argmin_tree import argmin_tree_find
 from keyhole.kernels.fingerprint import Kernel, is_function, python_function, used_variables
 from keyhole.kernels.interpreter.source_trees import find_definition
 
@@ -50,7 +50,7 @@ _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
 _NO_VIEWS: Final[_Views] = frozenset()
 _WHOLE_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
-# The views of a slice, which is an index that takes no axis away.
+# A slice is no part of the state. It has this view, since an index with a view takes no axis away.
 _SLICE_VIEW: Final[_Views] = frozenset({_ArrayView("a slice", 0)})
 
 
@@ -91,7 +91,7 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
 
 
 class _Tracer:
-    """Follows kernels and the functions that they call, once for each set of views as arguments."""
+    """Follows kernels and the functions that they call, each once for equal views in arguments."""
 
     def __init__(self, axis_counts: Mapping[str, int]) -> None:
         self.axis_counts = axis_counts  # the number of axes of each array, by its name
@@ -180,7 +180,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; in any other node, mark all arrays."""
+        """Visit the parts of a plain statement; of any other node, mark all arrays in it."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NO_VIEWS
@@ -278,8 +278,8 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> _Views:
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
-        return self._entry_views(self.visit(node.value), axes)
+        index_axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
+        return self._entry_views(self.visit(node.value), index_axes)
 
     def _entry_views(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
@@ -298,7 +298,7 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> _Views:
         function = self._resolve(node.func)
-        owner = self.visit(node.func)
+        owner_views = self.visit(node.func)
         positional = [(argument, self.visit(argument)) for argument in node.args]
         keywords = {item.arg: (item.value, self.visit(item.value)) for item in node.keywords}
         views = _NO_VIEWS.union(*(views for _, views in (*positional, *keywords.values())))
@@ -308,12 +308,12 @@ class _FunctionVisitor(ast.NodeVisitor):
         if isinstance(function, _BaseKernel):
             self.tracer.follow_kernel(function.policy, function.name)
             return _NO_VIEWS
-        if owner:  # a method of an array
+        if owner_views:  # a method of an array
             # These methods return no view of the array.
             if getattr(node.func, "attr", "") in (*_READING_NAMES, "copy", "item") and not views:
-                self.tracer.mark_read(owner)
+                self.tracer.mark_read(owner_views)
                 return _NO_VIEWS
-            return self.tracer.mark_all([owner, views])
+            return self.tracer.mark_all([owner_views, views])
         # A function that gets no part of the state cannot read or write the state.
         if not views or function is len:
             return _NO_VIEWS
@@ -369,10 +369,10 @@ def _keeps_axes(index: ast.expr) -> bool:
 def _is_read_only(function: object, count: int, names: Collection[str | None]) -> bool:
     """Return whether a call with `count` positional arguments and keywords `names` only reads them.
 
-    This holds for some functions of Python and NumPy, and for Keyhole's `argmin`, which cannot be
-    analysed since it calls intrinsics.
+    This holds for some functions of Python and NumPy, and for Keyhole's `argmin_tree_find`,
+    which cannot be analysed since it calls intrinsics.
     """
-    if function in _READING_BUILTINS or function is argmin:
+    if function in _READING_BUILTINS or function is argmin_tree_find:
         return True
     package = str(getattr(function, "__module__", "")).partition(".")[0]
     is_simple_call = getattr(function, "__name__", "") in _READING_NAMES and count <= 2

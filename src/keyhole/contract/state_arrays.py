@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.draws.argmin_tree import argmin_keys_start, argmin_rebuild, argmin_size
+from keyhole.draws.argmin_tree import argmin_tree_keys_start, argmin_tree_rebuild, argmin_tree_size
 from keyhole.kernels.fingerprint import Kernel, python_function
 from keyhole.kernels.kernel_decorators import (
     is_bounds_checked,
@@ -31,18 +31,18 @@ Dim = int | str
 T = TypeVar("T")
 
 # The plain functions, for calls from Python: a call of the kernels would compile them.
-_argmin_size: Final = python_function(argmin_size)
-_argmin_keys_start: Final = python_function(argmin_keys_start)
+_argmin_size: Final = python_function(argmin_tree_size)
+_argmin_keys_start: Final = python_function(argmin_tree_keys_start)
 
 
 @dataclass(frozen=True)
 class Field:
-    """One named array inside a buffer.
+    """The type and shape of an array, or of a single value, in a buffer.
 
     Parameters
     ----------
-    dtype : {"float64", "int64"}
-        The type of a cell.
+    dtype : {"float64", "int64", "bool"}
+        The type of a cell; "bool" is only for the result of a guard.
     shape : tuple of int or str
         The lengths of the axes, or names of integers that are known when the buffer is made, such
         as "arms"; empty for a single value.
@@ -129,12 +129,12 @@ def scratch_array(*shape: Dim) -> FloatArray:
     return cast(FloatArray, Field("float64", shape or (1,), kept=False))
 
 
-def number() -> float:
+def number_input() -> float:
     """Declare a single float among the inputs of an environment; see `float_array`."""
     return cast(float, Field("float64"))
 
 
-def integer() -> int:
+def integer_input() -> int:
     """Declare a single integer among the inputs of an environment; see `float_array`."""
     return cast(int, Field("int64"))
 
@@ -167,11 +167,11 @@ def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     The array counts no references, so the caller must keep the buffer alive for as long as the
-    array is in use. Slices count references, which costs 15 to 35 ns a round (decision 002).
+    array is in use.
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
-        """Give the intrinsic its name and its arguments."""
+        """Do nothing; the intrinsic has the name and the arguments of this function."""
 
     view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
@@ -225,7 +225,7 @@ class Layout:
         for field in self.fields.values():
             size = field.cell_count(sizes)
             if field.tree:
-                argmin_rebuild(buffer[start : start + size], field.extent(sizes)[0])
+                argmin_tree_rebuild(buffer[start : start + size], field.extent(sizes)[0])
             start += size
 
     def pack(self, values: Mapping[str, ArrayLike], sizes: Mapping[str, int]) -> FloatArray:
@@ -240,7 +240,7 @@ class Layout:
         expressions = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
         lengths = [expressions[n] if isinstance(n, str) else str(n) for n in field.shape]
         if field.tree:
-            return [f"argmin_size({lengths[0]})"]
+            return [f"argmin_tree_size({lengths[0]})"]
         return lengths or ["1"]
 
     def offset_statements(self) -> str:
@@ -274,7 +274,8 @@ class Layout:
         `dims` is the tuple of the integers named by `self.dims`; for `targets` see
         `field_expressions`.
         """
-        # With a named tuple kernels can write `s.totals`; the compiler keeps it in registers.
+        # With a named tuple kernels can write `s.totals`; the compiler keeps it in registers. If
+        # there are no fields, it has one entry, which is 0.
         expressions = ", ".join(self.field_expressions(targets=targets).values()) or "0"
         lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
@@ -334,8 +335,7 @@ def compile_once(
     """Return the compiled function `name` of a source text; equal arguments share a function.
 
     `source` defines `name`. It may call ``borrow_float`` and ``borrow_int``, and may make a
-    ``record``, a named tuple `type_name` with the fields `names`. A process compiles a shared
-    function, and functions that take its records, only once.
+    ``record``, a named tuple `type_name` with the fields `names`.
     """
     return _compile_cached(source, name, type_name, names, is_bounds_checked())
 
@@ -354,7 +354,7 @@ def compile_source(source: str, name: str, scope: dict[str, object]) -> Kernel:
     scope |= {
         "borrow_float": borrow_float,
         "borrow_int": borrow_int,
-        "argmin_size": argmin_size,
+        "argmin_tree_size": argmin_tree_size,
     }
     exec(source, scope)
     return kernel(cast(Kernel, scope[name]))

@@ -10,11 +10,11 @@ from keyhole.contract import state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending_modes, possible_modes
 from keyhole.contract.policy import Policy, parameter_fields
-from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_update
+from keyhole.draws.argmin_tree import argmin_tree_fill, argmin_tree_find, argmin_tree_update
 from keyhole.draws.betting_evidence import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 # One subclass for each pair of a wrapper class and a class of bases. With two subclasses, equal
 # policies would not compare as equal, and kernels would be compiled twice.
@@ -46,8 +46,8 @@ class WrapperPolicy(Policy, abstract=True):
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. For each class of bases a wrapper class has a subclass of the same
-        name, since its kernels are compiled for the base. Instances are of the subclass.
+        The class of the base. A wrapper class has a subclass of the same name for each class of
+        bases, since kernels are compiled for the base. Instances belong to such a subclass.
     """
 
     randomness = "that of the base"
@@ -135,7 +135,7 @@ class WrapperPolicy(Policy, abstract=True):
             super().check_kernels()
             combine_pending_modes(cls, cls.base_class)
         elif isinstance(_base_parameter(cls).default, Policy):
-            with_default_base(cls)
+            subclass_for_default_base(cls)
 
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class WrapperPolicy(Policy, abstract=True):
         return (*cls.helpers, *(f"base_{signature.name}" for signature in BASE_KERNELS))
 
 
-def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
+def subclass_for_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for its default base."""
     return _subclass_for_base(cls, type(cast(Policy, _base_parameter(cls).default)))
 
@@ -199,7 +199,7 @@ def _concrete_subclasses(policy_class: type[Policy]) -> Iterator[type[Policy]]:
         yield from _concrete_subclasses(cls)
 
 
-SAME_MEAN = 1e-12
+MEAN_TOLERANCE = 1e-12
 """Means that differ by less than this count as equal, since rounding may explain the difference."""
 
 
@@ -237,7 +237,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
 
     def init(p: _Inputs, s: StoppingState, rng: Stream, base_init: Kernel) -> None:
         """Leave all arms open, and prepare the base."""
-        argmin_fill(s.open_pulls, p.arms, 0.0)
+        argmin_tree_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
     def select(p: _Inputs, s: StoppingState, t: int, rng: Stream, base_select: Kernel) -> int:
@@ -245,7 +245,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
         arm = int(base_select(p, s, t, rng))
         # If the arm does not exist, the guard refuses the decision.
         if 0 <= arm < p.arms and s.settled[arm] != 0:
-            open_arm = argmin(s.open_pulls, p.arms)
+            open_arm = argmin_tree_find(s.open_pulls, p.arms)
             arm = open_arm if s.settled[open_arm] == 0 else arm
         return arm
 
@@ -275,10 +275,10 @@ def add_reward(s: StoppingState, arm: int, reward: float, arms: int) -> None:
     s.evidence_totals[arm] += reward
     add_to_histogram(s.evidence_histogram, arm, reward)
     if s.settled[arm] == 0:
-        argmin_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
+        argmin_tree_update(s.open_pulls, arms, arm, s.evidence_pulls[arm])
 
 
 def settle_arm(s: StoppingState, arm: int, verdict: int, arms: int) -> None:
     """Give an arm its final verdict; `verdict` is 1 + the position of the verdict in `verdicts`."""
     s.settled[arm] = verdict
-    argmin_update(s.open_pulls, arms, arm, math.inf)
+    argmin_tree_update(s.open_pulls, arms, arm, math.inf)

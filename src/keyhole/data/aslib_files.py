@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from keyhole.data.csv_rows import read_text, shorten_message
 from keyhole.files import write_atomically
-from keyhole.validate import check_choice, check_line
+from keyhole.validation import check_choice, check_line
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"

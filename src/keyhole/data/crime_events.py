@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.data.csv_rows import check_whole_numbers, read_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
-from keyhole.validate import check_choice, check_names
+from keyhole.validation import check_choice, check_names
 
 PLACES: Final = ("tracts", "boroughs", "cities")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Events:
+class DailyCounts:
     """Number of events of each place on each of several consecutive days.
 
     Parameters
@@ -37,9 +37,10 @@ class Events:
 
     Examples
     --------
-    >>> events = Events("town", ("north", "south"), date(2024, 5, 1), np.array([[0, 2], [1, 1]]))
+    >>> first = date(2024, 5, 1)
+    >>> events = DailyCounts("town", ("north", "south"), first, np.array([[0, 2], [1, 1]]))
     >>> events
-    Events(town: 2 places, 2 days, 1.00 events a day and place)
+    DailyCounts(town: 2 places, 2 days, 1.00 events a day and place)
     >>> events.losses
     array([[0, 1],
            [1, 1]])
@@ -72,7 +73,7 @@ class Events:
         """Return the name and the sizes."""
         days, place_count = self.counts.shape
         return (
-            f"Events({self.name}: {place_count} places, {days} days, "
+            f"DailyCounts({self.name}: {place_count} places, {days} days, "
             f"{self.counts.mean():.2f} events a day and place)"
         )
 
@@ -82,21 +83,25 @@ class Events:
         return np.asarray(self.counts > 0).astype(np.int64)
 
 
-def patrols(
-    places: str | Events = "tracts", *, thresholds: ArrayLike, resource: float, order: str = "drawn"
+def patrols_problem(
+    places: str | DailyCounts = "tracts",
+    *,
+    thresholds: ArrayLike,
+    resource: float,
+    order: str = "drawn",
 ) -> Problem:
     """Make a problem of allocating patrols to places.
 
     An arm is a place, and a round is a day. A place's loss is 1 if it had an event on the day and
     its allocation is below its threshold; otherwise the loss is 0. The arms are the places of the
-    `Events`, in their order: see `load_crimes`. The thresholds are assumptions, since data do not
-    contain them.
+    `DailyCounts`, in their order: see `load_crimes`. The thresholds are assumptions, since data do
+    not contain them.
 
     Parameters
     ----------
-    places : {"tracts", "boroughs", "cities"} or Events, default "tracts"
+    places : {"tracts", "boroughs", "cities"} or DailyCounts, default "tracts"
         Thefts of motor vehicles in New York's 20 busiest census tracts, or in its five boroughs by
-        band of hours; homicides in nine cities; or the user's events (see `read_events_csv`).
+        band of hours; homicides in nine cities; or the user's events (see `read_daily_counts_csv`).
     thresholds : float or sequence of float, shape (arms,)
         Smallest allocation that prevents a place's losses, in (0, 1].
     resource : float
@@ -106,7 +111,7 @@ def patrols(
 
     Examples
     --------
-    >>> problem = patrols("cities", thresholds=0.5, resource=1.5)
+    >>> problem = patrols_problem("cities", thresholds=0.5, resource=1.5)
     >>> problem.mean_losses.round(2)
     array([0.71, 0.52, 0.11, 0.23, 0.52, 0.15, 0.61, 0.08, 0.05])
 
@@ -123,12 +128,14 @@ def patrols(
     0.5
     """
     events = load_crimes(places) if isinstance(places, str) else places
-    if not isinstance(events, Events):
-        raise TypeError(f"places must be one of {', '.join(PLACES)}, or Events, got {places!r}")
+    if not isinstance(events, DailyCounts):
+        raise TypeError(
+            f"places must be one of {', '.join(PLACES)}, or DailyCounts, got {places!r}"
+        )
     return Problem.replay(events.losses, thresholds, resource, order=order)
 
 
-def load_crimes(places: str = "tracts") -> Events:
+def load_crimes(places: str = "tracts") -> DailyCounts:
     """Return recorded events by place and day.
 
     The 20 census tracts are in decreasing order of thefts; the boroughs in alphabetical order, each
@@ -137,28 +144,28 @@ def load_crimes(places: str = "tracts") -> Events:
     Parameters
     ----------
     places : {"tracts", "boroughs", "cities"}, default "tracts"
-        As for `patrols`.
+        As for `patrols_problem`.
 
     Examples
     --------
     >>> load_crimes("tracts")
-    Events(tracts: 20 places, 1461 days, 0.07 events a day and place)
+    DailyCounts(tracts: 20 places, 1461 days, 0.07 events a day and place)
     """
     file = f"{check_choice('places', places, PLACES)}.csv"
     notes, (header, *table) = read_bundled_table("crime", file, header=True)
     first = date.fromisoformat(table[0][0])
     counts = np.array([row[1:] for row in table]).astype(np.int64)
     names = tuple(header[1:])
-    return Events(notes["name"], names, first, counts, notes["source"], notes["licence"])
+    return DailyCounts(notes["name"], names, first, counts, notes["source"], notes["licence"])
 
 
-def read_events_csv(
+def read_daily_counts_csv(
     path: str | PathLike[str],
     *,
     since: date | str | None = None,
     until: date | str | None = None,
     delimiter: str = ",",
-) -> Events:
+) -> DailyCounts:
     r"""Read events from a CSV file with one row for each day and place.
 
     The first row names the columns: ``day``, ``place`` and ``events``; other columns and blank
@@ -184,13 +191,13 @@ def read_events_csv(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "town.csv")
     ...     _ = path.write_text("day,place,events\n2024-05-01,north,2\n2024-05-02,south,1\n")
-    ...     events = read_events_csv(path)
-    ...     may = read_events_csv(path, since="2024-05-01", until="2024-05-31")
+    ...     events = read_daily_counts_csv(path)
+    ...     may = read_daily_counts_csv(path, since="2024-05-01", until="2024-05-31")
     >>> events.counts
     array([[2, 0],
            [0, 1]])
     >>> may
-    Events(town: 2 places, 31 days, 0.05 events a day and place)
+    DailyCounts(town: 2 places, 31 days, 0.05 events a day and place)
     """
     earliest = date.min if since is None else _parse_day("since", str(since))
     latest = date.max if until is None else _parse_day("until", str(until))
@@ -220,7 +227,7 @@ def read_events_csv(
     table = np.array(
         [[counts.get((day, place_name), 0) for place_name in place_names] for day in calendar]
     )
-    return Events(Path(path).stem, place_names, first, table, source=str(path))
+    return DailyCounts(Path(path).stem, place_names, first, table, source=str(path))
 
 
 def _parse_day(name: str, text: str) -> date:

@@ -12,7 +12,7 @@ from keyhole.data.csv_rows import check_column_names, check_whole_numbers, read_
 from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.text_formatting import count_text
 from keyhole.thresholding import Problem
-from keyhole.validate import check_choice, check_each, check_names
+from keyhole.validation import check_choice, check_each, check_names
 
 NAMES: Final = (
     "bluebirds",
@@ -121,7 +121,9 @@ class Labels:
         return bool((self.gold != _UNKNOWN).any())
 
 
-def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = True) -> Problem:
+def crowd_problem(
+    labels: str | Labels, threshold: float = 0.5, *, replacement: bool = True
+) -> Problem:
     """Make a problem in which an arm is an item, and a pull buys one of the item's labels.
 
     A pull draws one of the item's recorded labels, so that an arm's mean is exactly the share of
@@ -143,12 +145,12 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
 
     Examples
     --------
-    >>> problem = crowd("bluebirds")
+    >>> problem = crowd_problem("bluebirds")
     >>> problem.arms, int(problem.labels.sum())
     (108, 32)
     >>> problem.environment.metrics[-1].title
     'share of gold labels met'
-    >>> crowd("bluebirds", replacement=False).rounds
+    >>> crowd_problem("bluebirds", replacement=False).rounds
     4212
     """
     if not isinstance(labels, Labels):

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import count_text, join_words
@@ -62,8 +62,8 @@ def check_column_names(**names: str) -> tuple[str, ...]:
     >>> check_column_names(arm="Button ", reward="clicked")
     ('button', 'clicked')
     """
-    texts = [validate.check_line(parameter, name) for parameter, name in names.items()]
-    return validate.check_distinct(
+    texts = [validation.check_line(parameter, name) for parameter, name in names.items()]
+    return validation.check_distinct(
         join_words(list(names)), [text.strip().lower() for text in texts]
     )
 
@@ -129,7 +129,9 @@ def parse_number(
     """
     # Texts with these signs would be misread: Python takes 1_0 for 10, and 1.234 may mean 1,234
     # where the decimal sign is a comma.
-    ambiguous_signs = "_" if validate.check_choice("decimal", decimal, (".", ",")) == "." else "_."
+    ambiguous_signs = (
+        "_" if validation.check_choice("decimal", decimal, (".", ",")) == "." else "_."
+    )
     try:
         value = math.nan if set(ambiguous_signs) & set(text) else float(text.replace(decimal, "."))
     except ValueError:
@@ -407,7 +409,7 @@ def read_rows(
 
     for_each_row(path, rows, len(header), add_row)
     if repeat_lines:
-        validate.warn_user(
+        validation.warn_user(
             f"{path}: rows with {identity} of an earlier one: {len(repeat_lines):,}, the first in "
             f"line {repeat_lines[0]}; each counts, so remove what was recorded or joined twice"
         )
@@ -478,19 +480,23 @@ def read_rewards_csv(
     >>> Problem.replay(rewards).means
     array([0.5, 0.5])
     """
-    return read_rewards(path, validate.ANY, delimiter=delimiter, decimal=decimal)
+    return read_rewards(path, validation.ANY, delimiter=delimiter, decimal=decimal)
 
 
 def read_rewards(
-    path: str | PathLike[str], allowed: validate.Range, *, delimiter: str = ",", decimal: str = "."
+    path: str | PathLike[str],
+    allowed: validation.Range,
+    *,
+    delimiter: str = ",",
+    decimal: str = ".",
 ) -> dict[str, list[float]]:
     """Return recorded rewards in a range; errors name the file and the line."""
     rewards_by_arm: dict[str, list[float]] = {}
 
     def add(arm: str, reward: str) -> None:
         value = parse_number("reward", reward, decimal)
-        rewards_by_arm.setdefault(arm, []).append(validate.check_number("reward", value, allowed))
+        rewards_by_arm.setdefault(arm, []).append(validation.check_number("reward", value, allowed))
 
     read_rows(path, ("arm", "reward"), add, delimiter=delimiter, filled=("arm",))
-    validate.check_names("arms", rewards_by_arm)
+    validation.check_names("arms", rewards_by_arm)
     return rewards_by_arm

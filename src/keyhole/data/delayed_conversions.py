@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.data import csv_rows
 from keyhole.data.recorded_deadline_times import read_bundled_table
@@ -65,7 +65,7 @@ class Conversions:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validation.check_names("arms", self.arms))
         delays = csv_rows.check_arm_columns("delays", self.delays, self.arms, _check_delays)
         object.__setattr__(self, "delays", delays)
         if self.followed is not None:
@@ -126,7 +126,7 @@ class Conversions:
             arm_delays = [delays[np.isfinite(delays)] for delays in self.delays]
             limit = max((float(delays.max()) for delays in arm_delays if len(delays)), default=0.0)
         else:
-            limit = validate.check_integer("within", within, validate.Range(ge=0, le=2**40))
+            limit = validation.check_integer("within", within, validation.Range(ge=0, le=2**40))
         if self.followed is None:
             return limit, self.delays
         # Each arm needs an impression that was followed beyond the window.
@@ -152,7 +152,7 @@ class Conversions:
         return limit, followed_delays
 
 
-def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
+def cdnow_problem(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
     """Make a problem of the repeat orders of a shop's customers.
 
     An arm is the number of items in a customer's first order, 1, 2, 3, or 4 and more; a pull draws
@@ -169,10 +169,10 @@ def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
 
     Examples
     --------
-    >>> cdnow().means.round(4)
+    >>> cdnow_problem().means.round(4)
     array([0.24  , 0.3152, 0.3572, 0.384 ])
     """
-    days = validate.check_integer("within", within, validate.Range(ge=0, le=_FOLLOWED))
+    days = validation.check_integer("within", within, validation.Range(ge=0, le=_FOLLOWED))
     return load_cdnow().problem(days, feedback=feedback)
 
 
@@ -250,9 +250,9 @@ def read_conversions_csv(
     """
     parse_time = csv_rows.DateParser(date_format).seconds
     if isinstance(unit, str):
-        unit_length: float = UNITS[validate.check_choice("unit", unit, UNITS)]
+        unit_length: float = UNITS[validation.check_choice("unit", unit, UNITS)]
     else:
-        unit_length = validate.check_number("unit", unit, validate.Range(gt=0))
+        unit_length = validation.check_number("unit", unit, validation.Range(gt=0))
         parse_time = partial(csv_rows.parse_number, reason=", since unit is one")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
@@ -292,14 +292,14 @@ def _check_delays(name: str, values: Any) -> FloatArray:
     """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
     column = csv_rows.check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))
-    validate.check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
+    validation.check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
     return column
 
 
 REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 
 
-def reporting_delay(cases: str) -> Empirical:
+def disease_reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
     The source lacks cases that were reported after its end, so long delays are a little rarer in it
@@ -313,13 +313,13 @@ def reporting_delay(cases: str) -> Empirical:
 
     Examples
     --------
-    >>> distribution = reporting_delay("dengue")
+    >>> distribution = disease_reporting_delay("dengue")
     >>> distribution
     Empirical(52987 delays, mean 1.73765)
     >>> distribution.bound
     26.0
     """
-    validate.check_choice("cases", cases, REPORTS)
+    validation.check_choice("cases", cases, REPORTS)
     _, rows = read_bundled_table("delays", "reporting.csv")
     pairs = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
     delays, counts = zip(*pairs, strict=True)

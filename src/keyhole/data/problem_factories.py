@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole import delayed, stochastic, thresholding
-from keyhole.data.aslib import Scenario, load_aslib
-from keyhole.data.crime_events import patrols, read_events_csv
-from keyhole.data.crowd_labels import NAMES, crowd, read_labels_csv
+from keyhole.data.aslib_scenario import Scenario, load_aslib
+from keyhole.data.crime_events import patrols_problem, read_daily_counts_csv
+from keyhole.data.crowd_labels import NAMES, crowd_problem, read_labels_csv
 from keyhole.data.csv_rows import read_rewards
 from keyhole.data.delayed_conversions import (
     Conversions,
-    cdnow,
+    cdnow_problem,
+    disease_reporting_delay,
     read_conversions_csv,
-    reporting_delay,
 )
-from keyhole.data.random_forest_training import forests
-from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
-from keyhole.data.recorded_deadline_times import deliveries, flights
+from keyhole.data.random_forest_training import forests_problem
+from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_runs_csv
+from keyhole.data.recorded_deadline_times import deliveries_problem, flights_problem
 from keyhole.distributions.reward_distributions import UNIT
 from keyhole.resource.cost_functions import COST_READERS
 from keyhole.spec_values import ProblemFactory, file_path
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 
 def _read_samples(field: str, value: Any, folder: Path) -> Any:
@@ -39,7 +39,7 @@ def _read_samples(field: str, value: Any, folder: Path) -> Any:
 
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:
     """Return a distribution of delays; a name selects recorded ones."""
-    return reporting_delay(value) if isinstance(value, str) else value
+    return disease_reporting_delay(value) if isinstance(value, str) else value
 
 
 def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
@@ -76,11 +76,11 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     },
     "threshold": {
         "flights": ProblemFactory(
-            "flights out of New York in 2013: a destination, such as DCA", flights
+            "flights out of New York in 2013: a destination, such as DCA", flights_problem
         ),
         "deliveries": ProblemFactory(
             "deliveries of a restaurant: what makes the arms: day, hour or distance",
-            deliveries,
+            deliveries_problem,
         ),
     },
     "delayed": {
@@ -88,7 +88,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             delayed.PROBLEM_FACTORIES["means"], further_readers={"delay": _parse_delay}
         ),
         "cdnow": ProblemFactory(
-            "customers of a shop: days within which a second order counts", cdnow
+            "customers of a shop: days within which a second order counts", cdnow_problem
         ),
         "conversions": ProblemFactory(
             "a CSV file of your own: shown_at,converted_at,arm; or { file = ..., unit = ... }",
@@ -98,12 +98,14 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     },
     "resource": {
         "forests": ProblemFactory(
-            "random forests on house prices: how many limits", forests, further_readers=COST_READERS
+            "random forests on house prices: how many limits",
+            forests_problem,
+            further_readers=COST_READERS,
         ),
         "measured": ProblemFactory(
             "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
             MeasuredRuns.problem,
-            read=_file_reader(read_measured_csv, "limit", "delimiter", "decimal"),
+            read=_file_reader(read_measured_runs_csv, "limit", "delimiter", "decimal"),
             further_readers=COST_READERS,
         ),
         "aslib": ProblemFactory(
@@ -115,22 +117,24 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     },
     "semibandit": {
         "patrols": ProblemFactory(
-            "recorded crime by place and day: tracts, boroughs or cities", patrols
+            "recorded crime by place and day: tracts, boroughs or cities", patrols_problem
         ),
         "events": ProblemFactory(
             "a CSV file of your own: day,place,events",
-            patrols,
-            read=_file_reader(read_events_csv, "since", "until", "delimiter"),
+            patrols_problem,
+            read=_file_reader(read_daily_counts_csv, "since", "until", "delimiter"),
         ),
     },
     "thresholding": {
         "samples": replace(
             thresholding.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_read_samples
         ),
-        "crowd": ProblemFactory(f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd),
+        "crowd": ProblemFactory(
+            f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd_problem
+        ),
         "labels": ProblemFactory(
             "a CSV file of your own: item,label[,worker,gold]; or { file = ..., item = ..., .. }",
-            crowd,
+            crowd_problem,
             read=_file_reader(read_labels_csv, "item", "label", "gold", "delimiter"),
         ),
     },

@@ -8,12 +8,12 @@ from typing import Final, Self
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_csv
+from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_runs_csv
 from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
 from keyhole.runner import FunctionProcess
-from keyhole.validate import DEFAULT_SEED, Range, check_integer, check_number
+from keyhole.validation import DEFAULT_SEED, Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
 _TEST: Final = 0.3  # share of a task's houses that are held out
@@ -178,10 +178,10 @@ def load_forest_runs() -> MeasuredRuns:
     36
     """
     with resources.as_file(resources.files("keyhole.data").joinpath("ames", "forests.csv")) as path:
-        return read_measured_csv(path)
+        return read_measured_runs_csv(path)
 
 
-def forests(
+def forests_problem(
     limits: int = 11, *, cost: KnownFunction | None = None, penalty: KnownFunction | None = None
 ) -> Problem:
     r"""Make a problem of random forests: choose a configuration to train, and a time limit.
@@ -210,7 +210,7 @@ def forests(
 
     Examples
     --------
-    >>> forests(limits=3).arms
+    >>> forests_problem(limits=3).arms
     36
     """
     runs = load_forest_runs()

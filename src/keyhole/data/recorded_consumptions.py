@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_arm_columns, parse_number, read_rows
 from keyhole.resource import Problem, Replay
@@ -52,7 +52,7 @@ class MeasuredRuns:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the lists into arrays."""
-        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validation.check_names("arms", self.arms))
         unlimited = tuple(np.full(len(column), math.inf) for column in self.consumptions)
         columns = {
             "rewards": self.rewards,
@@ -86,7 +86,7 @@ class MeasuredRuns:
             ("consumptions", consumptions, is_within, "be at most the run's limit"),
         ]
         for name, values, is_allowed, allowed in checks:
-            validate.check_each(f"{name}[{arm}]", values, is_allowed, allowed)
+            validation.check_each(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
     def _limits(self) -> tuple[FloatArray, ...]:
@@ -114,7 +114,7 @@ class MeasuredRuns:
         return float(low), float(high)
 
     def estimates(
-        self, limits: validate.SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+        self, limits: validation.SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> tuple[FloatArray, IntArray]:
         r"""Estimate the gain of every pair of arm and limit from all informative runs.
 
@@ -145,7 +145,7 @@ class MeasuredRuns:
         (array([[-0.1,  0.8]]), array([[2, 1]]))
         """
         grid = check_increasing(
-            "limits", validate.check_vector("limits", limits, validate.Range(gt=0))
+            "limits", validation.check_vector("limits", limits, validation.Range(gt=0))
         )
         costs = as_function("cost", cost, grid)
         penalties = as_function("penalty", penalty, grid)
@@ -169,7 +169,7 @@ class MeasuredRuns:
         return gains, counts
 
     def problem(
-        self, limits: validate.SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+        self, limits: validation.SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> Problem:
         """Make a problem that replays the measured runs.
 
@@ -183,7 +183,7 @@ class MeasuredRuns:
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
         """
-        largest = float(validate.check_vector("limits", limits, validate.Range(gt=0)).max())
+        largest = float(validation.check_vector("limits", limits, validation.Range(gt=0)).max())
         arms = []
         for arm, name in enumerate(self.arms):
             # Runs with a smaller limit are left out, also those that finished: to leave out only
@@ -201,7 +201,7 @@ class MeasuredRuns:
         return Problem(arms, limits, cost, penalty)
 
 
-def read_measured_csv(
+def read_measured_runs_csv(
     path: str | PathLike[str],
     *,
     limit: float | None = None,
@@ -233,12 +233,12 @@ def read_measured_csv(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "runs.csv")
     ...     _ = path.write_text(text)
-    ...     read_measured_csv(path)
+    ...     read_measured_runs_csv(path)
     Measured(runs; fast: 1 run, slow: 2 runs)
     """
     common_limit = math.inf
     if limit is not None:
-        common_limit = validate.check_number("limit", limit, validate.Range(gt=0))
+        common_limit = validation.check_number("limit", limit, validation.Range(gt=0))
     runs_by_arm: dict[str, list[tuple[float, float, float]]] = {}
 
     def add(arm: str, reward: str, consumption: str, limit_text: str) -> None:
@@ -248,7 +248,7 @@ def read_measured_csv(
             )
         run_limit = common_limit
         if limit_text:
-            run_limit = _parse_number("limit", limit_text, decimal, validate.Range(gt=0))
+            run_limit = _parse_number("limit", limit_text, decimal, validation.Range(gt=0))
         if not reward and not consumption:
             if math.isinf(run_limit):
                 raise ValueError("limit must be given for a run that was ended, got ''")
@@ -260,8 +260,8 @@ def read_measured_csv(
                 "reward and consumption must both be given, or both be empty for a run that was "
                 f"ended at its limit; got {given_column} alone"
             )
-        run_reward = _parse_number("reward", reward, decimal, validate.Range(ge=0, le=1))
-        run_consumption = _parse_number("consumption", consumption, decimal, validate.Range(ge=0))
+        run_reward = _parse_number("reward", reward, decimal, validation.Range(ge=0, le=1))
+        run_consumption = _parse_number("consumption", consumption, decimal, validation.Range(ge=0))
         if run_consumption > run_limit:
             text = f"consumption must be at most the limit, {run_limit:g}, got {run_consumption:g}"
             raise ValueError(text)
@@ -271,7 +271,7 @@ def read_measured_csv(
     runs = [np.array(values).T for values in runs_by_arm.values()]
     # Runs without a reward that took exactly their limit were probably censored, but not marked so.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
-        validate.warn_user(
+        validation.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "
             "count as ended by themselves: if the limit ended them, leave both fields empty"
         )
@@ -279,6 +279,6 @@ def read_measured_csv(
     return MeasuredRuns(Path(path).stem, tuple(runs_by_arm), rewards, consumptions, limits)
 
 
-def _parse_number(name: str, text: str, decimal: str, allowed: validate.Range) -> float:
+def _parse_number(name: str, text: str, decimal: str, allowed: validation.Range) -> float:
     value = parse_number(name, text, decimal, if_missing="leave reward and consumption empty")
-    return validate.check_number(name, value, allowed)
+    return validation.check_number(name, value, allowed)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.data.csv_rows import check_arm_columns, check_column
 from keyhole.resource.cost_functions import check_increasing
@@ -19,7 +19,7 @@ from keyhole.threshold.setting import Feedback
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Times:
+class ArrivalTimes:
     """Recorded times of each arm, in minutes.
 
     Parameters
@@ -36,9 +36,9 @@ class Times:
 
     Examples
     --------
-    >>> ferries = Times("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
+    >>> ferries = ArrivalTimes("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
     >>> ferries
-    Times(ferries; red: 4, blue: 2)
+    ArrivalTimes(ferries; red: 4, blue: 2)
     >>> ferries.met_shares(deadlines=[15, 10, 5])
     array([[0.75, 0.5 , 0.5 ],
            [1.  , 1.  , 0.  ]])
@@ -55,14 +55,14 @@ class Times:
 
     def __post_init__(self) -> None:
         """Check the values, and copy the arrays."""
-        object.__setattr__(self, "arms", validate.check_names("arms", self.arms))
+        object.__setattr__(self, "arms", validation.check_names("arms", self.arms))
         minutes = check_arm_columns("minutes", self.minutes, self.arms, _check_times)
         object.__setattr__(self, "minutes", minutes)
 
     def __repr__(self) -> str:
         """Return the name, and the number of times of each arm."""
         sizes = [f"{arm}: {len(times)}" for arm, times in zip(self.arms, self.minutes, strict=True)]
-        return f"Times({self.name}; {', '.join(sizes)})"
+        return f"ArrivalTimes({self.name}; {', '.join(sizes)})"
 
     def met_shares(self, deadlines: ArrayLike) -> FloatArray:
         """Return the share of each arm's times that meet each deadline, shape (arms, levels).
@@ -91,14 +91,14 @@ class Times:
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
-def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
-    """Return the number of deadlines that a time meets: its sample in `Times.problem`.
+def count_met_deadlines(minutes: float, deadlines: ArrayLike) -> int:
+    """Return the number of deadlines that a time meets: its sample in `ArrivalTimes.problem`.
 
     Deadlines are in minutes, decreasing; the time may be infinite.
 
     Examples
     --------
-    >>> level_of_time(7, [15, 10, 5]), level_of_time(5, [15, 10, 5])
+    >>> count_met_deadlines(7, [15, 10, 5]), count_met_deadlines(5, [15, 10, 5])
     (2, 3)
     """
     grid = check_deadlines("deadlines", deadlines)
@@ -107,7 +107,7 @@ def level_of_time(minutes: float, deadlines: ArrayLike) -> int:
 
 def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
     """Return checked deadlines; refuse a deadline that is not below the one before."""
-    grid = validate.check_vector(name, minutes, validate.ANY)
+    grid = validation.check_vector(name, minutes, validation.ANY)
     for before, after in pairwise(grid):
         if after >= before:
             raise ValueError(
@@ -139,7 +139,7 @@ def _check_times(name: str, values: Any) -> FloatArray:
     column = check_column(name, values)
     # Infinity is allowed: a flight that never arrives meets no deadline.
     is_time = ~np.isnan(column) & (column != -math.inf)
-    validate.check_each(name, column, is_time, "be a number of minutes or inf")
+    validation.check_each(name, column, is_time, "be a number of minutes or inf")
     return column
 
 
@@ -148,7 +148,7 @@ DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
 """Minutes after the scheduled arrival, from the most generous to the tightest."""
 
 
-def flights(
+def flights_problem(
     route: str,
     *,
     feedback: Feedback = "censored",
@@ -184,13 +184,13 @@ def flights(
 
     Examples
     --------
-    >>> flights("SFO")
+    >>> flights_problem("SFO")
     Problem(5 arms, 10 levels, censored feedback, order=iid())
 
     A learner books flights to Charleston, and observes only the delays of late ones. One carrier is
     best for late deadlines, another for early ones.
 
-    >>> from keyhole.data import level_of_time, load_flights
+    >>> from keyhole.data import count_met_deadlines, load_flights
     >>> from keyhole.threshold import KaplanMeierUCB
     >>> times, deadlines = load_flights("CHS"), [60, 30, 15, -10]
     >>> learner = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=5000)
@@ -202,7 +202,7 @@ def flights(
     ...     if minutes <= deadlines[c - 1]:
     ...         learner.tell(censored=True)
     ...     else:
-    ...         learner.tell(level_of_time(minutes, deadlines))
+    ...         learner.tell(count_met_deadlines(minutes, deadlines))
     >>> [times.arms[carrier] for carrier in learner.recommend()]
     ['B6', 'B6', 'B6', '9E']
     """
@@ -210,18 +210,19 @@ def flights(
     return times.problem(deadlines, feedback=feedback, order=order)
 
 
-def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> Times:
+def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> ArrivalTimes:
     """Return the delays of each carrier's flights on a route, in minutes.
 
     The data are all flights scheduled out of New York City in 2013; the README beside them has the
     source, the licence and the names of the carriers. Carriers are in alphabetical order of their
-    codes; delays of cancelled and diverted flights are infinite. Parameters are those of `flights`.
+    codes; delays of cancelled and diverted flights are infinite. Parameters are those of
+    `flights_problem`.
 
     Examples
     --------
     >>> times = load_flights("ATL")
     >>> times
-    Times(flights to ATL; DL: 10571, EV: 1764, FL: 2337, MQ: 2322)
+    ArrivalTimes(flights to ATL; DL: 10571, EV: 1764, FL: 2337, MQ: 2322)
     >>> times.met_shares(deadlines=[60, 15, 0, -20]).round(3)
     array([[0.92 , 0.789, 0.586, 0.126],
            [0.808, 0.601, 0.418, 0.096],
@@ -229,10 +230,10 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.873, 0.659, 0.427, 0.064]])
     """
     notes, table = read_bundled_table("nycflights13", "arrival_delays.csv")
-    validate.check_choice("route", route, dict.fromkeys(row[0] for row in table))
+    validation.check_choice("route", route, dict.fromkeys(row[0] for row in table))
     if origin is not None:
-        validate.check_choice("origin", origin, ORIGINS)
-    fewest_flights = validate.check_integer("min_flights", min_flights, validate.Range(ge=1))
+        validation.check_choice("origin", origin, ORIGINS)
+    fewest_flights = validation.check_integer("min_flights", min_flights, validation.Range(ge=1))
     times_by_carrier: dict[str, list[FloatArray]] = {}
     for destination, departure, carrier, delays in table:
         if destination == route and origin in (None, departure):
@@ -252,7 +253,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
             f"min_flights must leave at least two carriers, got {fewest_flights} where {name} are "
             f"{sizes or 'none'}"
         )
-    return Times(name, tuple(arms), tuple(arms.values()), notes["source"], notes["licence"])
+    return ArrivalTimes(name, tuple(arms), tuple(arms.values()), notes["source"], notes["licence"])
 
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -263,7 +264,7 @@ PROMISED: Final = (40, 35, 30, 27.5, 25, 22.5, 20)
 _COLUMNS: Final = ("day", "hour", "distance", "minutes")
 
 
-def deliveries(
+def deliveries_problem(
     arms: str = "day",
     *,
     bands: ArrayLike | None = None,
@@ -296,30 +297,30 @@ def deliveries(
 
     Examples
     --------
-    >>> deliveries("hour", promised=[40, 30, 20])
+    >>> deliveries_problem("hour", promised=[40, 30, 20])
     Problem(5 arms, 3 levels, censored feedback, order=iid())
     """
     times = load_deliveries(arms, bands=bands)
     return times.problem(check_deadlines("promised", promised), feedback=feedback, order=order)
 
 
-def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
+def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> ArrivalTimes:
     """Return the delivery times of a restaurant's orders, by day, hour or distance, in minutes.
 
     The data are 10,012 orders of one restaurant. Days are in order from Monday, and bands from the
-    lowest. The parameters are those of `deliveries`.
+    lowest. The parameters are those of `deliveries_problem`.
 
     Examples
     --------
     >>> times = load_deliveries("distance", bands=[2.5, 4])
     >>> times
-    Times(deliveries by distance; below 2.5: 3905, 2.5 to 4: 4738, from 4: 1369)
+    ArrivalTimes(deliveries by distance; below 2.5: 3905, 2.5 to 4: 4738, from 4: 1369)
     >>> times.met_shares(deadlines=[40, 30, 20]).round(3)
     array([[0.996, 0.846, 0.247],
            [0.992, 0.728, 0.199],
            [0.817, 0.416, 0.104]])
     """
-    validate.check_choice("arms", arms, ("day", *BANDS))
+    validation.check_choice("arms", arms, ("day", *BANDS))
     notes, rows = read_bundled_table("deliveries", "orders.csv")
     columns = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     minutes = np.array(columns["minutes"], np.float64)
@@ -332,12 +333,12 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Tim
     else:
         raise ValueError(f"bands must be left out where arms are days, got {bands!r}")
     groups = tuple(minutes[arm_of_row == arm] for arm in range(len(names)))
-    return Times(f"deliveries by {arms}", names, groups, notes["source"], notes["licence"])
+    return ArrivalTimes(f"deliveries by {arms}", names, groups, notes["source"], notes["licence"])
 
 
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Return the names of the bands, and the band of each value."""
-    cuts = check_increasing("bands", validate.check_vector("bands", bands))
+    cuts = check_increasing("bands", validation.check_vector("bands", bands))
     cut_texts = [f"{cut:g}" for cut in cuts]
     inner_names = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
     names = (f"below {cut_texts[0]}", *inner_names, f"from {cut_texts[-1]}")

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.delayed import ODAAF, ODAAFB, ODAAFV, NaivePhases
 from keyhole.delayed.policy_base import PhasePolicy
-from keyhole.validate import Range, check_integer, check_vector
+from keyhole.validation import Range, check_integer, check_vector
 
 
 def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray:

@@ -13,7 +13,7 @@ from keyhole.distributions.distribution_parser import parse_distribution
 from keyhole.distributions.empirical_distribution import Replay, draw_recorded, draw_recorded_pair
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
-from keyhole.validate import Range, check_each, check_integer, check_number, check_vector
+from keyhole.validation import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 # Float64 holds every whole number up to 2**53, and no run has so many rounds.

@@ -22,8 +22,8 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer,
-    number,
+    integer_input,
+    number_input,
     seek_pull,
 )
 
@@ -68,14 +68,14 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer()
-    horizon = integer()
-    memory = integer()
-    best = number()
+    arms = integer_input()
+    horizon = integer_input()
+    memory = integer_input()
+    best = number_input()
     """The largest mean reward."""
     means = float_array("arms")
     """The mean rewards."""
-    span = integer()
+    span = integer_input()
     """The length of `delay`."""
     delay = float_array("span")
     """The parameters of the distribution of delays."""

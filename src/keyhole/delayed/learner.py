@@ -17,7 +17,7 @@ from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.policy import Field, Policy, RoundFeedback, StudyRound
 from keyhole.policy import StudyVocabulary as CoreVocabulary
-from keyhole.validate import Range, check_integer, check_number
+from keyhole.validation import Range, check_integer, check_number
 
 _REWARD_FIELDS: Final = MappingProxyType({"reward": Field("float64")})
 _SUM_FIELDS: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})

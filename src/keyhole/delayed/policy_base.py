@@ -15,7 +15,7 @@ from keyhole.delayed.learner import Learner, StudyVocabulary
 from keyhole.delayed.setting import SETTING, Facts, Feedback
 from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
 from keyhole.stochastic.policies.improved_ucb import next_active_arm
-from keyhole.validate import DEFAULT_SEED
+from keyhole.validation import DEFAULT_SEED
 
 
 class Policy(Facts, CorePolicy, abstract=True):

@@ -24,7 +24,7 @@ from keyhole.distributions.sampler_dispatch import (
 )
 from keyhole.policy import Environment, FloatArray
 from keyhole.spec_values import ProblemFactory
-from keyhole.validate import SequenceLike, check_choice
+from keyhole.validation import SequenceLike, check_choice
 
 
 class Problem(RewardProblem):

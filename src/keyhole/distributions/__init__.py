@@ -3,7 +3,8 @@
 from keyhole.distributions.distribution import CustomDistribution, Distribution, NumberDistribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.reward_distributions import Bernoulli, Beta, TruncatedNormal
-from keyhole.distributions.scipy_distribution import TabulatedDistribution
+from keyhole.distributions.scipy_distribution import TabulatedSciPyDistribution
+from keyhole.former_names import add_former_names
 
 __all__ = [
     "Bernoulli",
@@ -12,6 +13,8 @@ __all__ = [
     "Distribution",
     "NumberDistribution",
     "Replay",
-    "TabulatedDistribution",
+    "TabulatedSciPyDistribution",
     "TruncatedNormal",
 ]
+
+add_former_names(__name__)

@@ -12,7 +12,7 @@ from keyhole.distributions.distribution_parser import parse_distribution
 from keyhole.distributions.empirical_distribution import Replay
 from keyhole.distributions.sampler_dispatch import dispatch_kernel
 from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validation import Range, check_number, check_vector
 
 _ALLOWED_LENGTHS: Final = Range(gt=0, le=1e12)
 _NOT_NEGATIVE: Final = Range(ge=0)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from keyhole.draws.streams import ENVIRONMENT, stream
 from keyhole.kernels.fingerprint import python_function
 from keyhole.policy import FloatArray, Kernel
-from keyhole.validate import ANY, Range, check_number, check_vector
+from keyhole.validation import ANY, Range, check_number, check_vector
 
 
 class Distribution:

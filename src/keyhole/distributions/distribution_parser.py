@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
 from keyhole.contract.problem import Problem
 from keyhole.contract.reward_units import errors_with_conversion_hint
@@ -21,7 +21,10 @@ from keyhole.distributions.reward_distributions import (
     TruncatedNormal,
 )
 from keyhole.distributions.sampler_dispatch import combine_distributions
-from keyhole.distributions.scipy_distribution import TabulatedDistribution, is_scipy_distribution
+from keyhole.distributions.scipy_distribution import (
+    TabulatedSciPyDistribution,
+    is_scipy_distribution,
+)
 from keyhole.policy import FloatArray
 from keyhole.spec_values import tagged_union_reader
 
@@ -71,10 +74,10 @@ def parse_reward_distributions(
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
     make_distribution = _distribution_maker(distribution, concentration, scale)
-    entries, names = split_named_arms("means", validate.column_to_array(means))
+    entries, names = split_named_arms("means", validation.column_to_array(means))
     has_entries = isinstance(entries, Sequence | np.ndarray) and not isinstance(entries, str)
     if not has_entries or not len(entries):
-        validate.check_vector("means", entries)  # raises the error for such a value
+        validation.check_vector("means", entries)  # raises the error for such a value
     mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
     for name, entry in zip(entry_names_for_errors("means", means), entries, strict=True):
@@ -85,7 +88,7 @@ def parse_reward_distributions(
             mean_values.append(parsed_distribution.mean)
         else:
             allowed = UNIT if distribution == "bernoulli" else OPEN_UNIT
-            mean_values.append(validate.check_number(name, entry, allowed))
+            mean_values.append(validation.check_number(name, entry, allowed))
             try:
                 parsed_distribution = make_distribution(mean_values[-1])
             except ValueError as error:
@@ -100,7 +103,7 @@ def _distribution_maker(
     distribution: str, concentration: float | None, scale: float | None
 ) -> Callable[[float], NumberDistribution]:
     """Return a function that makes a distribution from its mean."""
-    validate.check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
+    validation.check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
     for name, required_distribution, value in (
         ("concentration", "beta", concentration),
         ("scale", "truncated-normal", scale),
@@ -112,11 +115,11 @@ def _distribution_maker(
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
-        sum_of_shapes = validate.check_number(
-            "concentration", concentration, validate.Range(ge=1e-6)
+        sum_of_shapes = validation.check_number(
+            "concentration", concentration, validation.Range(ge=1e-6)
         )
         return lambda mean: Beta(mean * sum_of_shapes, (1 - mean) * sum_of_shapes)
-    checked_scale = validate.check_number("scale", scale, SCALE)
+    checked_scale = validation.check_number("scale", scale, SCALE)
     return lambda mean: TruncatedNormal(mean, checked_scale)
 
 
@@ -158,15 +161,15 @@ def parse_distribution(
     """
     if isinstance(value, base_class):
         return value
-    if is_scipy_distribution(value) and issubclass(TabulatedDistribution, base_class):
+    if is_scipy_distribution(value) and issubclass(TabulatedSciPyDistribution, base_class):
         try:
-            return cast(AnyDistribution, TabulatedDistribution(value))
+            return cast(AnyDistribution, TabulatedSciPyDistribution(value))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     if not isinstance(value, Mapping):
         raise TypeError(
             f"{name} must be a distribution, such as one of {', '.join(classes)}, or a frozen "
-            f"distribution of SciPy; got {validate.short_repr(value)}"
+            f"distribution of SciPy; got {validation.short_repr(value)}"
         )
     return cast(AnyDistribution, tagged_union_reader(*classes.values())(name, value, Path()))
 
@@ -179,7 +182,7 @@ class RewardProblem(Problem):
 
     def __init__(
         self,
-        means: validate.SequenceLike | Mapping[Any, Any],
+        means: validation.SequenceLike | Mapping[Any, Any],
         *,
         distribution: str = "bernoulli",
         concentration: float | None = None,

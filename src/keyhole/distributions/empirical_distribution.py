@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.arm_names import check_distinct_arm_texts
 from keyhole.contract.reward_units import errors_with_conversion_hint
 from keyhole.distributions.distribution import NumberDistribution
@@ -45,7 +45,7 @@ class Replay(NumberDistribution):
     draw = staticmethod(draw_recorded)
 
     def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
-        values = validate.check_vector("samples", samples)
+        values = validation.check_vector("samples", samples)
         self.samples = self.numbers = values
         # The sum is exact: arms with the same samples in different orders have equal means.
         self.mean = math.fsum(values) / len(values)
@@ -72,7 +72,7 @@ AnyReplay = TypeVar("AnyReplay", bound=Replay)
 
 def replay_by_name(
     samples: Any,
-    allowed: validate.Range = validate.ANY,
+    allowed: validation.Range = validation.ANY,
     distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> Any:
     """Return the empirical distribution of each arm, as a mapping if the arms have names.
@@ -94,12 +94,12 @@ def replay_by_name(
 
 def names_of_recorded_arms(name: str, samples: object) -> tuple[Any, ...] | None:
     """Return the names of the arms of recorded values, or None if the values are a plain list."""
-    if validate.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
+    if validation.data_frame_column_names(samples) is None and not isinstance(samples, Mapping):
         return None
     return check_distinct_arm_texts(name, samples_by_arm(name, samples))
 
 
-def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[FloatArray]:
+def check_recorded(name: str, samples: Any, allowed: validation.Range) -> list[FloatArray]:
     """Check the recorded values of each arm, and return them as vectors."""
     by_arm = samples_by_arm(name, samples)
     if not by_arm:
@@ -107,11 +107,11 @@ def check_recorded(name: str, samples: Any, allowed: validate.Range) -> list[Flo
     return [_check_values(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
 
 
-def _check_values(field: str, values: Any, allowed: validate.Range) -> FloatArray:
+def _check_values(field: str, values: Any, allowed: validation.Range) -> FloatArray:
     if hasattr(values, "__len__") and len(values) == 0:
-        return validate.check_vector(field, values, allowed)  # raises the error for no values
+        return validation.check_vector(field, values, allowed)  # raises the error for no values
     with errors_with_conversion_hint():
-        return validate.check_vector(field, values, allowed)
+        return validation.check_vector(field, values, allowed)
 
 
 def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
@@ -128,21 +128,21 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     >>> samples_by_arm("samples", table)
     {'red': [1, 0], 'blue': [0]}
     """
-    if (names := validate.data_frame_column_names(samples)) is not None:
+    if (names := validation.data_frame_column_names(samples)) is not None:
         if not {"arm", value} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "
                 f"{value} (if it has a column for each arm, give dict(frame)), got "
-                f"{validate.short_repr(samples)}"
+                f"{validation.short_repr(samples)}"
             )
         result: dict[Any, list[Any]] = {}
         arms, values = (
-            validate.column_to_array(samples[column]).tolist() for column in ("arm", value)
+            validation.column_to_array(samples[column]).tolist() for column in ("arm", value)
         )
         for arm, entry in zip(arms, values, strict=True):
             result.setdefault(arm, []).append(entry)
     elif isinstance(samples, Mapping):
         result = dict(samples)
     else:
-        result = dict(enumerate(validate.check_sequence(name, samples, "a list for each arm")))
+        result = dict(enumerate(validation.check_sequence(name, samples, "a list for each arm")))
     return result

@@ -10,7 +10,7 @@ import numpy as np
 from keyhole.distributions.distribution import NumberDistribution
 from keyhole.extras import require_extra
 from keyhole.policy import FloatArray, Stream, beta, normal, uniform
-from keyhole.validate import Range, check_number
+from keyhole.validation import Range, check_number
 
 UNIT: Final = Range(ge=0, le=1)
 OPEN_UNIT: Final = Range(gt=0, lt=1)

@@ -16,9 +16,9 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer,
+    integer_input,
 )
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 
@@ -29,7 +29,7 @@ class SampledEnvironment:
     `with_sampler` adds the kernel ``draw(e, rng, arm)``.
     """
 
-    length = integer()
+    length = integer_input()
     """The length of `numbers`."""
     numbers = float_array("length")
     """Parameters of all distributions, arm after arm."""

@@ -40,7 +40,7 @@ def draw_between_quantiles(rng: Stream, numbers: FloatArray) -> float:
     return float(numbers[i] + (position - i) * (numbers[i + 1] - numbers[i]))
 
 
-class TabulatedDistribution(NumberDistribution):
+class TabulatedSciPyDistribution(NumberDistribution):
     """Table of a distribution of SciPy.
 
     Keyhole converts distributions of SciPy to this class. A discrete distribution is exact; if it
@@ -62,7 +62,7 @@ class TabulatedDistribution(NumberDistribution):
     Examples
     --------
     >>> from scipy import stats
-    >>> table = TabulatedDistribution(stats.nbinom(3, 0.25))
+    >>> table = TabulatedSciPyDistribution(stats.nbinom(3, 0.25))
     >>> round(table.mean, 9), round(table.variance, 9), table.whole
     (9.0, 36.0, True)
     """

@@ -4,8 +4,8 @@ The keys are the leaves of a tree, so that few nodes are read after one key has 
 has sixteen children, and is read at once, in vector registers. Up to 16 keys are one node; up to
 256 keys are two levels; but 17 to 32 keys are two nodes without a root, and both are read. If
 several keys are the smallest, the lowest position is the answer. Keys must not be NaN. In all
-functions, `keys` is an array of `argmin_size(candidates)` cells, `candidates` is at least 1, and
-positions count from 0.
+functions, `keys` is an array of `argmin_tree_size(candidates)` cells, `candidates` is at least 1,
+and positions count from 0.
 """
 
 import math
@@ -60,12 +60,12 @@ _position: Final = load_intrinsic(find_among_sixteen, lambda internals: internal
 
 
 @kernel
-def argmin_size(candidates: int) -> int:
+def argmin_tree_size(candidates: int) -> int:
     """Return the length of the array that holds the keys of `candidates` candidates.
 
     Examples
     --------
-    >>> argmin_size(10), argmin_size(1000)
+    >>> argmin_tree_size(10), argmin_tree_size(1000)
     (16, 1280)
     """
     # `level` is the number of cells on a level, from the root's children down; `above` is the
@@ -79,31 +79,31 @@ def argmin_size(candidates: int) -> int:
 
 
 @kernel
-def argmin_keys_start(size: int, candidates: int) -> int:
+def argmin_tree_keys_start(size: int, candidates: int) -> int:
     """Return the cell in which the keys begin, in an array of `size` cells.
 
     Examples
     --------
-    >>> argmin_keys_start(16, 10), argmin_keys_start(1280, 1000)
+    >>> argmin_tree_keys_start(16, 10), argmin_tree_keys_start(1280, 1000)
     (0, 272)
     """
     return size - (candidates + _CHILDREN - 1) // _CHILDREN * _CHILDREN
 
 
 @kernel
-def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
+def argmin_tree_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
     """Give all candidates the same key.
 
     Examples
     --------
-    >>> store = np.empty(argmin_size(3))
-    >>> argmin_fill(store, 3, -math.inf)
-    >>> argmin(store, 3)
+    >>> store = np.empty(argmin_tree_size(3))
+    >>> argmin_tree_fill(store, 3, -math.inf)
+    >>> argmin_tree_find(store, 3)
     0
     """
     # On each level, from the leaves up, the cells with a candidate below them get the key.
     keys[:] = math.inf
-    cell = argmin_keys_start(len(keys), candidates)
+    cell = argmin_tree_keys_start(len(keys), candidates)
     count = candidates
     while cell > 0:
         keys[cell : cell + count] = key
@@ -113,18 +113,20 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
 
 
 @kernel
-def argmin_update(keys: NDArray[np.float64], candidates: int, position: int, key: float) -> None:
+def argmin_tree_update(
+    keys: NDArray[np.float64], candidates: int, position: int, key: float
+) -> None:
     """Give one candidate a new key.
 
     Examples
     --------
-    >>> store = np.empty(argmin_size(3))
-    >>> argmin_fill(store, 3, 1.0)
-    >>> argmin_update(store, 3, 2, 0.5)
-    >>> argmin(store, 3)
+    >>> store = np.empty(argmin_tree_size(3))
+    >>> argmin_tree_fill(store, 3, 1.0)
+    >>> argmin_tree_update(store, 3, 2, 0.5)
+    >>> argmin_tree_find(store, 3)
     2
     """
-    begin = argmin_keys_start(len(keys), candidates)
+    begin = argmin_tree_keys_start(len(keys), candidates)
     cell = begin + position
     keys[cell] = key
     # On the path up to the root, each node's minimum is written into its parent cell.
@@ -135,18 +137,18 @@ def argmin_update(keys: NDArray[np.float64], candidates: int, position: int, key
 
 
 @kernel
-def argmin(keys: NDArray[np.float64], candidates: int) -> int:
+def argmin_tree_find(keys: NDArray[np.float64], candidates: int) -> int:
     """Return the lowest position among those with the smallest key.
 
     Examples
     --------
-    >>> store = np.empty(argmin_size(3))
-    >>> argmin_fill(store, 3, 1.0)
-    >>> argmin(store, 3)
+    >>> store = np.empty(argmin_tree_size(3))
+    >>> argmin_tree_fill(store, 3, 1.0)
+    >>> argmin_tree_find(store, 3)
     0
     """
     smallest: float = _smallest(keys, 0)
-    begin = argmin_keys_start(len(keys), candidates)
+    begin = argmin_tree_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         smallest_of_second: float = _smallest(keys, _CHILDREN)
         # If both nodes have the smallest key, the first node has the lowest position.
@@ -163,14 +165,14 @@ def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     return min(cell - begin, candidates - 1)
 
 
-def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
+def argmin_tree_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
     """Rebuild the tree above the keys; for Python, not for kernels.
 
     Examples
     --------
     >>> store = np.array([2.0, 1.0] + 14 * [0.0])
-    >>> argmin_rebuild(store, 2)
-    >>> argmin(store, 2)
+    >>> argmin_tree_rebuild(store, 2)
+    >>> argmin_tree_find(store, 2)
     1
     """
     # Files of learners have the keys alone (`Layout.rebuild_trees`).

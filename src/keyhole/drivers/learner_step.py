@@ -29,9 +29,8 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, numba_sign
 
 Words = NDArray[np.uint64]
 
-# The words of the header: the random stream (two), the rounds begun, whether a decision is pending,
-# the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
-# writes these words from Python.
+# The positions of the header's words, and of the plan. `OWNER_THREAD` is 0 if any thread may call.
+# `keyhole.play.learner` reads and writes these words from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
@@ -40,9 +39,9 @@ _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 # Python wrote it into the vector first, that would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
-# Results of a call that failed, and of an `ASK` when the policy is done; other results are at least
-# 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed), `LOGGED_REFUSED`
-# (the decision in the log is not allowed) or `DIFFERENT_DECISION`.
+# Results of calls that failed, and `DONE` of an `ASK` when the policy is done. Other results are at
+# least 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed),
+# `LOGGED_REFUSED` (the decision in the log is not allowed) or `DIFFERENT_DECISION`.
 DONE, LOGGED_REFUSED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, OWN_REFUSED = range(-6, 0)
 
 SIGNATURE: Final = numba_signature(
@@ -56,6 +55,7 @@ SIGNATURE: Final = numba_signature(
 # takes 0.003 us.
 
 
+# `load_intrinsic` takes functions that are written in Python.
 def _get_ident() -> int:
     return get_ident()
 
@@ -77,7 +77,7 @@ def make_memory(
     return word_view, views
 
 
-def state_view(words: Words) -> NDArray[np.float64]:
+def cells_from_state(words: Words) -> NDArray[np.float64]:
     """Return the cells of a learner's vector from the state on."""
     return words.view(np.float64)[int(words[PLAN + _STATE]) :]
 
@@ -92,7 +92,7 @@ def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
 
 
 def _compile_unpacker(policy: CompiledClass) -> Kernel:
-    """Return the compiled function that returns the parts of a learner's vector."""
+    """Return the compiled function from a learner's vector to (p, s, rng, plan, cells, dims)."""
     plan_length = _SIZES + len(policy.dims)  # without the zero at its end
     read_dims = tuple_reader(len(policy.dims), start=_SIZES)
     read_p = policy.inputs.reader("P")
@@ -129,6 +129,7 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
         header = borrow_int(words, 0, (PLAN,))
         p, s, rng, plan, cells, dims = unpack(words)
         if operation == INIT:
+            # Before this operation, the stream's words are the seed and the replication.
             rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
             init(p, s, header[ROUNDS], rng)
             return 0
@@ -212,7 +213,8 @@ REPLAY_SIGNATURE: Final = numba_signature(
 def compiled_replay(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log; `REPLAY_SIGNATURE` has its arguments.
 
-    It stops at the first row that cannot be replayed; the learner's round number says which row.
+    The result is the number of rows in which the policy decides as in the log. A replay stops at
+    the first row that cannot be replayed; the learner's round number says which row.
     """
     digest = driver_digest("replay", policy, setting.allowed)
     owner = policy.owner.__name__
@@ -235,7 +237,7 @@ def copy_cells(words: Words, log: Words, row: int, context_at: int, start: int, 
 def are_cells_equal(
     words: Words, log: Words, row: int, context_at: int, start: int, end: int
 ) -> bool:
-    """Return whether the cells from `start` to before `end` are equal in a row and the learner."""
+    """Return whether a row and the learner have equal cells from `start` to before `end`."""
     # Cells are compared as words, not as floats, so that NaN equals itself, and 0.0 differs from
     # -0.0.
     equal = True

@@ -9,7 +9,7 @@ from keyhole.contract.kernel_compilation import CompiledClass, compiled_environm
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment
 from keyhole.contract.setting import Setting
-from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
+from keyhole.contract.wrapper_policy import WrapperPolicy, subclass_for_default_base
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.learner_step import compiled_step
 from keyhole.drivers.worker_simulation import compiled_asynchronous_loop
@@ -34,7 +34,7 @@ def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> li
     environments = list(filter(_is_complete, registered.environments))
     # A wrapper policy is compiled for its default base.
     if issubclass(policy_class, WrapperPolicy):
-        policy_class = with_default_base(policy_class)
+        policy_class = subclass_for_default_base(policy_class)
     return _make_jobs(policy_class, environments, learners=True)
 
 

@@ -14,12 +14,13 @@ from keyhole.contract.problem import Problem
 from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error, refuse_utf_16
+from keyhole.former_names import find_new_name
 from keyhole.interrupts import replaced_user_errors
 from keyhole.play.plan_pickling import allow_sibling_imports
 from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
-from keyhole.validate import check_choice, short_repr, suggestion
+from keyhole.validation import check_choice, short_repr, suggestion, warn_user
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
 """Entries of a spec, and of each of its policies, that describe simulated workers."""
@@ -107,8 +108,11 @@ def find_policy_class(
     """
     if is_policy_file(name):
         return import_user_policy(name, folder, field=field)
-    policies = setting_registry.find_setting(setting).policies
-    return policies[check_choice(field, name, policies)]
+    registered = setting_registry.find_setting(setting)
+    _, new_name = find_new_name(registered.module.__name__, name)
+    if new_name != name:
+        warn_user(f"{field} {name!r} will be gone in 0.4: use {new_name!r}")
+    return registered.policies[check_choice(field, new_name, registered.policies)]
 
 
 def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:

@@ -27,11 +27,11 @@ from keyhole.experiment.run_summary import LastMeans, leaders_cells, summarize_r
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_table_at
-from keyhole.metric import SIMULATION_METRICS, Metric
+from keyhole.metric import ADDED_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import summarized_estimate
+from keyhole.results.estimate import estimate_from_summary
 from keyhole.text_formatting import count_text
-from keyhole.validate import escape_html, short_repr
+from keyhole.validation import escape_html, short_repr
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 3
@@ -153,7 +153,7 @@ def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
                 if (row["metric"], row["round"]) == (metric.name, last_round):
                     numbers = row["mean"], row["std_error"], row["replications"]
                     is_share = metric.drawn == "share"
-                    means[row["policy"]] = summarized_estimate(*numbers, is_share=is_share)
+                    means[row["policy"]] = estimate_from_summary(*numbers, is_share=is_share)
             yield metric, means
 
 
@@ -164,7 +164,7 @@ def json_text(content: Mapping[str, Any]) -> str:
 
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``run.json`` with its checksum atomically."""
-    text = json_text({**content, "checksum": files.content_checksum(content)})
+    text = json_text({**content, "checksum": files.json_checksum(content)})
     files.write_atomically(folder / _PROVENANCE, text.encode())
 
 
@@ -173,7 +173,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        content = json.loads(files.read_saved_file(folder / _PROVENANCE))
+        content = json.loads(files.read_results_file(folder / _PROVENANCE))
         saved_format = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
@@ -186,7 +186,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     result: dict[str, Any] = content
     # The checksum covers all entries but itself.
     saved_checksum = result.pop("checksum", None)
-    if saved_checksum != files.content_checksum(result):
+    if saved_checksum != files.json_checksum(result):
         raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
     for name, entry_type in _ENTRIES.items():
         if not isinstance(result.get(name), entry_type):
@@ -239,7 +239,7 @@ def open_run(path: str | Path) -> RunFolder:
     for name in (*RESULTS, SPEC):
         _check_unaltered(folder, name, provenance)
     try:
-        spec = json.loads(files.read_saved_file(folder / SPEC))
+        spec = json.loads(files.read_results_file(folder / SPEC))
         # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
@@ -311,7 +311,7 @@ def _replace_alteration_errors(folder: Path) -> Iterator[None]:
 def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
     """Return the metrics of columns, such as ``pulls[1]`` or ``pulls[red]``."""
     # Simulations add metrics to those that the setting declares.
-    declared = SIMULATION_METRICS | setting_registry.find_setting(setting).metrics
+    declared = ADDED_METRICS | setting_registry.find_setting(setting).metrics
     metrics = []
     for column in columns:
         name, _, arm = column.removesuffix("]").partition("[")

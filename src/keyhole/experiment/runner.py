@@ -173,7 +173,7 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     """Return how the run in a folder differs from a run of a spec, as words that follow "a run"."""
     # Digests only tell that two runs differ, so likely differences are looked for in turn.
     try:
-        saved_spec = dict(json.loads(files.read_saved_file(folder / SPEC)))
+        saved_spec = dict(json.loads(files.read_results_file(folder / SPEC)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     table = spec.table()

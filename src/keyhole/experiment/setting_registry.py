@@ -23,7 +23,7 @@ from keyhole.contract.setting import Setting
 from keyhole.interrupts import replaced_user_errors
 from keyhole.metric import Metric
 from keyhole.spec_values import ProblemFactory
-from keyhole.validate import check_choice, check_line
+from keyhole.validation import check_choice, check_line
 
 GROUP: Final = "keyhole.settings"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")

@@ -23,7 +23,7 @@ from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_
 from keyhole.files import read_text_file
 from keyhole.play.simulation_plan import MOST_CHECKPOINTS, Plan, SimulatedWorkers, SpacingKind
 from keyhole.spec_values import join_errors, list_errors, plain_value, unknown_name_error
-from keyhole.validate import DEFAULT_SEED, SEEDS, check_line
+from keyhole.validation import DEFAULT_SEED, SEEDS, check_line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """A count that a float represents exactly."""

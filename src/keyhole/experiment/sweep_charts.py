@@ -9,9 +9,9 @@ from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
 from keyhole.experiment.sweep_summary import MOST_PANELS, PointSummary, SweepSummary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
-from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ScaleName
 from keyhole.pages.policy_colours import MOST_STYLES
-from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
+from keyhole.results.curve_chart import curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if each of them uses at least 1/8 of its height
 # The axis of a varied number is logarithmic if all its values are above 0, and the largest value is
@@ -52,7 +52,7 @@ def best_tiles(summary: SweepSummary, leaders: Sequence[Leaders]) -> TileTable:
 
 
 def charts_by_parameter(
-    summary: SweepSummary, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
+    summary: SweepSummary, metric: str, entry: str, *, anchor: str, y: ScaleName | None = None,
     caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric at the last checkpoint against `entry`, a varied number.
@@ -74,7 +74,7 @@ def charts_by_parameter(
     charts: list[LineChart] = []
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
         curves = _curves_by_parameter(summary.labels, panel, metric)
-        scale: Scale = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
+        scale: ScaleName = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
         negative_values = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
         low = min(negative_values, default=0.0) if begins_at_zero else None
         chart = LineChart(
@@ -101,7 +101,7 @@ def _curves_by_parameter(labels: Sequence[str], panel: Panel, metric: str) -> li
     return curves
 
 
-def _parameter_scale(values: Sequence[Any]) -> Scale:
+def _parameter_scale(values: Sequence[Any]) -> ScaleName:
     """Return the scale of the axis of a varied number with these values."""
     return "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
@@ -122,8 +122,8 @@ def _describe_panel(title: str, metric_title: str, entry: str, panel: Panel, met
 
 
 def charts_by_round(
-    summary: SweepSummary, metric: str, *, anchor: str, x: Scale = "linear",
-    y: Scale | None = None, caption: str = "",
+    summary: SweepSummary, metric: str, *, anchor: str, x: ScaleName = "linear",
+    y: ScaleName | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared.
 

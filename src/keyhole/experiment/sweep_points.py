@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyhole.contract.policy import Policy
 from keyhole.experiment.objects_from_spec import WORKER_ENTRIES, find_policy_class, make_policy
-from keyhole.validate import check_choice, short_repr, suggestion
+from keyhole.validation import check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
     from keyhole.experiment.spec import Spec

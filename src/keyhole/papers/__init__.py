@@ -7,7 +7,8 @@ confirm. The *verdict* on a claim is that it holds, does not hold, or is undecid
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from keyhole.papers.entry_files import FILES
+from keyhole.former_names import add_former_names
+from keyhole.papers.entry_files import ENTRY_FILES
 
 if TYPE_CHECKING:
     from keyhole.papers.entry import SCALES, Entry, problem
@@ -15,15 +16,15 @@ if TYPE_CHECKING:
         ReproducedEntries,
         Reproduction,
         demo,
-        is_reproduction,
+        is_reproduction_folder,
         report_again,
         reproduce,
         reproduce_all,
     )
 
 __all__ = [
-    "FILES", "SCALES", "Entry", "ReproducedEntries", "Reproduction", "demo", "is_reproduction",
-    "problem", "report_again", "reproduce", "reproduce_all",
+    "ENTRY_FILES", "SCALES", "Entry", "ReproducedEntries", "Reproduction", "demo",
+    "is_reproduction_folder", "problem", "report_again", "reproduce", "reproduce_all",
 ]  # fmt: skip
 
 
@@ -38,3 +39,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+add_former_names(__name__)

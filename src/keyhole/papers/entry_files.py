@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.files import read_toml
-from keyhole.validate import check_choice, check_sequence, short_repr
+from keyhole.validation import check_choice, check_sequence, short_repr
 
 FOLDER: Final = Path(__file__).parent
 """The folder of the shipped entries."""
+# By folder, the names of the files without their suffix; "" is `FOLDER` itself, of no paper.
 _STEMS: Final[dict[str, list[str]]] = read_toml(FOLDER / "entries.toml")
-FILES: Final = {
+ENTRY_FILES: Final = {
     path.replace("/", "-").replace("_", "-"): f"{path}.toml"
     for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems)
 }
-"""The path of each shipped entry's file below `FOLDER`, by the entry's name, in listing order."""
+"""By the name of a shipped entry, the path of its file below `FOLDER`; in the order of listings."""
 
 TomlTable = dict[str, Any]
 """A table of an entry's file, not checked yet."""
@@ -31,7 +32,9 @@ def entry_path(name: str) -> Path:
             f"entry must name an entry of the paper {name} (see keyhole reproduce --list), got the "
             f"paper itself; run all of its entries with --paper {name}"
         )
-    return FOLDER / FILES[check_choice("entry", name, FILES, "keyhole reproduce --list")]
+    return (
+        FOLDER / ENTRY_FILES[check_choice("entry", name, ENTRY_FILES, "keyhole reproduce --list")]
+    )
 
 
 def read_tables(path: Path) -> TomlTable:
@@ -43,7 +46,7 @@ def read_tables(path: Path) -> TomlTable:
         shared_table = read_toml(path.parent / include)
         problems |= shared_table.get("problems", {})
         policies += shared_table.get("policies", [])
-    # The entry's own tables come last, so that they replace included tables of the same name.
+    # The entry's own tables come last, so that they replace included ones of the same key or label.
     problems |= table.pop("problems", {})
     policies += table.pop("policies", [])
     use = table.pop("use", {})
@@ -58,7 +61,7 @@ def read_tables(path: Path) -> TomlTable:
 def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
     """Return the part of a table that has the given keys; the whole table if `keys` is None.
 
-    An unknown key is refused, by an error that calls the list of keys `name`.
+    An unknown key is refused; `name` is what the error calls the list of keys.
     """
     if keys is None:
         return dict(table)
@@ -66,7 +69,7 @@ def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) 
 
 
 def policies_by_label(policies: list[TomlTable]) -> dict[str, TomlTable]:
-    """Return policies by label: of several with the same label, the last."""
+    """Return policies by label; of several with the same label, only the last."""
     for i, policy in enumerate(policies):
         if not isinstance(label := policy.get("label"), str):
             raise ValueError(f"policies[{i}].label must be a text, got {short_repr(label)}")

@@ -14,7 +14,7 @@ from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_decorators import numba_signature
 from keyhole.play.learner import Learner
-from keyhole.validate import DEFAULT_SEED
+from keyhole.validation import DEFAULT_SEED
 
 Arrays = dict[str, NDArray[Any]]
 

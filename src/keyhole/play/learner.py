@@ -36,7 +36,7 @@ from keyhole.play.learning_from_log import int_column, learn_from_log
 from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded_arms
 from keyhole.text_formatting import count_text
-from keyhole.validate import (
+from keyhole.validation import (
     DEFAULT_SEED,
     Range,
     check_integer,
@@ -339,7 +339,7 @@ class Learner:
         copy._run_step(learner_step.INIT)
         copy_arm_entries(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
-        compiled.state.rebuild_trees(learner_step.state_view(copy._memory), sizes)
+        compiled.state.rebuild_trees(learner_step.cells_from_state(copy._memory), sizes)
         copy._rng[:] = self._rng
         copy._header[learner_step.ROUNDS] = self.rounds
         for name, view in self._context.items():
@@ -477,7 +477,7 @@ class Learner:
         self._from_file = from_file
         self._allocate(policy, facts)
         saved.copy_arrays_into(self._views_to_save())
-        compiled.state.rebuild_trees(learner_step.state_view(self._memory), sizes)
+        compiled.state.rebuild_trees(learner_step.cells_from_state(self._memory), sizes)
         self._rng[:] = saved.stream
         self._header[learner_step.ROUNDS] = saved.rounds
         self._header[learner_step.PENDING] = saved.pending

@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.text_formatting import count_text
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 if TYPE_CHECKING:
     from keyhole.play.learner import Learner

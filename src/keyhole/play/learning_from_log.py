@@ -14,7 +14,7 @@ from keyhole.contract.reward_units import UNIT, UNIT_RANGE, Scale, errors_with_s
 from keyhole.drivers.learner_step import DIFFERENT_DECISION, LOGGED_REFUSED, compiled_replay
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.kernel_decorators import bounds_checked, is_bounds_checked
-from keyhole.validate import Range, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_integer, check_number, short_repr
 
 if TYPE_CHECKING:
     from keyhole.play.learner import Learner

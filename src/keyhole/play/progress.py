@@ -12,7 +12,7 @@ from typing import Final
 
 from keyhole.durations import format_duration
 from keyhole.status_output import print_status
-from keyhole.validate import escape_controls, short_repr
+from keyhole.validation import escape_controls, short_repr
 
 Report = Callable[[str, int, int], object]
 """Called from time to time with a policy's label, the rounds done so far, and the rounds in all."""

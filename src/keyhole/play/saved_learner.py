@@ -25,17 +25,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import Layout
-from keyhole.files import content_checksum, read_file, write_atomically
+from keyhole.files import json_checksum, read_file, write_atomically
+from keyhole.former_names import find_new_name
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
 _SCALE_VERSION: Final = 2
 _NAMES_VERSION: Final = 3
-_ROUNDS: Final = validate.Range(ge=0, le=2**53)  # floats represent all integers in this range
+_ROUNDS: Final = validation.Range(ge=0, le=2**53)  # floats represent all integers in this range
 _NAME_TYPES: Final = (str, int, float, bool, type(None))
 _NONFINITE_TEXTS: Final = ("inf", "-inf", "nan")  # as `_array_to_json` writes them
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
@@ -101,10 +102,11 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
     for candidate in candidates:
         if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
             raise TypeError(
-                f"policies must be classes of policies, got {validate.short_repr(candidate)}"
+                f"policies must be classes of policies, got {validation.short_repr(candidate)}"
             )
         if candidate.__name__ == name:
             return candidate
+    module, name = find_new_name(module, name)
     if _POLICY_MODULE.fullmatch(module):
         with suppress(ImportError):
             importlib.import_module(module)
@@ -141,7 +143,7 @@ def write_state(path: Path, saved: SavedLearner) -> None:
         "format": _FORMAT,
         "version": lowest_version,
         "keyhole": version("keyhole"),
-        "checksum": content_checksum(content),
+        "checksum": json_checksum(content),
         "content": content,
     }
     # JSON has no infinity and no NaN, so `_array_to_json` has written them as texts.
@@ -153,7 +155,7 @@ def _check_arm_name(name: Any) -> Any:
     if type(name) not in _NAME_TYPES or (type(name) is float and not math.isfinite(name)):
         raise TypeError(
             "the name of an arm must be a text, a finite number, True, False or None to be saved "
-            f"(pickle keeps every name), got {validate.short_repr(name)}"
+            f"(pickle keeps every name), got {validation.short_repr(name)}"
         )
     return name
 
@@ -167,7 +169,7 @@ def read_state(path: Path) -> SavedLearner:
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a saved learner")
     if document.get("version") not in (_VERSION, _SCALE_VERSION, _NAMES_VERSION):
-        number = validate.short_repr(document.get("version"))
+        number = validation.short_repr(document.get("version"))
         raise ValueError(
             f"{path} has version {number} of the format (written by "
             f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
@@ -175,7 +177,7 @@ def read_state(path: Path) -> SavedLearner:
         )
     try:
         content = document["content"]
-        if document["checksum"] != content_checksum(content):
+        if document["checksum"] != json_checksum(content):
             raise ValueError("its checksum does not match")
         return _parse_content(content)
     except DAMAGE as error:
@@ -188,18 +190,18 @@ def _parse_content(content: Mapping[str, Any]) -> SavedLearner:
     stream = list(content["stream"])
     if len(stream) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in stream):
         raise ValueError(
-            f"stream must be two whole numbers below 2**64, got {validate.short_repr(stream)}"
+            f"stream must be two whole numbers below 2**64, got {validation.short_repr(stream)}"
         )
-    validate.check_flag("pending", content["pending"])
+    validation.check_flag("pending", content["pending"])
     arm_names = content.get("arm_names")
     if arm_names is not None:
-        arm_names = tuple(map(_check_arm_name, validate.check_sequence("arm_names", arm_names)))
+        arm_names = tuple(map(_check_arm_name, validation.check_sequence("arm_names", arm_names)))
     return SavedLearner(
-        policy=validate.check_line("policy", content["policy"]),
-        module=validate.check_line("module", content["module"]),
+        policy=validation.check_line("policy", content["policy"]),
+        module=validation.check_line("module", content["module"]),
         parameters=dict(content["parameters"]),
         facts=dict(content["facts"]),
-        rounds=validate.check_integer("rounds", content["rounds"], _ROUNDS),
+        rounds=validation.check_integer("rounds", content["rounds"], _ROUNDS),
         pending=content["pending"],
         stream=np.array(stream, np.uint64),
         arrays={
@@ -220,15 +222,17 @@ def _array_from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
     values = saved["values"]
     shape = tuple(saved["shape"])
     if any(type(length) is not int or length < 0 for length in shape):
-        raise ValueError(f"a shape must be whole numbers from 0, got {validate.short_repr(shape)}")
+        raise ValueError(
+            f"a shape must be whole numbers from 0, got {validation.short_repr(shape)}"
+        )
     if math.prod(shape) != len(values):
         raise ValueError(
-            f"an array of shape {validate.short_repr(shape)} cannot have {len(values)} values"
+            f"an array of shape {validation.short_repr(shape)} cannot have {len(values)} values"
         )
-    if validate.check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
-        counts = [validate.check_integer("a count", v) for v in values]
+    if validation.check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
+        counts = [validation.check_integer("a count", v) for v in values]
         return np.array(counts, np.int64).reshape(shape)
     numbers = [
-        float(v) if v in _NONFINITE_TEXTS else validate.check_number("a value", v) for v in values
+        float(v) if v in _NONFINITE_TEXTS else validation.check_number("a value", v) for v in values
     ]
     return np.array(numbers, np.float64).reshape(shape)

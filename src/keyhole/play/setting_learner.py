@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.drivers.learner_step import ASK, CLAIM, NOT_ASKED, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
 from keyhole.play.learning_from_log import reward_column
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 
 class ArmLearner(Learner):

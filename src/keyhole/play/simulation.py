@@ -18,7 +18,7 @@ from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
-from keyhole.validate import DEFAULT_SEED, check_integer, explain_memory_errors
+from keyhole.validation import DEFAULT_SEED, check_integer, explain_memory_errors
 
 # Blocks are as long as memory allows, since threads wait for each other at the end of each block.
 # Shorter blocks would gain nothing, since they are not kept in files to resume a killed call.
@@ -104,12 +104,12 @@ def simulate(
     Examples
     --------
     >>> from keyhole import simulate
-    >>> from keyhole.thresholding import LSA, Problem, Uniform
+    >>> from keyhole.thresholding import LSA, Problem, RoundRobin
     >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)
-    >>> curves = simulate(problem, [LSA(), Uniform()], horizon=60, replications=200, seed=1)
+    >>> curves = simulate(problem, [LSA(), RoundRobin()], horizon=60, replications=200, seed=1)
     >>> curves.labels
-    ('LSA(alpha=1.35)', 'Uniform()')
-    >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
+    ('LSA(alpha=1.35)', 'RoundRobin()')
+    >>> curves.paired("LSA(alpha=1.35)", "RoundRobin()", metric="simple_regret", round=60).high < 0
     True
     """
     check_cluster_address(on, threads)

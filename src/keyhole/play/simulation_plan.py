@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.kernel_checks import kernel_argument_names
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
@@ -18,7 +18,7 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import CLOCK, STOP_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.validate import Range
+from keyhole.validation import Range
 
 _MOST_WORKERS: Final = 2**16
 MOST_CHECKPOINTS: Final = 100_000
@@ -78,14 +78,14 @@ class SimulatedWorkers:
 
     def __post_init__(self) -> None:
         """Check the number of workers, the duration and the pending mode."""
-        validate.check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
+        validation.check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
         if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
             raise TypeError(
                 "duration must be a distribution, such as keyhole.distributions.busy_times."
-                f"Exponential(), got {validate.short_repr(self.duration)}"
+                f"Exponential(), got {validation.short_repr(self.duration)}"
             )
         if self.pending is not None:
-            validate.check_choice("pending", self.pending, PENDING_MODES)
+            validation.check_choice("pending", self.pending, PENDING_MODES)
 
     @property
     def has_no_effect(self) -> bool:
@@ -149,11 +149,11 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_checkpoints(checkpoints, min(first, horizon), horizon)
-    entries = validate.check_sequence(
+    entries = validation.check_sequence(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(
-        validate.check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon))
+        validation.check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon))
         for i, c in enumerate(entries)
     )
     if not rounds:
@@ -177,14 +177,14 @@ def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tu
         The first round that a checkpoint may have, and the last checkpoint.
     """
     for name in table:
-        validate.check_choice("each entry of checkpoints", name, _CHECKPOINT_ENTRIES)
+        validation.check_choice("each entry of checkpoints", name, _CHECKPOINT_ENTRIES)
     if "count" not in table:
         raise ValueError("checkpoints.count must be given")
-    count = validate.check_integer(
+    count = validation.check_integer(
         "checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS)
     )
     spacing = table.get("spacing", "linear")
-    if validate.check_choice("checkpoints.spacing", spacing, get_args(SpacingKind)) == "linear":
+    if validation.check_choice("checkpoints.spacing", spacing, get_args(SpacingKind)) == "linear":
         points = horizon * np.arange(1, count + 1) / count
     else:
         # The first of `count` + 1 points is dropped, so that there are `count` steps.
@@ -197,7 +197,7 @@ def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[st
     if isinstance(policies, Mapping):
         policies_by_label = dict(policies)
     else:
-        entries = validate.check_sequence("policies", policies, "a list of policies")
+        entries = validation.check_sequence("policies", policies, "a list of policies")
         for i, policy in enumerate(entries):
             _check_policy(f"policies[{i}]", policy)
         policies_by_label = {repr(policy): policy for policy in entries}
@@ -206,7 +206,7 @@ def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[st
     if not policies_by_label:
         raise ValueError("policies must have at least one entry, got none")
     for label, policy in policies_by_label.items():
-        validate.check_line("the label of a policy", label)
+        validation.check_line("the label of a policy", label)
         _check_policy(f"policies[{label!r}]", policy)
     return policies_by_label
 
@@ -215,7 +215,7 @@ def _check_policy(name: str, policy: object) -> None:
     if not isinstance(policy, Policy):
         class_name = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
         advice = f": write {class_name}()" if class_name.isidentifier() else ""
-        raise TypeError(f"{name} must be a policy, got {validate.short_repr(policy)}{advice}")
+        raise TypeError(f"{name} must be a policy, got {validation.short_repr(policy)}{advice}")
 
 
 @dataclass(frozen=True)
@@ -254,11 +254,11 @@ class Plan:
         if not isinstance(problem, Problem):
             raise TypeError(
                 "problem must derive from keyhole.policy.Problem, got "
-                f"{validate.short_repr(problem)}"
+                f"{validation.short_repr(problem)}"
             )
         interpreted = is_interpretation_requested(interpreted)
         policies = label_policies(policies)
-        horizon = validate.check_integer("horizon", horizon, COUNT)
+        horizon = validation.check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
@@ -269,7 +269,7 @@ class Plan:
             policies,
             horizon,
             check_checkpoints(checkpoints, horizon, first),
-            validate.check_seed(seed),
+            validation.check_seed(seed),
             details,
             checked,
             bool(interpreted),
@@ -277,7 +277,7 @@ class Plan:
             workers,
         )
         plan._check_length()
-        validate.check_distinct(
+        validation.check_distinct(
             "the metrics", [m.name for m in plan.declared_metrics if not m.per_arm]
         )
         for label, policy in plan.policies.items():

@@ -17,7 +17,7 @@ from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import Field
 from keyhole.kernels.fingerprint import python_function
-from keyhole.validate import Range, check_choice, check_integer, check_sequence, short_repr
+from keyhole.validation import Range, check_choice, check_integer, check_sequence, short_repr
 
 FactReader = Callable[[str, Any, Path], Any]
 Values = dict[str, Any]  # as kernels read them

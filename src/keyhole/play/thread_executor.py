@@ -25,7 +25,7 @@ from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
 from keyhole.play.thread_pool import DaemonThreadPool, Task
-from keyhole.validate import explain_memory_errors
+from keyhole.validation import explain_memory_errors
 
 # Threads finish at about the same time if each gets several pieces of work.
 _PIECES_PER_THREAD: Final = 8
@@ -159,7 +159,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     for simulator, kernel in tiered_kernels:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.budget.seconds + estimated_seconds > tiered_execution.BUDGET:
+        if kernel.budget.used_seconds + estimated_seconds > tiered_execution.BUDGET:
             break
     else:
         return
@@ -178,13 +178,13 @@ def _time_interpreted_round(
     stop = replication + 1
     # The budget counts processor time of this thread, so that a busy machine does not compile more
     # often than an idle one.
-    seconds_before = kernel.budget.seconds
+    seconds_before = kernel.budget.used_seconds
     try:
         memory = simulator.allocate_memory()
         kernel(*simulator.kernel_input, replication, stop, checkpoints, out, control, *memory)
     except Exception:  # the simulation itself will raise it, with the replication's number
         return _HOUR
-    return max(_LEAST_SECONDS, (kernel.budget.seconds - seconds_before) / rounds)
+    return max(_LEAST_SECONDS, (kernel.budget.used_seconds - seconds_before) / rounds)
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:

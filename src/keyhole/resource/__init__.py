@@ -1,4 +1,4 @@
-"""Setting `resource`: choose an arm to run, such as a solver, and a limit at which it is stopped.
+"""Setting `resource`: choose what to run, such as a solver, and the limit at which the run stops.
 
 An *arm* is one of several things that can be run. A run *consumes* something, such as time.
 
@@ -9,11 +9,12 @@ feedback is only that it was stopped, and its gain is minus a penalty that depen
 Cost and penalty are known functions. A *pair* is an arm and a limit.
 """
 
+from keyhole.former_names import add_former_names
 from keyhole.resource.cost_functions import PiecewiseLinear, Power, Steps
 from keyhole.resource.joint_distributions import (
     BetaExponential,
     CustomDistribution,
-    Independent,
+    IndependentPair,
     Replay,
     TruncatedNormal,
 )
@@ -32,13 +33,21 @@ from keyhole.resource.policies.successive_halving import SuccessiveHalving
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 from keyhole.resource.policy_base import Policy
 from keyhole.resource.problem import Problem
-from keyhole.resource.problem_factories import PROBLEM_FACTORIES, portfolio, replica, three_models
+from keyhole.resource.problem_factories import (
+    PROBLEM_FACTORIES,
+    portfolio_problem,
+    replica_problem,
+    three_models_problem,
+)
 from keyhole.resource.setting import SETTING
 
 __all__ = [
     "OUP", "PROBLEM_FACTORIES", "RCUCB", "SETTING", "AnytimeZoomingRCUCB", "BetaExponential",
-    "CustomDistribution", "FixedLimit", "HazardThompson", "HazardUCB", "Independent",
+    "CustomDistribution", "FixedLimit", "HazardThompson", "HazardUCB", "IndependentPair",
     "LeapsAndBounds", "Learner", "PiecewiseLinear", "Policy", "Power", "Problem",
     "ReductionThompson", "ReductionUCB", "Replay", "Steps", "StoOO", "StudyVocabulary",
-    "SuccessiveHalving", "TruncatedNormal", "ZoomingRCUCB", "portfolio", "replica", "three_models",
+    "SuccessiveHalving", "TruncatedNormal", "ZoomingRCUCB", "portfolio_problem", "replica_problem",
+    "three_models_problem",
 ]  # fmt: skip
+
+add_former_names(__name__)

@@ -12,7 +12,7 @@ from keyhole.draws.streams import ENVIRONMENT, seek_pull, stream
 from keyhole.extras import require_extra
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles
 from keyhole.resource.problem import Problem
-from keyhole.validate import DEFAULT_SEED, Range, check_integer
+from keyhole.validation import DEFAULT_SEED, Range, check_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def draw_runs(
     seed: int = DEFAULT_SEED,
     names: Sequence[str] = (),
 ) -> Axes:
-    """Draw a scatter plot of consumption and reward of each arm's runs, without a limit.
+    """Draw a scatter plot of the consumption and reward of each arm's runs, which no limit stops.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> axes = draw_gains(three_models("strict"), names=["complex", "medium", "simple"])
+    >>> from keyhole.resource import three_models_problem
+    >>> axes = draw_gains(three_models_problem("strict"), names=["complex", "medium", "simple"])
     >>> axes.get_xlabel()
     'limit'
     """

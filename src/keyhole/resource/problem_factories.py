@@ -1,4 +1,4 @@
-"""Problem factories: instances of Bengs and Hüllermeier (2022), and solvers with heavy tails."""
+"""Problem factories: instances of Bengs and Hüllermeier (2022); solvers with heavy-tailed times."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,13 +14,13 @@ from keyhole.resource.cost_functions import COST_READERS, Power
 from keyhole.resource.joint_distributions import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
-from keyhole.validate import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
+from keyhole.validation import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
-_RUNS: Final = 500  # equally likely times of each solver
-_LARGEST_TIME: Final = 1e6  # replaces longer times, which change nothing: all runs are stopped by 1
-# By kind: mean and standard deviation, over the solvers, of ln(median time); the least and the
-# largest standard deviation of a solver's ln(time).
+_RUNS: Final = 500  # number of equally likely times of each solver
+_LARGEST_TIME: Final = 1e6  # caps the times; no gain changes, since all runs are stopped by 1
+# By kind: mean and standard deviation of ln(median time) among the solvers; then the smallest and
+# the largest standard deviation of ln(time) that a solver may have.
 _KINDS: Final = {
     "scattered": (0.0, 1.5, 2.5, 5.0),
     "alike": (-0.5, 0.5, 4.0, 4.0),
@@ -30,10 +30,10 @@ _KINDS: Final = {
 _LONE: Final = (-1.0, 4.0)
 
 
-def portfolio(
+def portfolio_problem(
     kind: str, size: int = 15, *, seed: int = DEFAULT_SEED, limits: SequenceLike = _LIMITS
 ) -> Problem:
-    r"""Return a problem whose arms are solvers with log-normal run times; no run goes on beyond 1.
+    r"""Return a problem whose arms are solvers with log-normal run times, and limits of at most 1.
 
     The gain of a completed run is 1 less its time (:math:`c(x) = x`), and the gain of a stopped run
     is minus its limit (:math:`\lambda(x) = x`). The expected gain is therefore the share of
@@ -53,7 +53,7 @@ def portfolio(
 
     Examples
     --------
-    >>> problem = portfolio("lone", 5)
+    >>> problem = portfolio_problem("lone", 5)
     >>> problem.best_pair
     (2, 0.1)
     >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs completed by time 1
@@ -76,7 +76,7 @@ def portfolio(
 
 
 def _discretize_log_normal(log_median: float, deviation: float) -> Replay:
-    """Return the empirical distribution of quantiles of a log-normal time; all rewards are 1."""
+    """Return an empirical distribution: quantiles of a log-normal time, with rewards of 1."""
     from scipy.special import ndtri
 
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
@@ -92,7 +92,7 @@ _LAST_ARM: Final = 9
 
 
 def _normal(reward: float, time: float, sd: float, time_sd: float, rho: float) -> TruncatedNormal:
-    """Return the distribution of equation (35), from means, deviations and the correlation."""
+    """Return equation (35)'s distribution; `reward` and `time` are means, `sd` is the reward's."""
     covariance = rho * sd * time_sd
     matrix = ((sd * sd, covariance), (covariance, time_sd * time_sd))
     return TruncatedNormal((reward, time), matrix)
@@ -113,7 +113,7 @@ _GRIDS: Final = {
 }
 
 
-def replica(
+def replica_problem(
     instance: str,
     limits: str | int | ArrayLike = "main",
     *,
@@ -123,8 +123,8 @@ def replica(
     r"""Return a reconstruction of an instance of the paper's experiments.
 
     The paper's parameters were not available to us. Those of PosCorr, NegCorr and Indep were
-    calibrated on the paper's shares of censored runs of the optimal pairs, for three grids of each
-    instance; those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
+    calibrated: on three grids for each instance, the optimal pair's share of censored runs is near
+    the paper's. Those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
     :math:`\lambda(x) = x/10 + x^4/5`. By instance, the distribution of arm k = 0, 1, ... is:
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
@@ -132,8 +132,8 @@ def replica(
     * Indep: reward Beta(5, 5 + k), consumption exponential with rate 1 - .03k;
     * LowCensoring: normal with means (.7 - .05k, .3 + .025k), deviations (.2, .15), correlation .5.
 
-    Each pair of means or deviations is that of reward and consumption. The normal distributions are
-    conditioned on rewards in [0, 1] and consumptions above 0.
+    The first of two means or deviations is that of the reward, the second that of the consumption.
+    The normal distributions are conditioned on rewards in [0, 1] and consumptions above 0.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def replica(
     The share of censored runs of the best pair; the paper has .6116, .7631 and .4404.
 
     >>> for name in ("PosCorr", "NegCorr", "Indep"):
-    ...     problem = replica(name)
+    ...     problem = replica_problem(name)
     ...     arm, limit = problem.best_pair
     ...     position = problem.limits.tolist().index(limit)
     ...     print(name, arm, round(limit, 2), problem.censoring[arm, position].round(4))
@@ -185,7 +185,7 @@ def _parse_limits(limits: Any) -> FloatArray:
 _PROMISES: Final = {"strict": (0.6, 0.5), "soft": (1.2, 0.1)}  # largest limit, compensation
 
 
-def three_models(promise: str) -> Problem:
+def three_models_problem(promise: str) -> Problem:
     r"""Return the paper's working example: three machine-learning models and a promised time.
 
     The complex model has high rewards and long run times, the simple model has low rewards and
@@ -204,7 +204,8 @@ def three_models(promise: str) -> Problem:
     -----
     The paper's numbers were not available to us: these are ours, chosen so that the paper's
     statements about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit.
-    The normal distributions are those of `replica`, with deviations (.1, .15) and correlation .5.
+    The normal distributions are conditioned as in `replica_problem`; they have deviations (.1, .15)
+    and correlation .5.
 
     References
     ----------
@@ -216,10 +217,10 @@ def three_models(promise: str) -> Problem:
     Under the strict promise the simple model is the best for most of the limits, and the medium
     model for limits near the largest; under the soft promise the complex model is the best.
 
-    >>> problem = three_models("strict")
+    >>> problem = three_models_problem("strict")
     >>> problem.gains.argmax(axis=0)[[9, 29, 49, 59]]
     array([2, 2, 2, 1])
-    >>> three_models("soft").best_pair
+    >>> three_models_problem("soft").best_pair
     (0, 1.2)
     """
     largest, compensation = _PROMISES[check_choice("promise", promise, _PROMISES)]
@@ -238,12 +239,12 @@ PROBLEM_FACTORIES: Final = {
         further_readers=COST_READERS,
     ),
     "replica": ProblemFactory(
-        "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica
+        "a replica of a paper's instance: PosCorr, NegCorr, Indep or LowCensoring", replica_problem
     ),
     "portfolio": ProblemFactory(
-        "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio
+        "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio_problem
     ),
     "three_models": ProblemFactory(
-        "the paper's working example: a promise that is strict, or soft", three_models
+        "the paper's working example: a promise that is strict, or soft", three_models_problem
     ),
 }

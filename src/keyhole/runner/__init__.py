@@ -1,14 +1,23 @@
 """Run commands under time and memory limits that hold for all processes that they start."""
 
-from keyhole.runner.command_runner import MECHANISMS, MEMORY_RANGE, OUTCOMES, CommandResult, Runner
+from keyhole.former_names import add_former_names
+from keyhole.runner.command_runner import (
+    KILL_MECHANISMS,
+    MEMORY_RANGE,
+    RUN_OUTCOMES,
+    CommandResult,
+    CommandRunner,
+)
 from keyhole.runner.function_process import FunctionProcess, JobError
 
 __all__ = [
-    "MECHANISMS",
+    "KILL_MECHANISMS",
     "MEMORY_RANGE",
-    "OUTCOMES",
+    "RUN_OUTCOMES",
     "CommandResult",
+    "CommandRunner",
     "FunctionProcess",
     "JobError",
-    "Runner",
 ]
+
+add_former_names(__name__)

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from keyhole.runner import function_process_child
-from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, Runner
+from keyhole.runner.command_runner import MEMORY_RANGE, CommandResult, CommandRunner
 from keyhole.runner.function_process_child import LENGTH_BYTES, Answer, parse_answer
-from keyhole.validate import Range, check_integer, check_number, short_repr
+from keyhole.validation import Range, check_integer, check_number, short_repr
 
 _LIMITS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
 _LIFETIME: Final = 1e9  # seconds that a child may live: some thirty years
@@ -41,7 +41,8 @@ class FunctionProcess:
         uses. Its argument must be picklable; its result consists of None, bool, int, float, str,
         list, tuple (returned as a list), and dict with str keys.
     prepare : callable, optional
-        A function without arguments that every new child calls first, imported or sent as `job` is.
+        A function without arguments, which every new child calls first. It is imported or sent as
+        `job` is.
     prepare_limit : float, default 300
         Seconds within which a new child must be ready.
     memory : int, optional
@@ -49,9 +50,9 @@ class FunctionProcess:
 
     Notes
     -----
-    The child is one long run of a `keyhole.runner.Runner`, with its guarantees; it needs Linux or
-    macOS. A job can do whatever its user is allowed to do. But it cannot run code in this process:
-    results are read as JSON and never unpickled.
+    The child is one long run of a `keyhole.runner.CommandRunner`, which needs Linux or macOS, and
+    whose guarantees hold for the child. A job can do whatever its user is allowed to do. But it
+    cannot run code in this process: results are read as JSON and never unpickled.
 
     Examples
     --------
@@ -162,10 +163,10 @@ def _pickle(name: str, value: object) -> bytes:
 
 
 class _Child:
-    """A child process that a `Runner` runs in a thread, and a socket to the child."""
+    """A child process that a `CommandRunner` runs in a thread, and a socket to the child."""
 
     def __init__(self, memory: int | None) -> None:
-        self._runner = Runner()
+        self._runner = CommandRunner()
         self._channel, self._child_end = socket.socketpair()
         self._memory = memory
         self._result: CommandResult | None = None
@@ -220,7 +221,7 @@ class _Child:
         """Wait for the end of the child; return a text on how it ended."""
         self._thread.join()
         result = self._result
-        if result is None:
+        if result is None:  # `CommandRunner.run` itself raised an error
             ending = "lost"
         elif result.outcome == "out of memory":
             return f"the job took more memory than its limit of {self._memory} bytes"

@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.arm_names import check_distinct_arm_texts, order_by_name, split_named_arms
 from keyhole.distributions.sampler_dispatch import format_first_values
 from keyhole.policy import Environment, FloatArray
@@ -14,7 +14,7 @@ from keyhole.policy import Problem as AnyProblem
 from keyhole.semibandit.environment import (
     DayDistribution,
     Days,
-    Losses,
+    LossEnvironment,
     ReplayEnvironment,
     make_joint_environment,
 )
@@ -23,8 +23,8 @@ from keyhole.semibandit.learner import check_binary_vector
 from keyhole.semibandit.setting import SETTING, TOLERANCE, sum_up
 from keyhole.spec_values import ProblemFactory
 
-_UNIT: Final = validate.Range(ge=0, le=1)
-_THRESHOLD: Final = validate.Range(gt=0, le=1)
+_UNIT: Final = validation.Range(ge=0, le=1)
+_THRESHOLD: Final = validation.Range(gt=0, le=1)
 
 
 class Problem(AnyProblem):
@@ -36,15 +36,16 @@ class Problem(AnyProblem):
     .. math:: Y_i = X_i \, 1\{ a_i < \theta_i \}
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )`;
-    ``threshold_rounds``, the number of rounds of the search for thresholds; ``threshold_error``,
-    the largest error of an estimated threshold; and ``too_low``, the number of estimates below
-    their thresholds, with which allocations are wasted. With ``details=True`` there are also
-    ``refuted``, the number of losses at arms that had been given their estimates;
-    ``cumulative_loss``, the number of observed losses; ``observations``, the number of pairs of
-    round and arm with an insufficient allocation; ``resource_spent``; and for each arm ``pulls``,
-    the number of rounds with a positive allocation, and ``estimates``, the estimate of its
-    threshold.
+    :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )` against the best
+    allocation :math:`a^*`; ``threshold_rounds``, the number of rounds of the search for thresholds;
+    ``threshold_error``, the largest error of an estimated threshold; and ``too_low``, the number of
+    arms whose estimate is below the threshold, so that allocations by it are wasted.
+
+    With ``details=True`` there are also ``refuted``, the number of losses at arms that had been
+    given their estimates; ``cumulative_loss``, the number of observed losses; ``observations``, the
+    number of pairs of round and arm with an insufficient allocation; ``resource_spent``; and for
+    each arm ``pulls``, the number of rounds with a positive allocation, and ``estimates``, the
+    estimate of its threshold.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class Problem(AnyProblem):
     >>> problem = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2)
     >>> problem.optimal_allocation
     array([0.7, 0.7, 0. , 0.6, 0. ])
-    >>> round(problem.residual, 9)  # a residual of 0: estimates would have to be exact
+    >>> round(problem.residual, 9)  # nothing is left over, so only exact estimates fit
     0.0
     """
 
@@ -83,7 +84,7 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        mean_losses: validate.SequenceLike | Mapping[Any, float] | DayDistribution,
+        mean_losses: validation.SequenceLike | Mapping[Any, float] | DayDistribution,
         thresholds: ArrayLike | Mapping[Any, float],
         resource: float,
     ) -> None:
@@ -93,12 +94,14 @@ class Problem(AnyProblem):
             thresholds, self.arm_names = split_named_arms("thresholds", thresholds)
         thresholds = order_by_name("thresholds", thresholds, self.arm_names)
         self.mean_losses: FloatArray = (
-            validate.check_vector("mean_losses", mean_losses, _UNIT)
+            validation.check_vector("mean_losses", mean_losses, _UNIT)
             if self.distribution is None
             else self.distribution.mean_losses
         )
         self.thresholds: FloatArray = _check_thresholds(thresholds, len(self.mean_losses))
-        self.resource = validate.check_number("resource", resource, validate.Range(gt=0, le=2**24))
+        self.resource = validation.check_number(
+            "resource", resource, validation.Range(gt=0, le=2**24)
+        )
         self.rounds = getattr(self.distribution, "rounds", None)
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
         # The losses are added as kernels add them, arm by arm: the regret of the best allocation is
@@ -133,8 +136,8 @@ class Problem(AnyProblem):
         Returns
         -------
         Problem
-            The problem. Losses of the arms on one day are not independent. In recorded order the
-            number of rounds is at most the number of days.
+            The problem. Losses of the arms on one day are not independent. In recorded order a
+            simulation has at most as many rounds as there are days.
 
         Raises
         ------
@@ -149,18 +152,19 @@ class Problem(AnyProblem):
         array([0.25, 0.5 , 0.75])
         """
         names = None
-        if (columns := validate.data_frame_column_names(losses)) is not None:
+        if (columns := validation.data_frame_column_names(losses)) is not None:
             names = check_distinct_arm_texts("losses", columns)
             losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
             raise ValueError(
-                f"losses must have at least one day, got {validate.short_repr(losses)}"
+                f"losses must have at least one day, got {validation.short_repr(losses)}"
             )
-        arms = len(validate.check_vector("losses[0]", losses[0], _UNIT))
+        arms = len(validation.check_vector("losses[0]", losses[0], _UNIT))
         days = np.array(
             [check_binary_vector(f"losses[{i}]", day, arms) for i, day in enumerate(losses)]
         )
-        in_order = validate.check_choice("order", order, ("drawn", "recorded")) == "recorded"
+        in_order = validation.check_choice("order", order, ("drawn", "recorded")) == "recorded"
+        # `Days` has no names of arms: they reach `__init__` as keys of the thresholds.
         if names is not None:
             values = _check_thresholds(order_by_name("thresholds", thresholds, names), len(names))
             thresholds = dict(zip(names, values.tolist(), strict=True))
@@ -182,7 +186,7 @@ class Problem(AnyProblem):
     def environment(self) -> type[Environment]:
         """Environment class, compiled with the sampler of the losses."""
         if self.distribution is None:
-            return Losses
+            return LossEnvironment
         if self.distribution.rounds is not None:
             return ReplayEnvironment
         return make_joint_environment(type(self.distribution).__name__, self.distribution.draw)
@@ -233,7 +237,7 @@ class Problem(AnyProblem):
             "arms": self.arms,
             "means": self.mean_losses,
             "thresholds": self.thresholds,
-            "least": self.least_loss,
+            "least_loss": self.least_loss,
         }
         if self.distribution is not None:
             truth |= {
@@ -245,14 +249,14 @@ class Problem(AnyProblem):
 
 def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
     if isinstance(thresholds, int | float | np.number):
-        return np.full(arms, validate.check_number("thresholds", thresholds, _THRESHOLD))
-    return validate.check_vector("thresholds", thresholds, _THRESHOLD, arms)
+        return np.full(arms, validation.check_number("thresholds", thresholds, _THRESHOLD))
+    return validation.check_vector("thresholds", thresholds, _THRESHOLD, arms)
 
 
 PROBLEM_FACTORIES: Final = {
     "mean_losses": ProblemFactory("the mean loss of each arm, in [0, 1]", Problem),
     "losses": ProblemFactory(
-        "recorded days: for each a list of 0 or 1, whether each arm would have had a loss",
+        "recorded days: for each a list of 0 or 1, the losses of the arms without any allocation",
         Problem.replay,
     ),
 }

@@ -17,7 +17,7 @@ from keyhole.durations import to_seconds
 from keyhole.serve.problem_documents import InvalidKeyError, MissingKeyError, MissingRightError
 from keyhole.study import StoreError
 from keyhole.study.storage import open_store
-from keyhole.validate import Range, check_choice, check_line, check_number
+from keyhole.validation import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
 _MAX_AGE: Final = 1.0  # seconds for which keys stay in memory; a revoked key works no longer

@@ -9,7 +9,7 @@ from typing import Final
 from keyhole.experiment.objects_from_spec import import_user_policies
 from keyhole.study import AsyncStudy, StoreError, Study, UnknownStudyError
 from keyhole.study.log_export import LogReader
-from keyhole.validate import check_line
+from keyhole.validation import check_line
 
 _LOG: Final = logging.getLogger("keyhole.serve")
 

@@ -19,7 +19,7 @@ from keyhole.serve.problem_documents import MissingRightError, make_document
 from keyhole.study import AsyncStudy, Decision, StoreError, Study, errors, list_studies
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS
-from keyhole.validate import check_line, short_repr
+from keyhole.validation import check_line, short_repr
 
 if TYPE_CHECKING:
     from keyhole.serve.app import Service

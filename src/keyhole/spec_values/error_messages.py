@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from keyhole.validate import short_repr, suggestion
+from keyhole.validation import short_repr, suggestion
 
 if TYPE_CHECKING:  # settings can be imported without pydantic
     from pydantic import BaseModel, ValidationError

@@ -10,7 +10,7 @@ from typing import Any
 from keyhole.contract.problem import Problem
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.spec_values.value_readers import ValueReader
-from keyhole.validate import explain_memory_errors
+from keyhole.validation import explain_memory_errors
 
 
 @dataclass(frozen=True)

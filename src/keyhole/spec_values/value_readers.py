@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 Maker = Callable[..., Any]
 ValueReader = Callable[[str, Any, Path], Any]

@@ -7,6 +7,7 @@ Policies of this setting can be the base of policies of other settings: see `key
 """
 
 from keyhole.distributions import CustomDistribution
+from keyhole.former_names import add_former_names
 from keyhole.stochastic.learner import Learner, StudyVocabulary
 from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
 from keyhole.stochastic.policies.best_arm_stopping import BestArmStopping
@@ -15,17 +16,19 @@ from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
 from keyhole.stochastic.policies.klucb import KLUCB
 from keyhole.stochastic.policies.moss import MOSS
 from keyhole.stochastic.policies.optimistic_thompson import OptimisticThompson
+from keyhole.stochastic.policies.round_robin import RoundRobin
 from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
 from keyhole.stochastic.policies.ucb1 import UCB1
-from keyhole.stochastic.policies.uniform import Uniform
-from keyhole.stochastic.policy_base import IndexPolicy, Policy, UCBPolicy
+from keyhole.stochastic.policy_base import DeviationUCBPolicy, IndexPolicy, Policy
 from keyhole.stochastic.problem import PROBLEM_FACTORIES, Problem
 from keyhole.stochastic.setting import SETTING
 
 __all__ = [
     "KLUCB", "MOSS", "PROBLEM_FACTORIES", "SETTING", "UCB1", "BernsteinUCB", "BestArmStopping",
-    "CustomDistribution", "HoeffdingUCB", "ImprovedUCB", "IndexPolicy", "Learner",
-    "OptimisticThompson", "Policy", "Problem", "StudyVocabulary", "ThompsonSampling",
-    "TopTwoThompson", "UCBPolicy", "Uniform",
+    "CustomDistribution", "DeviationUCBPolicy", "HoeffdingUCB", "ImprovedUCB", "IndexPolicy",
+    "Learner", "OptimisticThompson", "Policy", "Problem", "RoundRobin", "StudyVocabulary",
+    "ThompsonSampling", "TopTwoThompson",
 ]  # fmt: skip
+
+add_former_names(__name__)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.setting import suboptimality_gaps
-from keyhole.validate import Range, check_integer, check_vector
+from keyhole.validation import Range, check_integer, check_vector
 
 
 def bernoulli_kl(p: float, q: float) -> float:

@@ -5,7 +5,15 @@ from typing import Any, ClassVar, Final
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, with_sampler
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
-from keyhole.policy import Environment, Kernel, Stream, float_array, int_array, integer, seek_pull
+from keyhole.policy import (
+    Environment,
+    Kernel,
+    Stream,
+    float_array,
+    int_array,
+    integer_input,
+    seek_pull,
+)
 from keyhole.stochastic.setting import SETTING
 
 
@@ -26,7 +34,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer()
+    arms = integer_input()
     gaps = float_array("arms")
     """Suboptimality gap of each arm."""
 

@@ -11,7 +11,7 @@ from keyhole.contract.state_arrays import IntArray
 from keyhole.policy import (
     Kernel,
     Stream,
-    argmin_update,
+    argmin_tree_update,
     betas,
     float_array,
     parameter,
@@ -20,7 +20,7 @@ from keyhole.policy import (
 )
 from keyhole.stochastic.learner import Learner, StudyVocabulary
 from keyhole.stochastic.setting import SETTING, Facts
-from keyhole.validate import DEFAULT_SEED, Range, check_number
+from keyhole.validation import DEFAULT_SEED, Range, check_number
 
 
 class RewardCounts:
@@ -107,7 +107,7 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
 _HALVINGS = 64
 
 
-class UCBPolicy(IndexPolicy, abstract=True):
+class DeviationUCBPolicy(IndexPolicy, abstract=True):
     r"""Base class of UCB policies whose width follows from a deviation function.
 
     A deviation function f bounds the probability that the mean :math:`\hat\mu` of N rewards is off
@@ -127,7 +127,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
 
     Examples
     --------
-    >>> class Cautious(UCBPolicy):
+    >>> class Cautious(DeviationUCBPolicy):
     ...     def deviation(p, pulls, error):
     ...         return 2 * math.exp(-pulls * error * error)
     >>> Cautious().sufficient_pulls(0.5, horizon=10)
@@ -156,7 +156,7 @@ class UCBPolicy(IndexPolicy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_update(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
+        argmin_tree_update(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
 
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
         """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""

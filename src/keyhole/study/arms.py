@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import IntArray
 from keyhole.study.errors import UnknownArmError
-from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_line
+from keyhole.validation import Range, check_choice, check_distinct, check_integer, check_line
 
 
 def pack_numbers(numbers: Sequence[int]) -> bytes:

@@ -11,11 +11,12 @@ from typing import Any, Final, Self, cast
 
 import numpy as np
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.learner_arguments import resolve_facts
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.former_names import find_new_name
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
@@ -26,7 +27,7 @@ from keyhole.study.events import EventError, SettingCodeError, convert_vocabular
 _FORMAT: Final = 2
 _version: Final = cache(version)  # cached, since `version` reads a file
 # At most 272 years, so that the time of expiry is a valid date.
-_TIMEOUT_RANGE: Final = validate.Range(gt=0, le=2**33)
+_TIMEOUT_RANGE: Final = validation.Range(gt=0, le=2**33)
 _NO_REWARD: Final = "no_reward"
 _CONSEQUENCES: Final = ("forget", "ask_again", _NO_REWARD)
 
@@ -59,12 +60,12 @@ class TimeoutRule:
     def __post_init__(self) -> None:
         """Check the fields."""
         if self.timeout is not None:
-            validate.check_number("timeout", self.timeout, _TIMEOUT_RANGE)
+            validation.check_number("timeout", self.timeout, _TIMEOUT_RANGE)
         if self.timeout_decisions is not None:
-            validate.check_integer(
-                "timeout_decisions", self.timeout_decisions, validate.Range(ge=1)
+            validation.check_integer(
+                "timeout_decisions", self.timeout_decisions, validation.Range(ge=1)
             )
-        validate.check_choice("on_timeout", self.on_timeout, _CONSEQUENCES)
+        validation.check_choice("on_timeout", self.on_timeout, _CONSEQUENCES)
 
     @property
     def assumes_no_reward(self) -> bool:
@@ -108,7 +109,7 @@ class Definition:
     arms: tuple[str, ...]
     pending: str
     rule: TimeoutRule = field(default_factory=TimeoutRule)
-    seed: int = validate.DEFAULT_SEED
+    seed: int = validation.DEFAULT_SEED
     time_unit: float = 0.0
     scale: Scale = UNIT
 
@@ -149,8 +150,8 @@ class Definition:
         if len(_check_arm_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
         resolve_mode(self.policy, self.pending)  # refuses a mode that is not allowed
-        validate.check_seed(self.seed)
-        validate.check_number("time_unit", self.time_unit, validate.Range(ge=0))
+        validation.check_seed(self.seed)
+        validation.check_number("time_unit", self.time_unit, validation.Range(ge=0))
 
     def with_policy(self, policy: Policy, facts: Mapping[str, object]) -> Self:
         """Return the definition with another policy and the facts that it needs in addition.
@@ -160,7 +161,7 @@ class Definition:
         """
         fact_names = [name for name in self.policy.setting.facts if name != "arms"]
         for name in facts:
-            validate.check_choice("a fact", name, fact_names)
+            validation.check_choice("a fact", name, fact_names)
         self.check_change(policy, facts)
         new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
         mode = None if self.pending == resolve_mode(self.policy, None) else self.pending
@@ -178,7 +179,7 @@ class Definition:
             # The log was written with the present facts; with others its decisions may be invalid.
             if present_value is not None and not np.array_equal(present_value, value):
                 raise ValueError(
-                    f"{name} must be {present_value} as before, got {validate.short_repr(value)}"
+                    f"{name} must be {present_value} as before, got {validation.short_repr(value)}"
                 )
 
     def check_successor(self, successor: "Definition") -> None:
@@ -203,9 +204,11 @@ class Definition:
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
+        address = existing.get("module", ""), existing.get("policy", "")
+        existing["module"], existing["policy"] = find_new_name(*address)
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
-        shorten = validate.short_repr
+        shorten = validation.short_repr
         differences = [
             f"{entry} is {shorten(existing.get(entry))}, not {shorten(value)}"
             for entry, value in content.items()
@@ -258,9 +261,10 @@ class Definition:
         for name in ("name", "version"):
             if written[name] != setting[name]:
                 raise ValueError(
-                    f"the study is of the setting {validate.short_repr(written['name'])}, version "
-                    f"{validate.short_repr(written['version'])}, but this is {title}, version "
-                    f"{setting['version']}: use the package that wrote it"
+                    f"the study is of the setting {validation.short_repr(written['name'])}, "
+                    f"version {validation.short_repr(written['version'])}, "
+                    f"but this is {title}, version {setting['version']}: "
+                    "use the package that wrote it"
                 )
         # An export names each value, so the order of its fields does not matter.
         arrange = list if ordered else sorted
@@ -362,20 +366,22 @@ def resolve_mode(policy: Policy, pending: str | None) -> str:
     modes = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return modes[0]
-    validate.check_choice("pending", pending, PENDING_MODES)
+    validation.check_choice("pending", pending, PENDING_MODES)
     check_mode_allowed(policy, pending, modes)
     return pending
 
 
 def _check_policy(policy: object) -> None:
     if not isinstance(policy, Policy):
-        raise TypeError(f"policy must be a policy such as LSA(), got {validate.short_repr(policy)}")
+        raise TypeError(
+            f"policy must be a policy such as LSA(), got {validation.short_repr(policy)}"
+        )
     if type(policy).abstract:
         name = type(policy).__name__
         raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
 
 
 def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:
-    names = validate.check_sequence("arms", arms)
-    lines = [validate.check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
-    return validate.check_distinct("arms", lines)
+    names = validation.check_sequence("arms", arms)
+    lines = [validation.check_line(f"arms[{i}]", name) for i, name in enumerate(names)]
+    return validation.check_distinct("arms", lines)

@@ -37,7 +37,7 @@ from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary, Words
 from keyhole.study.arms import pack_numbers
 from keyhole.study.storage import Row
-from keyhole.validate import check_line, short_repr
+from keyhole.validation import check_line, short_repr
 
 if TYPE_CHECKING:
     from keyhole.study.log_state import LogState

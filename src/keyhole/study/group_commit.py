@@ -36,7 +36,7 @@ from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import LearningError, State
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 _MAX_GROUP_SIZE: Final = 256  # requests
 _SNAPSHOT_EVERY: Final = 10_000  # events

@@ -14,7 +14,7 @@ from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import LearningError, State
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.text_formatting import count_text
-from keyhole.validate import Range, check_integer
+from keyhole.validation import Range, check_integer
 
 _KINDS_WITH_ROW: Final = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
 """The kinds of events whose body begins with the row of their decision."""

@@ -23,7 +23,7 @@ from keyhole.study.log_state import LogState, find_corrections
 from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import NO_METADATA
-from keyhole.validate import check_choice, check_line
+from keyhole.validation import check_choice, check_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.policy import Policy
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import DAMAGE
@@ -158,7 +158,7 @@ def ask(
     The decision is about none of the arms of `exclude`. `metadata` is JSON; "" stands for none.
     """
     if key is not None:
-        validate.check_short_line("key", key, MAX_NAME_LENGTH)
+        validation.check_short_line("key", key, MAX_NAME_LENGTH)
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
@@ -219,10 +219,10 @@ def ask_many(
     metadata: str = "",
 ) -> list[Decision | Exception]:
     """Ask `n` times, with the idempotency keys ``key/0``, ``key/1``, ...; return the outcomes."""
-    validate.check_integer("n", n, validate.Range(ge=1, le=_MAX_ITEMS))
+    validation.check_integer("n", n, validation.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
-        validate.check_line("key", key)
-        validate.check_short_line("key", f"{key}/{n - 1}", MAX_NAME_LENGTH)
+        validation.check_line("key", key)
+        validation.check_short_line("key", f"{key}/{n - 1}", MAX_NAME_LENGTH)
     keys = (None if key is None else f"{key}/{i}" for i in range(n))
     options = context_words, exclude, metadata
     return run_each(transaction, ((ask, (item_key, *options)) for item_key in keys))
@@ -258,13 +258,13 @@ def _find_decision_of_key(
 
 def find_decision(transaction: Transaction, key: str) -> Decision:
     """Return the decision of a key that was used before."""
-    validate.check_short_line("key", key, MAX_NAME_LENGTH)
+    validation.check_short_line("key", key, MAX_NAME_LENGTH)
     event = transaction.find_by_key(key)
     if event and (id := event.decision):
         return make_decision(transaction.state, id, _find_decision_row(transaction, id))
     raise errors.UnknownDecisionError(
         "key must be that of a decision of this study, asked or imported as pending, got "
-        f"{validate.short_repr(key)}"
+        f"{validation.short_repr(key)}"
     )
 
 
@@ -383,7 +383,7 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
     decision_events = transaction.events_of_decision(id) if events.is_decision_id(id) else []
     if not decision_events:
         raise errors.UnknownDecisionError(
-            f"id must be that of a decision of this study, got {validate.short_repr(id)}"
+            f"id must be that of a decision of this study, got {validation.short_repr(id)}"
         )
     event_kinds = [event.kind for event in decision_events]
     if why := _find_contradiction(transaction.state, id, event_kinds):
@@ -421,7 +421,7 @@ def check_id(decision: str | Decision) -> str:
     id = _id_of_decision(decision)
     if not events.is_decision_id(id):
         raise ValueError(
-            f"an id must be that of a decision of this study, got {validate.short_repr(id)}"
+            f"an id must be that of a decision of this study, got {validation.short_repr(id)}"
         )
     return id
 
@@ -458,7 +458,7 @@ def tell(
 
 def tell_many(transaction: Transaction, tellings: object) -> list[Exception | None]:
     """Record the feedback of decisions."""
-    pairs = validate.check_sequence("tellings", tellings, _TELLINGS_TEXT)
+    pairs = validation.check_sequence("tellings", tellings, _TELLINGS_TEXT)
     if len(pairs) > _MAX_ITEMS:
         raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
     return run_each(transaction, [_make_tell_call(pair) for pair in pairs])
@@ -467,7 +467,7 @@ def tell_many(transaction: Transaction, tellings: object) -> list[Exception | No
 def _make_tell_call(pair: object) -> Call:
     """Return the call that tells a decision its feedback, given by name or as one value."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"tellings must be {_TELLINGS_TEXT}, got {validate.short_repr(pair)}")
+        raise TypeError(f"tellings must be {_TELLINGS_TEXT}, got {validation.short_repr(pair)}")
     decision, feedback = pair
     if isinstance(feedback, Mapping):
         return tell, (decision, (), feedback)

@@ -18,7 +18,7 @@ from keyhole.study.state import State
 from keyhole.study.storage import Row
 from keyhole.study.storage.store import MAX_NAME_LENGTH
 from keyhole.text_formatting import count_text
-from keyhole.validate import Range, check_number, check_short_line
+from keyhole.validation import Range, check_number, check_short_line
 
 _MIN_CHANCE: Final = 1e-4  # a sorted order that is less likely than this is no accident
 _KEY_PREFIX: Final = "import-"  # of the idempotency key of the first imported decision

@@ -10,7 +10,7 @@ from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.state import PolicyState, State
 from keyhole.study.storage import Row
-from keyhole.validate import Range, check_integer, short_repr
+from keyhole.validation import Range, check_integer, short_repr
 
 _CHECKSUM_SIZE: Final = 32
 

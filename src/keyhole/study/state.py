@@ -24,7 +24,7 @@ from keyhole.study.log_state import (
     RebuildNeededError,
 )
 from keyhole.study.storage import Row
-from keyhole.validate import explain_memory_errors
+from keyhole.validation import explain_memory_errors
 
 MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))

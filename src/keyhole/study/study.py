@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from keyhole import validate
+from keyhole import validation
 from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.durations import to_seconds
@@ -76,7 +76,7 @@ class Study:
         durability: Durability,
         clock: Clock,
     ) -> None:
-        self.name = validate.check_line("name", name)
+        self.name = validation.check_line("name", name)
         self._durability = durability
         check_clock_is_callable(clock)
         policies = tuple(policies)
@@ -167,7 +167,7 @@ class Study:
         Study
             The study, open.
         """
-        validate.check_line("name", name)
+        validation.check_line("name", name)
         check_clock_is_callable(clock)
         rule = TimeoutRule(to_seconds("timeout", timeout), timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
@@ -175,9 +175,9 @@ class Study:
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
         # A study that is opened is not checked: in an older study names may look alike.
-        validate.check_names("arms", definition.arms)
+        validation.check_names("arms", definition.arms)
         with closing(open_store(storage, durability=durability)) as store:
-            validate.check_names("name", [name], [study for study, _ in store.studies()])
+            validation.check_names("name", [name], [study for study, _ in store.studies()])
             try:
                 store.create(name, definition.to_bytes(), check_now(clock()))
             except StudyExistsError:
@@ -256,7 +256,7 @@ class Study:
         []
         """
         with closing(open_store(storage, make=False)) as store:
-            store.delete(store.find(validate.check_line("name", name))[0])
+            store.delete(store.find(validation.check_line("name", name))[0])
 
     @classmethod
     def open(
@@ -607,10 +607,10 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        names = validate.check_sequence("names", names)
-        lines = [validate.check_line("name", name) for name in names]
+        names = validation.check_sequence("names", names)
+        lines = [validation.check_line("name", name) for name in names]
         old_names = self._replica.query_state(lambda state: [*state.arms.names])
-        self._writer.submit(operations.add_arms, validate.check_names("names", lines, old_names))
+        self._writer.submit(operations.add_arms, validation.check_names("names", lines, old_names))
 
     def retire(self, name: str) -> None:
         """Retire an arm for good. Its pending decisions can still be told."""
@@ -658,7 +658,7 @@ class Study:
 
     def oldest_pending(self, limit: int) -> list[Decision]:
         """Return the first decisions of `pending`, at most `limit` of them."""
-        validate.check_integer("limit", limit, validate.Range(ge=0))
+        validation.check_integer("limit", limit, validation.Range(ge=0))
         return self._replica.query_state(partial(operations.pending_decisions, limit=limit))
 
     def decision(self, id: str | Decision) -> DecisionRecord:
@@ -883,8 +883,8 @@ class Study:
 
             old_name, definition, rows, metadata = read_export(Path(path), policies)
         with closing(open_store(storage)) as store:
-            name = validate.check_line("name", name or old_name)
-            validate.check_names("name", [name], [study for study, _ in store.studies()])
+            name = validation.check_line("name", name or old_name)
+            validation.check_names("name", [name], [study for study, _ in store.studies()])
             store.create(name, definition.to_bytes(), time.time(), rows, metadata)
         return cls.open(storage, name, policies=policies)
 
@@ -971,7 +971,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show: the text of `__str__`."""
-        return f"<pre>{validate.escape_html(str(self))}</pre>"
+        return f"<pre>{validation.escape_html(str(self))}</pre>"
 
     def make_page(self) -> "Page":
         """Return the page of the study: the recommendation, means, delays and the last events."""

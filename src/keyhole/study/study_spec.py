@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.experiment import objects_from_spec, setting_registry
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 _REQUIRED: Final = ("setting", "name", "arms", "policy")
 # `Study.create` takes "scale" among the facts.

@@ -15,7 +15,7 @@ from keyhole.study import arm_means, events
 from keyhole.study.arm_means import DecisionCounts, ToldValues
 from keyhole.study.state import State
 from keyhole.text_formatting import capitalize, count_text
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

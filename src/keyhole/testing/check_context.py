@@ -17,7 +17,7 @@ from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import Learner, make_learner
 from keyhole.play.simulation import simulate
 from keyhole.play.simulation_plan import Plan
-from keyhole.validate import DEFAULT_SEED
+from keyhole.validation import DEFAULT_SEED
 
 REPLICATIONS: Final = 4
 Decision = tuple[object, ...]

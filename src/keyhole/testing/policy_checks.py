@@ -23,7 +23,7 @@ from keyhole.play.learner import Learner
 from keyhole.testing import pending_checks
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_as_numbers
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
-from keyhole.validate import DEFAULT_SEED, check_choice
+from keyhole.validation import DEFAULT_SEED, check_choice
 
 _SIZES: Final = (1, 2, 1000)
 

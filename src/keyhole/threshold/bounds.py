@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl, log_horizon
 from keyhole.threshold.problem import Problem
-from keyhole.validate import Range, SequenceLike, check_number, check_vector
+from keyhole.validation import Range, SequenceLike, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
@@ -78,7 +78,7 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     In truth the number is no lower bound for this setting (see the page on Theorem 3), since the
     bandits of the levels are not independent. A survival function decreases, so an upper bound at a
     low level holds at all higher levels. If an arm's chance at level 1 is below the best chance at
-    every level, samples at level 1 suffice for all levels. The regret of `CappedKLUCB`
+    every level, samples at level 1 suffice for all levels. The regret of `MonotoneKLUCB`
     with c = 3 can then be asymptotically smaller than this number, by a factor of up to m. A
     smaller regret at a single horizon proves nothing, as the bound is asymptotic.
 

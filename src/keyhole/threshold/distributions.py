@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.arm_names import entry_names_for_errors, split_named_arms
-from keyhole.distributions import Distribution, Replay, TabulatedDistribution
+from keyhole.distributions import Distribution, Replay, TabulatedSciPyDistribution
 from keyhole.distributions.distribution import CustomSampler, check_moments
 from keyhole.distributions.scipy_distribution import is_scipy_distribution
 from keyhole.policy import FloatArray, Kernel, Stream, uniform
-from keyhole.validate import Range, check_integer, check_sequence, check_vector, short_repr
+from keyhole.validation import Range, check_integer, check_sequence, check_vector, short_repr
 
 _UNIT = Range(ge=0, le=1)
 
@@ -123,7 +123,7 @@ def parse_arms(
         m = check_integer("levels", levels, Range(ge=1))
     distributions: list[SampleDistribution] = []
     for field, distribution in zip(fields, parsed_arms, strict=True):
-        if isinstance(distribution, TabulatedDistribution):
+        if isinstance(distribution, TabulatedSciPyDistribution):
             # SciPy's sf(j - 1) is the chance to reach level j. At level m it is the chance of a
             # value of m or more, since values above m count as m.
             distribution = SurvivalTable(
@@ -140,7 +140,7 @@ def parse_arms(
     return distributions, m, names
 
 
-def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistribution:
+def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedSciPyDistribution:
     """Return the distribution of an arm's samples.
 
     A distribution of SciPy becomes a table of its quantiles, which has no number of levels yet.
@@ -148,7 +148,7 @@ def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistributio
     if isinstance(arm, CustomDistribution | Replay):
         return arm
     if is_scipy_distribution(arm):
-        table = TabulatedDistribution(arm)
+        table = TabulatedSciPyDistribution(arm)
         table.check(name, Range(ge=0), whole=True)
         return table
     survival = check_vector(name, arm, _UNIT)
@@ -160,7 +160,7 @@ def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedDistributio
 
 
 def _count_levels(
-    distributions: Sequence[SampleDistribution | TabulatedDistribution],
+    distributions: Sequence[SampleDistribution | TabulatedSciPyDistribution],
 ) -> tuple[int, int]:
     """Return an arm that determines the number of levels, and this number.
 
@@ -173,7 +173,7 @@ def _count_levels(
     largest_values = [
         distribution.distribution.support()[1]
         for distribution in distributions
-        if isinstance(distribution, TabulatedDistribution)
+        if isinstance(distribution, TabulatedSciPyDistribution)
     ]
     if len(largest_values) < len(distributions) or not np.isfinite(largest_values).all():
         raise TypeError("levels must be given, since the distributions do not define their number")

@@ -13,7 +13,7 @@ from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.learning_from_log import int_column
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.validate import Range, check_integer
+from keyhole.validation import Range, check_integer
 
 
 class StudyVocabulary(CoreVocabulary):

@@ -10,7 +10,7 @@ from keyhole.policy import FloatArray, IntArray, Kernel, float_array
 from keyhole.policy import Policy as CorePolicy
 from keyhole.threshold.learner import Learner, StudyVocabulary
 from keyhole.threshold.setting import SETTING, Facts, Feedback
-from keyhole.validate import DEFAULT_SEED
+from keyhole.validation import DEFAULT_SEED
 
 
 class ReachCounts:

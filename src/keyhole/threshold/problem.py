@@ -16,7 +16,7 @@ from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.setting import SETTING, Feedback
 from keyhole.threshold.survival_estimators import whole_numbers
 from keyhole.threshold.threshold_sequences import ThresholdSequence, parse_sequence
-from keyhole.validate import Range, SequenceLike, check_choice, check_integer, check_vector
+from keyhole.validation import Range, SequenceLike, check_choice, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _SUM_TOLERANCE: Final = 1e-9

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.threshold.policy_base import add_observation
-from keyhole.validate import Range, check_each, check_integer, check_vector
+from keyhole.validation import Range, check_each, check_integer, check_vector
 
 
 class ModifiedKaplanMeierEstimator:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.spec_values import tagged_value_reader
 from keyhole.threshold.environment import CYCLIC, DRAWN, LISTED, STAGED
-from keyhole.validate import Range, check_integer, check_vector
+from keyhole.validation import Range, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _SUM_TOLERANCE: Final = 1e-9

@@ -7,6 +7,7 @@ given number, the threshold. A policy chooses the next arm to pull, so that few 
 """
 
 from keyhole.distributions import CustomDistribution
+from keyhole.former_names import add_former_names
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.policies.apgai import APGAI
 from keyhole.thresholding.policies.apt import APT
@@ -19,15 +20,17 @@ from keyhole.thresholding.policies.lucbg import LUCBG
 from keyhole.thresholding.policies.optkg import OptKG
 from keyhole.thresholding.policies.per_arm_stopping import PerArmStopping
 from keyhole.thresholding.policies.pooled_kg import PooledKG
+from keyhole.thresholding.policies.round_robin import RoundRobin
 from keyhole.thresholding.policies.ucbe import UCBE
-from keyhole.thresholding.policies.uniform import Uniform
 from keyhole.thresholding.policy_base import IndexPolicy, Policy
-from keyhole.thresholding.problem import PROBLEM_FACTORIES, ConfidenceCoverageProblem, Problem
+from keyhole.thresholding.problem import PROBLEM_FACTORIES, BoundCoverageProblem, Problem
 from keyhole.thresholding.setting import SETTING
 
 __all__ = [
-    "APGAI", "APT", "LSA", "LUCBG", "PROBLEM_FACTORIES", "SETTING", "UCBE",
-    "ConfidenceCoverageProblem", "CustomDistribution", "FalseDiscoveryStopping",
-    "FamilywiseStopping", "HDoC", "IndexPolicy", "KnownGaps", "Learner", "OptKG", "PerArmStopping",
-    "Policy", "PooledKG", "Problem", "StudyVocabulary", "Uniform",
+    "APGAI", "APT", "LSA", "LUCBG", "PROBLEM_FACTORIES", "SETTING", "UCBE", "BoundCoverageProblem",
+    "CustomDistribution", "FalseDiscoveryStopping", "FamilywiseStopping", "HDoC", "IndexPolicy",
+    "KnownGaps", "Learner", "OptKG", "PerArmStopping", "Policy", "PooledKG", "Problem",
+    "RoundRobin", "StudyVocabulary",
 ]  # fmt: skip
+
+add_former_names(__name__)

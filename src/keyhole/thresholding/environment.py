@@ -13,8 +13,8 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer,
-    number,
+    integer_input,
+    number_input,
     seek_pull,
     uniform,
 )
@@ -57,7 +57,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer()
+    arms = integer_input()
     right_labels = float_array("arms")
     """The right label of each arm: 1 for above, 0 for below, -1 if both are right."""
 
@@ -162,11 +162,11 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
     )
     helpers = ()
 
-    horizon = integer()
+    horizon = integer_input()
     means = float_array("arms")
-    a = number()
-    b = number()
-    failure = number()
+    a = number_input()
+    b = number_input()
+    failure = number_input()
 
     class State:
         """Pulls and summed rewards of each arm, and how the bounds have held so far."""

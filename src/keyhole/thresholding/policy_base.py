@@ -13,7 +13,7 @@ from keyhole.stochastic.policy_base import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.learner import Learner, StudyVocabulary
 from keyhole.thresholding.setting import SETTING, Facts
-from keyhole.validate import DEFAULT_SEED
+from keyhole.validation import DEFAULT_SEED
 
 # The largest relative rounding error of a float64.
 _ROUNDING: Final = 2.0**-53

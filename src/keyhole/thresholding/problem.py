@@ -22,7 +22,7 @@ from keyhole.thresholding.environment import (
     RewardEnvironment,
 )
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import (
+from keyhole.validation import (
     Range,
     SequenceLike,
     check_number,
@@ -253,7 +253,7 @@ def _check_gold(gold: Any, arms: int) -> FloatArray:
     return values
 
 
-class ConfidenceCoverageProblem(Problem):
+class BoundCoverageProblem(Problem):
     """Problem that compares running means of Bernoulli arms with the bounds of Lemma 19.
 
     The bounds on the running mean of each arm are that of Lemma 19
@@ -284,7 +284,7 @@ class ConfidenceCoverageProblem(Problem):
 
     Examples
     --------
-    >>> problem = ConfidenceCoverageProblem([0.5], a=12, b=1)
+    >>> problem = BoundCoverageProblem([0.5], a=12, b=1)
     >>> round(problem.failure, 3)
     0.034
     """
@@ -315,7 +315,7 @@ PROBLEM_FACTORIES: Final = {
     # "Watched" are the running means of the arms: do they leave the bounds of Lemma 19?
     "watched": ProblemFactory(
         "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
-        ConfidenceCoverageProblem,
+        BoundCoverageProblem,
     ),
     "samples": ProblemFactory(
         "recorded rewards: a list for each arm", Problem.replay, excluded=("gold",)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.state_arrays import FloatArray, IntArray
-from keyhole.validate import Range, check_integer, check_number, check_vector
+from keyhole.validation import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from keyhole.contract.policy import settled_arms
 from keyhole.contract.wrapper_policy import (
-    SAME_MEAN,
+    MEAN_TOLERANCE,
     StoppingState,
     StoppingWrapper,
     add_reward,
     settle_arm,
 )
 from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
-from keyhole.policy import FloatArray, Kernel, Stream, argmin, parameter
+from keyhole.policy import FloatArray, Kernel, Stream, argmin_tree_find, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy, is_mean_above
 from keyhole.thresholding.problem import Problem
@@ -78,7 +78,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
         """Return a mask, shape (arms, 2), of the verdicts wrong by the tolerance or more."""
         # Within the tolerance, and for a free arm, either verdict is right.
-        is_judged = (problem.gaps >= self.tolerance - SAME_MEAN) & ~problem.free
+        is_judged = (problem.gaps >= self.tolerance - MEAN_TOLERANCE) & ~problem.free
         return np.stack([is_judged & ~problem.labels, is_judged & problem.labels], axis=1)
 
     def describe(self, learner: Any) -> list[str]:
@@ -113,5 +113,5 @@ def evidence_below(s: StoppingState, arm: int, null: float, floor: float) -> flo
 def stop_if_all_settled(s: StoppingState, t: int, arms: int) -> None:
     """Write the round into `s.stopped` if all arms are settled."""
     # In the tree of open pulls, settled arms come last. So if the first arm is settled, all are.
-    if s.settled[argmin(s.open_pulls, arms)] != 0:
+    if s.settled[argmin_tree_find(s.open_pulls, arms)] != 0:
         s.stopped[0] = t

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.clusters import Cluster, ClusterLostError
 from keyhole.clusters.cluster import THREADS, check_versions, cluster_connection, make_wanted_check
-from keyhole.runner import CommandResult, Runner
+from keyhole.runner import CommandResult, CommandRunner
 from keyhole.tune.spec import Spec
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.5
 _CHECK_SECONDS: Final = 1.0  # between two checks whether a run is still wanted
-_idle_runners: Final = deque[Runner]()
+_idle_runners: Final = deque[CommandRunner]()
 """Runners that this cluster worker keeps for its next tasks."""
 
 
@@ -147,7 +147,7 @@ def run_on_worker(
     return run, ""
 
 
-def _take_runner() -> Runner:
+def _take_runner() -> CommandRunner:
     """Return an idle runner that is not closed, or a new one."""
     # A worker process keeps its runners between tasks, since starting one takes 0.06 s of CPU time
     # (docs/running.md), more than many runs.
@@ -155,11 +155,11 @@ def _take_runner() -> Runner:
         with suppress(IndexError):  # another thread may take the last one
             if not (runner := _idle_runners.pop()).closed:
                 return runner
-    return Runner()
+    return CommandRunner()
 
 
 @contextmanager
-def _close_when_unwanted(runner: Runner) -> Iterator[None]:
+def _close_when_unwanted(runner: CommandRunner) -> Iterator[None]:
     """Close the runner, which kills its run, if the client cancels the task or has ended."""
     run_end = threading.Event()
     is_wanted = make_wanted_check()

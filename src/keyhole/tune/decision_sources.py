@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Protocol
 
 from keyhole.study import Study
-from keyhole.tune.arms import Arm, Parameter
+from keyhole.tune.arms import Arm, Scalar
 from keyhole.tune.instances import Instance, InstanceOrder
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.run_arrays import Trial
@@ -18,7 +18,7 @@ from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
 from keyhole.tune.warm_start import read_warm_start
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class PlannedTrial:
     arm: Arm
     limit: float
     instance: Instance
-    configuration: int | None = None  # in a space, its number and its parameters
-    parameters: dict[str, Parameter] | None = None
+    configuration: int | None = None  # in a space, the configuration's number
+    parameters: dict[str, Scalar] | None = None
 
 
 class DecisionSource(Protocol):
@@ -175,8 +175,8 @@ class SpaceDecisionSource:
             raise ValueError(
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
-        # One lock for both: the decider must learn the runs in the order of the log, from which a
-        # resumed tune makes it anew.
+        # One lock for both: a resumed tune makes the decider anew from the log, so that the decider
+        # must learn the runs in the order of the log.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

@@ -5,7 +5,7 @@ from typing import Final
 
 from keyhole.results.estimate import format_estimate
 from keyhole.text_formatting import count_text
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.gain_estimates import Interval
 
 TOLERANCE: Final = 0.01
@@ -16,7 +16,7 @@ YARDSTICK: Final = "default, full cut-off"
 
 
 @dataclass(frozen=True)
-class CommandLimitEstimate:
+class PairEstimate:
     """A pair of command and limit, with the estimates of its gain, success rate and run time.
 
     Attributes
@@ -44,7 +44,7 @@ class CommandLimitEstimate:
 
 
 @dataclass(frozen=True, repr=False)
-class Best(CommandLimitEstimate):
+class Best(PairEstimate):
     """The recommended pair of command and limit; printed, it is three lines.
 
     Attributes
@@ -54,8 +54,8 @@ class Best(CommandLimitEstimate):
         span (the largest reward less the reward of a run without success).
     regret_bound : float
         With probability 95 %, the best pair is better than this one by at most this much.
-    full : CommandLimitEstimate
-        Estimates at the full cut-off, of the command that has the largest mean gain there.
+    full : PairEstimate
+        Estimates of the command with the largest mean gain at the full cut-off, at this limit.
     gain_over_full : Interval
         Gain of a run, less the gain of the best tried command at the full cut-off. Which command
         is the best differs between posterior draws, so the difference may be below 0.
@@ -67,7 +67,7 @@ class Best(CommandLimitEstimate):
 
     probability: float
     regret_bound: float
-    full: CommandLimitEstimate
+    full: PairEstimate
     gain_over_full: Interval
     runs_of_arms: dict[str, int]
     successes: int
@@ -124,7 +124,7 @@ class ConfigurationEstimate:
     """
 
     configuration: int
-    parameters: dict[str, Parameter]
+    parameters: dict[str, Scalar]
     limit: float
     runs: int
     gain: Interval
@@ -163,7 +163,7 @@ class BestConfiguration:
         )
 
 
-def _format_gain(estimate: CommandLimitEstimate | ConfigurationEstimate) -> str:
+def _format_gain(estimate: PairEstimate | ConfigurationEstimate) -> str:
     return (
         f"gain: {estimate.gain} a run; {format_share(estimate.success_rate)} succeed, "
         f"{estimate.seconds} s a run (from {count_text(estimate.runs, 'run')})"

@@ -18,8 +18,8 @@ from keyhole.tune.recommendation import (
     NO_SUCCESS,
     TOLERANCE,
     YARDSTICK,
-    CommandLimitEstimate,
     ConfigurationEstimate,
+    PairEstimate,
     format_probability,
     format_share,
     format_untried,
@@ -29,7 +29,7 @@ from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.varied_parameters import label_arms
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.tune.warnings import OtherLoad
-from keyhole.validate import escape_controls
+from keyhole.validation import escape_controls
 
 RECOMMENDED: Final = "recommended"
 _SAFE_WORD: Final = re.compile(
@@ -59,7 +59,7 @@ class Summary:
         The recommended command or parameters.
     arm : Arm
         The command with its parameters.
-    estimate : CommandLimitEstimate or ConfigurationEstimate
+    estimate : PairEstimate or ConfigurationEstimate
         The recommended limit, with estimates.
     claim : str
         A sentence: what to run, and what is gained.
@@ -74,7 +74,7 @@ class Summary:
 
     name: str
     arm: Arm
-    estimate: CommandLimitEstimate | ConfigurationEstimate
+    estimate: PairEstimate | ConfigurationEstimate
     claim: str
     yardstick: str
     table: CellTable
@@ -121,26 +121,26 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
     # A validation on other instances is preferred, since the tune's own estimates are optimistic.
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
-    over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
+    yardstick = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
     claim = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
     note = "gain over default: over a run with the default and the full cut-off, paired by instance"
     return Summary(
         name=name_configuration(tune, best),
         arm=tune.spec.configure(best.parameters),
         estimate=best,
-        claim=f"{claim}{_format_gain(difference, gain_unit(tune), over)}",
+        claim=f"{claim}{_format_gain(difference, gain_unit(tune), yardstick)}",
         yardstick=YARDSTICK,
         table=configurations_table(tune, tune.estimates()),
         sentences=[note],
     )
 
 
-def _format_gain(difference: Interval, unit: str, over: str) -> str:
-    if difference.low == difference.high == 0.0:
-        return f", {over}"
+def _format_gain(difference: Interval, unit: str, yardstick: str) -> str:
+    if difference.low == difference.high == 0.0:  # the recommendation is the yardstick itself
+        return f", {yardstick}"
     if difference.low <= 0.0 <= difference.high:
-        return f": no sure difference from {over} (gain {difference} {unit} a run)"
-    return f": it gains {difference} {unit} a run over {over}"
+        return f": no sure difference from {yardstick} (gain {difference} {unit} a run)"
+    return f": it gains {difference} {unit} a run over {yardstick}"
 
 
 def _estimates_head(yardstick: str) -> list[str]:
@@ -148,7 +148,7 @@ def _estimates_head(yardstick: str) -> list[str]:
 
 
 def _estimate_cells(
-    estimate: CommandLimitEstimate | ConfigurationEstimate, difference: Interval | None
+    estimate: PairEstimate | ConfigurationEstimate, difference: Interval | None
 ) -> list[str]:
     return [
         f"{estimate.limit:g} s",
@@ -254,7 +254,7 @@ def count_cut_off_runs(tune: SavedTune) -> int:
 
 
 def longer_limit_note(tune: SavedTune) -> str:
-    """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
+    """Return a note that a limit above the full cut-off may be better; "" if nothing says so."""
     best = tune.best()
     cut_off_count = count_cut_off_runs(tune)
     if not cut_off_count or best.limit < best.full.limit:
@@ -268,8 +268,8 @@ def longer_limit_note(tune: SavedTune) -> str:
 def more_runs_note(tune: SavedTune) -> str:
     """Return a note on how many runs roughly halve the bound on the regret.
 
-    It is "" if the bound is small, if there is nothing to compare, or if no run of any command has
-    succeeded.
+    It is "" if the bound is small and all commands were tried, if there is nothing to compare, or
+    if no run of any command has succeeded.
     """
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.reward_span
@@ -309,7 +309,7 @@ def shell_command(arm: Arm) -> str:
 
 def _arm_results(
     tune: SavedTune,
-) -> list[tuple[str, list[TrialRecord], CommandLimitEstimate | None]]:
+) -> list[tuple[str, list[TrialRecord], PairEstimate | None]]:
     """Return for each arm its label, its runs, and its best tried pair (None without runs)."""
     labels, _ = label_arms(tune.spec)
     results = []

@@ -8,7 +8,7 @@ import pytest
 from keyhole.papers.abernethy2016.ucb_potential import potential, potential_bound, regret_bound
 from keyhole.stochastic import BernsteinUCB, HoeffdingUCB
 from keyhole.stochastic.bounds import hoeffding_ucb_bound
-from keyhole.stochastic.policy_base import UCBPolicy
+from keyhole.stochastic.policy_base import DeviationUCBPolicy
 from tests.stochastic.cases import FIVE, bernoulli, drive
 
 
@@ -30,7 +30,7 @@ def test_the_potential_is_its_sum_term_by_term(pulls):
 
 
 def test_a_width_that_is_searched_for_has_the_same_potential():
-    class Halved(UCBPolicy):
+    class Halved(DeviationUCBPolicy):
         def deviation(p, pulls, error):
             return 2.0 * math.exp(-2.0 * pulls * error * error)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.papers.bengs2022 import problem_numbers
-from keyhole.resource import plots, three_models
+from keyhole.resource import plots, three_models_problem
 
 pytestmark = pytest.mark.interpreted
 
@@ -12,7 +12,7 @@ RUNS = 1500
 
 
 def test_numbers_of_the_three_models_are_those_of_many_runs():
-    problem = three_models("soft")
+    problem = three_models_problem("soft")
     lines = plots.draw_runs(problem, runs=RUNS, seed=7).lines
     points = [(line.get_xdata(), line.get_ydata()) for line in lines]
     means = [(np.mean(earned), np.mean(used)) for used, earned in points]
@@ -33,7 +33,7 @@ def test_numbers_of_the_three_models_are_those_of_many_runs():
 
 
 def test_the_leader_at_a_limit_is_worth_the_most():
-    problem = three_models("strict")
+    problem = three_models_problem("strict")
     starts, shares = (
         problem_numbers.first_leading_limits(problem),
         problem_numbers.best_arm_shares(problem),

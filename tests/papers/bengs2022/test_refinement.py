@@ -6,14 +6,14 @@ from matplotlib.figure import Figure
 
 from keyhole.papers.bengs2022 import problem_numbers
 from keyhole.papers.report.problem_figure_drawing import draw_refinement
-from keyhole.resource import three_models
+from keyhole.resource import three_models_problem
 
 pytestmark = pytest.mark.interpreted
 
 
 @pytest.mark.slow
 def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
-    figure, problem = Figure(), three_models("soft")
+    figure, problem = Figure(), three_models_problem("soft")
     draw_refinement(problem, figure, names=["complex", "medium", "simple"])
     start, one, several, end = (
         [len(line.get_xdata()) for line in axes.lines[1::2]] for axes in figure.axes
@@ -26,7 +26,7 @@ def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
 
 
 def test_stages_count_what_each_round_extends():
-    first, *later = problem_numbers.play_stages(three_models("strict"), rounds=200)
+    first, *later = problem_numbers.play_stages(three_models_problem("strict"), rounds=200)
     assert (first.round, first.extended_points) == (0, 0)
     before = first
     for stage in later:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
-from keyhole.papers import FILES
+from keyhole.papers import ENTRY_FILES
 from keyhole.papers.claims import Result
 from tests.papers.agreement import agree
 from tests.papers.conftest import entry_of
@@ -35,7 +35,7 @@ DEAR = (
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in DEAR)) for name in FILES]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in DEAR)) for name in ENTRY_FILES]
 )
 def test_the_numbers_of_shipped_claims_are_those_of_their_text(name):
     entry = entry_of(name)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from keyhole import Metric
-from keyhole.papers import FILES, Entry
+from keyhole.papers import ENTRY_FILES, Entry
 from keyhole.papers.report.index_page import write_index
 from keyhole.papers.report.judged_entry import JudgedEntry
 from keyhole.papers.verdicts import Number, Verdict
@@ -51,7 +51,7 @@ def make_part(entry, statuses=None):
 
 @pytest.fixture(scope="module")
 def entries():
-    return [Entry.load(name) for name in FILES]
+    return [Entry.load(name) for name in ENTRY_FILES]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def square_links(page):
 
 
 def test_the_page_of_all_entries_is_short(made, page):
-    assert len(FILES) > 50
+    assert len(ENTRY_FILES) > 50
     (main,) = page.all("main")
     assert len(re.findall(r"\S*\w\S*", main.text)) < MOST_WORDS
     assert made[0].stat().st_size < 500_000
@@ -132,7 +132,7 @@ def test_figures_are_framed_by_the_answer_and_link_to_their_entry(page, entries)
     (gallery,) = [one for one in page.all("ul") if one.attrs.get("class") == "gallery"]
     tiles = [one for one in gallery.inner if one.tag == "li"]
     assert [one.all("a")[0].attrs["href"] for one in tiles] == [
-        f"entries/{name}/report.html" for name in FILES
+        f"entries/{name}/report.html" for name in ENTRY_FILES
     ]
     assert {one.attrs["class"] for one in tiles} >= {"holds-frame", "no-claim-frame"}
     for tile, entry in zip(tiles, entries, strict=True):

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers import FILES, Entry
+from keyhole.papers import ENTRY_FILES, Entry
 from keyhole.papers.entry import PublishedValues
 from tests.papers.conftest import entry_of
 from tests.papers.made_up import result
@@ -40,7 +40,7 @@ def test_published_values_are_kept_only_if_all_their_problems_are():
     assert entry.with_problems("as-plotted-q3").published == []
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ENTRY_FILES)
 def test_published_values_name_existing_problems_and_policies(name):
     entry = entry_of(name)
     for printed in entry.published:

@@ -405,12 +405,12 @@ def test_a_fork_never_closes_a_connection_that_it_inherited(path):
 
 def test_a_store_that_nobody_closed_ends_with_the_program_in_silence(path):
     code = f"""
-import keyhole.validate
+import keyhole.validation
 from pathlib import Path
 from keyhole.study.storage import open_store
 store = open_store(Path({str(path)!r}))
 store.again = store
-keyhole.validate.kept = [store]
+keyhole.validation.kept = [store]
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600

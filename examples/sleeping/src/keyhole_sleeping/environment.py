@@ -3,7 +3,15 @@
 from typing import Any
 
 from keyhole.metric import REGRET, Metric
-from keyhole.policy import Environment, Stream, float_array, int_array, integer, seek_pull, uniform
+from keyhole.policy import (
+    Environment,
+    Stream,
+    float_array,
+    int_array,
+    integer_input,
+    seek_pull,
+    uniform,
+)
 from keyhole_sleeping.setting import SETTING
 
 
@@ -13,7 +21,7 @@ class Sleepers(Environment):
     setting = SETTING
     metrics = (REGRET, Metric("best_share", "share of rounds with the best awake", better="higher"))
 
-    arms = integer()
+    arms = integer_input()
     means = float_array("arms")
     chances = float_array("arms")
 

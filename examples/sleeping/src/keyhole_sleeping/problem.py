@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.policy import Problem as AnyProblem
 from keyhole.spec_values import ProblemFactory
-from keyhole.validate import Range, check_vector
+from keyhole.validation import Range, check_vector
 from keyhole_sleeping.environment import Sleepers
 from keyhole_sleeping.setting import SETTING
 

@@ -2,7 +2,7 @@
 
 from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
 from keyhole.policy import parameter
-from keyhole.validate import Range, check_number
+from keyhole.validation import Range, check_number
 
 
 class ODAAFV(PhasePolicy):

@@ -2,7 +2,8 @@
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
 section 2. V is the width of a policy's confidence bound, and delta its failure probability:
-T^-2 / 2. Throughout, `policy` is a `UCBPolicy` with the width V, and `horizon` is T, at least 1.
+T^-2 / 2. Throughout, `policy` is a `DeviationUCBPolicy` with the width V, and `horizon` is T,
+at least 1.
 """
 
 from types import SimpleNamespace
@@ -20,11 +21,11 @@ from keyhole.papers.field_types import MetricName, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic import HoeffdingUCB
-from keyhole.stochastic.policy_base import UCBPolicy, delta
-from keyhole.validate import Range, check_integer, check_vector
+from keyhole.stochastic.policy_base import DeviationUCBPolicy, delta
+from keyhole.validation import Range, check_integer, check_vector
 
 
-def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+def potential(policy: DeviationUCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
     r"""Return the potential: twice the sum of the widths up to these pulls (equations (2), (7)).
 
     .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
@@ -49,8 +50,8 @@ def potential(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArra
     return np.asarray(2.0 * width_sums[flat].reshape(counts.shape).sum(axis=-1))
 
 
-def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return potential + 2 T delta for each run; the mean is Lemma 1's bound on the regret.
+def potential_bound(policy: DeviationUCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+    r"""Return potential + 2 T delta for each run; its mean is Lemma 1's bound on the regret.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
@@ -67,8 +68,8 @@ def potential_bound(policy: UCBPolicy, pulls: ArrayLike, *, horizon: int) -> Flo
     return potential(policy, pulls, horizon=horizon) + 2.0 * horizon * delta(horizon)
 
 
-def regret_bound(policy: UCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
-    r"""Return Lemma 2's bound: the potential when V has fallen to half the gap of each arm.
+def regret_bound(policy: DeviationUCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
+    r"""Return Lemma 2's bound: the potential once each arm's width is at most half its gap.
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
@@ -135,7 +136,7 @@ def check_potential_lemma(claim: AnyClaim, plan: Plan) -> None:
         raise ValueError(f"lemma must be 1 on {claim.problem!r}: Lemma 2 is about eq. (2)")
 
 
-def _ucb_widths(policy: UCBPolicy, pulls: int, horizon: int) -> FloatArray:
+def _ucb_widths(policy: DeviationUCBPolicy, pulls: int, horizon: int) -> FloatArray:
     """Return the widths V(0), ..., V(pulls - 1)."""
     t = check_integer("horizon", horizon, Range(ge=1))
     p = SimpleNamespace(**policy.parameters(), horizon=t)

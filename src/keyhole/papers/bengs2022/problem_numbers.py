@@ -21,7 +21,7 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.resource.cost_functions import Power
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 from keyhole.resource.problem import Problem
-from keyhole.validate import check_choice
+from keyhole.validation import check_choice
 
 _POLICY: Final = ZoomingRCUCB(alpha=0.02, delta=0.05, refine=2, lipschitz=2, gain_range=1)
 _ROUNDS: Final = 1000
@@ -46,8 +46,8 @@ def play_stages(problem: Problem, *, rounds: int = _ROUNDS) -> tuple[GridStage, 
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> first, *_ = play_stages(three_models("soft"), rounds=50)
+    >>> from keyhole.resource import three_models_problem
+    >>> first, *_ = play_stages(three_models_problem("soft"), rounds=50)
     >>> [grid.tolist() for grid in first.grids]
     [[1.2], [1.2], [1.2]]
     """
@@ -93,8 +93,8 @@ def mean_rewards(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> mean_rewards(three_models("soft")).round(2)
+    >>> from keyhole.resource import three_models_problem
+    >>> mean_rewards(three_models_problem("soft")).round(2)
     array([0.84, 0.55, 0.31])
     """
     return _without_costs(problem, [_FAR * problem.limits[-1]]).gains[:, 0]
@@ -105,8 +105,8 @@ def mean_consumptions(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> mean_consumptions(three_models("soft")).round(2)
+    >>> from keyhole.resource import three_models_problem
+    >>> mean_consumptions(three_models_problem("soft")).round(2)
     array([0.79, 0.45, 0.19])
     """
     far = _FAR * problem.limits[-1]
@@ -116,14 +116,14 @@ def mean_consumptions(problem: Problem) -> FloatArray:
 
 
 def reward_rises(problem: Problem) -> FloatArray:
-    r"""Return each arm's mean reward in runs above its mean consumption, less that in other runs.
+    r"""Return each arm's mean reward in runs that consume more than the mean, less that in others.
 
     .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> bool((reward_rises(three_models("soft")) > 0).all())
+    >>> from keyhole.resource import three_models_problem
+    >>> bool((reward_rises(three_models_problem("soft")) > 0).all())
     True
     """
     means = mean_consumptions(problem)
@@ -141,8 +141,8 @@ def best_arm_shares(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> best_arm_shares(three_models("strict")).round(2)
+    >>> from keyhole.resource import three_models_problem
+    >>> best_arm_shares(three_models_problem("strict")).round(2)
     array([0.  , 0.03, 0.97])
     """
     return np.asarray(_top_gain_mask(problem).mean(axis=1))
@@ -156,8 +156,8 @@ def first_leading_limits(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> first_leading_limits(three_models("soft")).round(2)
+    >>> from keyhole.resource import three_models_problem
+    >>> first_leading_limits(three_models_problem("soft")).round(2)
     array([0.74, 0.44, 0.  ])
     """
     is_leading = _top_gain_mask(problem)
@@ -170,8 +170,8 @@ def largest_gains(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> largest_gains(three_models("soft")).round(2)
+    >>> from keyhole.resource import three_models_problem
+    >>> largest_gains(three_models_problem("soft")).round(2)
     array([0.76, 0.51, 0.3 ])
     """
     return np.asarray(_gains_on_grid(problem).max(axis=1))
@@ -182,8 +182,8 @@ def half_limit_exceedance(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from keyhole.resource import three_models
-    >>> half_limit_exceedance(three_models("soft")).round(2)
+    >>> from keyhole.resource import three_models_problem
+    >>> half_limit_exceedance(three_models_problem("soft")).round(2)
     array([0.9 , 0.16, 0.  ])
     """
     return _without_costs(problem, problem.limits[-1] * np.array([0.5, 1.0])).censoring[:, 0]
@@ -301,7 +301,7 @@ check_falling_numbers: Final = _check_number_and_arms
 def _ranged_numbers_by_arm(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
-    """Return the numbers of some arms (by default all), or of the problem, with a range."""
+    """Return a number of each of some arms (by default all), or of the problem, with its range."""
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
         return (statistics.exact_number(number, values[0], low, high),)

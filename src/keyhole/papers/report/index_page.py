@@ -13,7 +13,7 @@ from keyhole.files import write_atomically
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Table, write_page
 from keyhole.papers.claims.statistics import describe_range
 from keyhole.papers.entry import Entry
-from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.papers.entry_files import ENTRY_FILES, PAPERS
 from keyhole.papers.paper_coverage import Coverage
 from keyhole.papers.report.claim_rows import ClaimRow, claim_rows
 from keyhole.papers.report.entry_charts import entry_figures
@@ -56,11 +56,11 @@ def claim_address(verdict: Verdict) -> str:
 
 
 Bars = Sequence[tuple[str, Sequence[Verdict]]]
-"""Groups of verdicts, each with its label."""
+"""Bars of verdicts, each after its label."""
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
-    """Return bars with a square for each claim, below a heading or, if it is empty, a legend."""
+    """Return bars with a square for each claim, below a heading; without one, below a legend."""
     counted_bars = [
         (label, format_counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
@@ -103,8 +103,8 @@ class _IndexContent:
     outcomes: Sequence[JudgedEntry]  # the entries that have been run
 
     def __post_init__(self) -> None:
-        folders = {outcome.entry.paper for outcome in self.outcomes}
-        self.papers = {key: Coverage.load(key) for key in PAPERS if key in folders}
+        paper_keys = {outcome.entry.paper for outcome in self.outcomes}
+        self.papers = {key: Coverage.load(key) for key in PAPERS if key in paper_keys}
         self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
         self.verdicts = verdicts_by_id(self.outcomes)
         self.on_papers_setups, self.on_our_setups, self.own_checks = split_by_origin(
@@ -158,23 +158,23 @@ class _IndexContent:
             return [(headings[name], list(group)) for name, group in groupby(verdicts, entry_name)]
         bars: dict[str, list[Verdict]] = {paper: [] for paper in (*self.citations, "")}
         for verdict in verdicts:
-            bars[FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
+            bars[ENTRY_FILES[entry_name(verdict)].rpartition("/")[0]].append(verdict)
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_sections(self) -> list[Section]:
-        """Return a list of the section of the papers' claims that do not hold, if there are any."""
+        """Return a list with the section of the papers' unmet claims, if there are any."""
         blocks: list[PageBlock] = [
             # With `in_brief`, a claim is shown by its headline, and its number without a name.
             TemplateBlock(
                 "unmet_claims",
-                heading=where,
+                heading=heading,
                 claims=claims,
                 in_brief=in_brief,
                 setups=SETUPS,
                 address=claim_address,
                 describe_range=describe_range,
             )
-            for verdicts, where, in_brief in (
+            for verdicts, heading, in_brief in (
                 (self.on_papers_setups, "On the papers' set-ups", False),
                 (self.on_our_setups, _ON_OURS, True),
             )
@@ -213,7 +213,7 @@ def figure_gallery(
 ) -> TemplateBlock:
     """Return a grid with a tile for each entry and its figures; `all_verdicts` are by id.
 
-    The status of a tile is that of the entry's answer. An entry without claims of a paper has none.
+    The status of a tile is that of the entry's answer, which has none without claims of a paper.
     """
     tiles = []
     for outcome in outcomes:
@@ -237,7 +237,7 @@ def write_claims_json(path: Path, outcomes: Sequence[JudgedEntry]) -> None:
     # Verdicts at different scales are not comparable, so a file has one scale.
     scales = {outcome.scale for outcome in outcomes}
     if len(scales) != 1:
-        raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
+        raise ValueError(f"outcomes must be of one scale, got {sorted(scales)}")
     deciding = deciding_verdicts([verdict for outcome in outcomes for verdict in outcome.verdicts])
     content = {
         "format": "keyhole-claims",

@@ -15,13 +15,13 @@ from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import count_funded_arms, solve_knapsack
 from keyhole.semibandit.setting import allocation_reaches_threshold
-from keyhole.validate import Range, check_number, check_vector
+from keyhole.validation import Range, check_number, check_vector
 
 _THRESHOLD = Range(gt=0, le=1)
 
 
 def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
-    r"""Return the candidate threshold that is equivalent to a threshold.
+    r"""Return the threshold, of the candidates of Lemma 1, that is equivalent to a threshold.
 
     .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
 

@@ -3,10 +3,10 @@
 import math
 
 from keyhole.policy import Kernel, parameter
-from keyhole.stochastic.policy_base import UCBPolicy, log_2_over_delta
+from keyhole.stochastic.policy_base import DeviationUCBPolicy, log_2_over_delta
 
 
-class BernsteinUCB(UCBPolicy):
+class BernsteinUCB(DeviationUCBPolicy):
     r"""Pull the arm with the largest upper bound, given an upper bound on the arms' variances.
 
     It is better than `HoeffdingUCB` if the variance of every arm is known to be well below 1/4, the
@@ -20,7 +20,7 @@ class BernsteinUCB(UCBPolicy):
 
     with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, T the horizon
     and v the bound on the variances. The width comes from :math:`f(N, \epsilon) = 2 \exp(-N
-    \epsilon^2 / (2 v + 2 \epsilon / 3))`: see `keyhole.stochastic.UCBPolicy`.
+    \epsilon^2 / (2 v + 2 \epsilon / 3))`: see `keyhole.stochastic.DeviationUCBPolicy`.
 
     Parameters
     ----------

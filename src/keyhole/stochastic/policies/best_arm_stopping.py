@@ -9,9 +9,17 @@ from numpy.typing import NDArray
 
 from keyhole.confidence_sequences import log_beta
 from keyhole.contract.policy import Guarantee, settled_arms
-from keyhole.contract.wrapper_policy import SAME_MEAN, StoppingWrapper, add_reward, settle_arm
+from keyhole.contract.wrapper_policy import MEAN_TOLERANCE, StoppingWrapper, add_reward, settle_arm
 from keyhole.draws.betting_evidence import log_evidence_against, log_largest_wealth
-from keyhole.policy import IntArray, Kernel, Stream, argmin, argmin_fill, int_array, parameter
+from keyhole.policy import (
+    IntArray,
+    Kernel,
+    Stream,
+    argmin_tree_fill,
+    argmin_tree_find,
+    int_array,
+    parameter,
+)
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_loss
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
@@ -79,7 +87,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:  # type: ignore[override]
         """Leave all arms open, and prepare the base."""
         s.left[0] = p.arms
-        argmin_fill(s.open_pulls, p.arms, 0.0)
+        argmin_tree_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
     def update(
@@ -96,14 +104,14 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
                 settle_rival(s, rival, arm, level, p.arms)
         if s.left[0] == 1:
             # The last arm is never given up, and is the best.
-            settle_arm(s, argmin(s.open_pulls, p.arms), 1, p.arms)
+            settle_arm(s, argmin_tree_find(s.open_pulls, p.arms), 1, p.arms)
             s.left[0] = 0
             s.stopped[0] = t
 
     def recommend(p, s: State, best: IntArray) -> None:  # type: ignore[override]
         """Recommend the arm that is settled as best, or the open one with the highest mean."""
         highest = -1.0
-        best[0] = argmin(s.open_pulls, p.arms)
+        best[0] = argmin_tree_find(s.open_pulls, p.arms)
         for arm in range(p.arms):
             if s.settled[arm] == 1:
                 best[0] = arm
@@ -127,7 +135,7 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
         If there are several best arms, any of them may be given up.
         """
-        is_best = problem.means >= problem.means.max() - SAME_MEAN
+        is_best = problem.means >= problem.means.max() - MEAN_TOLERANCE
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 
     def describe(self, learner: Any) -> list[str]:

@@ -3,10 +3,10 @@
 import math
 
 from keyhole.policy import Kernel
-from keyhole.stochastic.policy_base import UCBPolicy, log_2_over_delta
+from keyhole.stochastic.policy_base import DeviationUCBPolicy, log_2_over_delta
 
 
-class HoeffdingUCB(UCBPolicy):
+class HoeffdingUCB(DeviationUCBPolicy):
     r"""Pull the arm with the largest upper confidence bound, at one confidence level throughout.
 
     It is a variant of `UCB1` for a known horizon, in which an arm's bound depends only on the arm's
@@ -19,7 +19,7 @@ class HoeffdingUCB(UCBPolicy):
 
     with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and T the
     horizon. The width comes from :math:`f(N, \epsilon) = 2 \exp(-2 N \epsilon^2)`: see
-    `keyhole.stochastic.UCBPolicy`.
+    `keyhole.stochastic.DeviationUCBPolicy`.
 
     Notes
     -----

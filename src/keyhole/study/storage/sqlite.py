@@ -18,7 +18,7 @@ from keyhole.study.storage import schema, sqlite_connection, store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.replaced_file_check import WHY_REPLACED, FileWatch, LogReplacedError
 from keyhole.study.storage.sqlite_connection import Connection, read_pragma
-from keyhole.validate import short_repr
+from keyhole.validation import short_repr
 
 try:
     import fcntl

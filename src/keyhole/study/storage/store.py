@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, TypeVarT
 
 from keyhole.study.errors import StudyExistsError, UnknownStudyError
 from keyhole.study.storage import schema
-from keyhole.validate import check_line, check_short_line, short_repr, suggestion
+from keyhole.validation import check_line, check_short_line, short_repr, suggestion
 
 MAX_NAME_LENGTH: Final = 500
 """The most characters of a key or a study's name; an index of PostgreSQL takes no long texts."""

@@ -13,7 +13,7 @@ from keyhole.files import add_path_to_errors, flush_folder, folder_lock
 from keyhole.study.storage.postgres import Postgres
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
-from keyhole.validate import check_choice, short_repr
+from keyhole.validation import check_choice, short_repr
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _POSTGRES: Final = ("postgresql", "postgres")

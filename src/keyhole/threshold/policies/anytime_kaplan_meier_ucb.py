@@ -11,7 +11,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
     and any number of rounds. It warns if feedback is uncensored, since it ignores by how much a
     sample exceeds the threshold. On Keyhole's data of flights and of deliveries its regret is a
-    quarter to three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson
+    quarter to three fifths of the regret of `KaplanMeierUCB`; `MonotoneKLUCB` and the Thompson
     samplers have less regret.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`; if none is left,

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.policy import argmin, argmin_tree_array, argmin_update
+from keyhole.policy import argmin_tree_array, argmin_tree_find, argmin_tree_update
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
@@ -58,17 +58,17 @@ class KnownGaps(Policy):
         """Set the index of every arm at 0 pulls."""
         s.index[:] = math.inf
         for arm in range(p.arms):
-            argmin_update(s.index, p.arms, arm, allocation_index(p.gaps[arm], 0.0))
+            argmin_tree_update(s.index, p.arms, arm, allocation_index(p.gaps[arm], 0.0))
 
     def select(p, s: State) -> int:
         """Return the arm with the smallest index."""
-        return argmin(s.index, p.arms)
+        return argmin_tree_find(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Count the pull and update the index of the arm."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
-        argmin_update(s.index, p.arms, arm, allocation_index(p.gaps[arm], s.pulls[arm]))
+        argmin_tree_update(s.index, p.arms, arm, allocation_index(p.gaps[arm], s.pulls[arm]))
 
 
 def allocation_index(gap: float, pulls: float) -> float:

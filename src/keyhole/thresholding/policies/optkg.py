@@ -8,10 +8,10 @@ import numpy as np
 from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 from keyhole.policy import (
     FloatArray,
-    argmin,
-    argmin_fill,
     argmin_tree_array,
-    argmin_update,
+    argmin_tree_fill,
+    argmin_tree_find,
+    argmin_tree_update,
     float_array,
     parameter,
 )
@@ -98,11 +98,11 @@ class OptKG(Policy):
         s.above[:] = above
         s.log_weight[:] = log_weight
         s.weight[:] = math.exp(log_weight)
-        argmin_fill(s.index, p.arms, -log_score(p.a, p.b, above, log_weight, s.weight[0]))
+        argmin_tree_fill(s.index, p.arms, -log_score(p.a, p.b, above, log_weight, s.weight[0]))
 
     def select(p, s: State) -> int:
         """Return the arm with the largest score."""
-        return argmin(s.index, p.arms)
+        return argmin_tree_find(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Update the posterior of the arm and its score."""
@@ -131,7 +131,7 @@ class OptKG(Policy):
         s.above[arm] = above
         s.log_weight[arm] = log_weight
         s.weight[arm] = weight
-        argmin_update(s.index, p.arms, arm, -log_score(a, b, above, log_weight, weight))
+        argmin_tree_update(s.index, p.arms, arm, -log_score(a, b, above, log_weight, weight))
 
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are at least as likely above the threshold as below it."""

@@ -8,10 +8,10 @@ import numpy as np
 from keyhole.draws.beta_cdf import log_beta_cdf_left
 from keyhole.policy import (
     FloatArray,
-    argmin,
-    argmin_fill,
     argmin_tree_array,
-    argmin_update,
+    argmin_tree_fill,
+    argmin_tree_find,
+    argmin_tree_update,
     float_array,
     parameter,
 )
@@ -102,13 +102,13 @@ class PooledKG(Policy):
         """Set the uniform prior."""
         s.prior[:] = 1.0
         s.next_fit[0] = 2.0 * p.arms
-        argmin_fill(s.index, p.arms, 0.0)
+        argmin_tree_fill(s.index, p.arms, 0.0)
         for arm in range(p.arms):
             write_score(p, s, arm)
 
     def select(p, s: State) -> int:
         """Return the arm with the largest score."""
-        return argmin(s.index, p.arms)
+        return argmin_tree_find(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float) -> None:
         """Update the arm's score; if a fit of the prior is due, fit it and update all scores."""
@@ -147,7 +147,7 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     log_wrong = log_tail if tail <= 0.5 else math.log(1.0 - tail)
     score = log_wrong - _POWER * math.log(a + b)
     # The score is negated, since the tree finds the smallest key.
-    argmin_update(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
+    argmin_tree_update(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
 
 
 def fit_prior(p: PooledKG, s: PooledKG.State) -> None:

@@ -1,10 +1,10 @@
-"""Policy Uniform of the threshold bandit: pulls the arms in turn, whatever the threshold."""
+"""Policy RoundRobin of the threshold bandit: pulls the arms in turn, whatever the threshold."""
 
 from keyhole.policy import int_array
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 
 
-class Uniform(Policy):
+class RoundRobin(Policy):
     r"""Pull the arms in turn, at any threshold.
 
     It is a baseline that never uses what it has learnt. A bound on regret says little if even this
@@ -26,7 +26,7 @@ class Uniform(Policy):
 
     Examples
     --------
-    >>> learner = Uniform().learner(arms=2, levels=3, feedback="censored")
+    >>> learner = RoundRobin().learner(arms=2, levels=3, feedback="censored")
     >>> for threshold in (3, 1, 2):
     ...     arm = learner.ask(threshold=threshold)
     ...     learner.tell(0)

@@ -1,4 +1,4 @@
-"""Policy CappedKLUCB: pulls the arm whose chance to reach the threshold has the largest bound."""
+"""Policy MonotoneKLUCB: pulls the arm whose chance to reach the threshold has the largest bound."""
 
 import math
 from typing import Final
@@ -15,7 +15,7 @@ from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation, 
 _CLEAR_FACTOR: Final = 1.0 + 1e-9
 
 
-class CappedKLUCB(Policy):
+class MonotoneKLUCB(Policy):
     r"""Pull the arm with the largest bound at the threshold, capped by its bounds at lower levels.
 
     An arm reaches a higher level no more often than a lower level, so an upper bound at a low level
@@ -50,7 +50,7 @@ class CappedKLUCB(Policy):
 
     Examples
     --------
-    >>> learner = CappedKLUCB().learner(arms=2, levels=3, feedback="censored")
+    >>> learner = MonotoneKLUCB().learner(arms=2, levels=3, feedback="censored")
     >>> for value in (0, None, None):
     ...     arm = learner.ask(threshold=1)
     ...     learner.tell(value, censored=value is None)
@@ -102,13 +102,15 @@ class CappedKLUCB(Policy):
         update_entropies(s, arm, threshold)
 
 
-def update_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
+def update_entropies(s: MonotoneKLUCB.State, arm: int, threshold: int) -> None:
     """Update the entropies of an arm at the levels up to the threshold."""
     for j in range(threshold):
         s.entropy[arm, j] = binary_entropy(s.reached[arm, j] / s.tried[arm, j])
 
 
-def log_1_minus_least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limit: float) -> float:
+def log_1_minus_least_bound(
+    s: MonotoneKLUCB.State, arm: int, threshold: int, limit: float
+) -> float:
     """Return ln(1 - q) for the smallest of the arm's bounds q at the levels up to the threshold.
 
     `limit` is ln t + c ln ln t, which the divergence times the pulls must not exceed. q itself has
@@ -129,7 +131,9 @@ def log_1_minus_least_bound(s: CappedKLUCB.State, arm: int, threshold: int, limi
     return x
 
 
-def has_high_bounds(s: CappedKLUCB.State, arm: int, threshold: int, x: float, limit: float) -> bool:
+def has_high_bounds(
+    s: MonotoneKLUCB.State, arm: int, threshold: int, x: float, limit: float
+) -> bool:
     """Return whether no bound of the arm is clearly below q, where x is ln(1 - q).
 
     If some bound is clearly below q, the arm cannot have the largest bound. This check takes no
@@ -144,7 +148,7 @@ def has_high_bounds(s: CappedKLUCB.State, arm: int, threshold: int, x: float, li
 
 
 def is_above_bound(
-    s: CappedKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, limit: float
+    s: MonotoneKLUCB.State, arm: int, j: int, x: float, q: float, log_q: float, limit: float
 ) -> bool:
     """Return whether q is above the arm's bound at level j + 1; x is ln(1 - q), log_q is ln q."""
     tried = s.tried[arm, j]

@@ -1,10 +1,10 @@
-"""Policy Uniform of the stochastic bandit: pulls the arms in turn, a baseline."""
+"""Policy RoundRobin of the stochastic bandit: pulls the arms in turn, a baseline."""
 
 from keyhole.policy import int_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
-class Uniform(Policy):
+class RoundRobin(Policy):
     r"""Pull the arms in turn.
 
     It is a baseline that never uses its rewards. A bound on regret says little if even this policy
@@ -26,7 +26,7 @@ class Uniform(Policy):
 
     Examples
     --------
-    >>> learner = Uniform().learner(arms=2)
+    >>> learner = RoundRobin().learner(arms=2)
     >>> for reward in (1.0, 0.0, 1.0):
     ...     arm = learner.ask()
     ...     learner.tell(reward)

@@ -14,7 +14,7 @@ from keyhole.data.aslib_files import RUNS, ScenarioRun, read_scenario_folder
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
-from keyhole.validate import SequenceLike, check_choice, check_names
+from keyhole.validation import SequenceLike, check_choice, check_names
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Default limits, as fractions of the cut-off."""
@@ -140,7 +140,7 @@ class Scenario:
         )
 
 
-def aslib(
+def aslib_problem(
     path: str | PathLike[str],
     *,
     limits: SequenceLike = LIMITS,

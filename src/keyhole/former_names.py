@@ -1,0 +1,116 @@
+"""Former names of modules, and of values in them, which still work, with a warning."""
+
+import sys
+from functools import partial
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+from warnings import warn
+
+_SETTINGS: Final = (
+    "delayed", "resource", "semibandit", "stochastic", "threshold", "thresholding",
+)  # fmt: skip
+_NEW_MODULES: Final = {
+    **{f"keyhole.{setting}.study_adapter": f"keyhole.{setting}" for setting in _SETTINGS},
+    "keyhole.contract.environment": "keyhole.contract.problem",
+    "keyhole.contract.index_policy": "keyhole.contract.policy",
+    "keyhole.contract.known_quantities": "keyhole.contract.setting",
+    "keyhole.papers.bengs2022.problem_statistics": "keyhole.papers.bengs2022.problem_numbers",
+    "keyhole.play.arm_learner": "keyhole.play.setting_learner",
+    "keyhole.tune.executor": "keyhole.tune",
+    "keyhole.tune.survival": "keyhole.tune.charts",
+    "keyhole.tune.value_estimates": "keyhole.tune.gain_estimates",
+    "keyhole.stochastic.policies.uniform": "keyhole.stochastic.policies.round_robin",
+    "keyhole.threshold.policies.capped_klucb": "keyhole.threshold.policies.monotone_klucb",
+    "keyhole.threshold.policies.uniform": "keyhole.threshold.policies.round_robin",
+    "keyhole.thresholding.policies.uniform": "keyhole.thresholding.policies.round_robin",
+    "keyhole.validate": "keyhole.validation",
+}
+_NEW_NAMES: Final = {
+    "keyhole.data": {
+        "Events": "DailyCounts",
+        "Times": "ArrivalTimes",
+        "aslib": "aslib_problem",
+        "cdnow": "cdnow_problem",
+        "crowd": "crowd_problem",
+        "deliveries": "deliveries_problem",
+        "flights": "flights_problem",
+        "forests": "forests_problem",
+        "level_of_time": "count_met_deadlines",
+        "patrols": "patrols_problem",
+        "read_events_csv": "read_daily_counts_csv",
+        "read_measured_csv": "read_measured_runs_csv",
+        "reporting_delay": "disease_reporting_delay",
+    },
+    "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
+    "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
+    "keyhole.policy": {
+        "argmin": "argmin_tree_find",
+        "argmin_fill": "argmin_tree_fill",
+        "argmin_update": "argmin_tree_update",
+        "integer": "integer_input",
+        "number": "number_input",
+    },
+    "keyhole.resource": {
+        "Independent": "IndependentPair",
+        "portfolio": "portfolio_problem",
+        "replica": "replica_problem",
+        "three_models": "three_models_problem",
+    },
+    "keyhole.runner": {
+        "MECHANISMS": "KILL_MECHANISMS",
+        "OUTCOMES": "RUN_OUTCOMES",
+        "Runner": "CommandRunner",
+    },
+    "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy", "Uniform": "RoundRobin"},
+    "keyhole.threshold": {"CappedKLUCB": "MonotoneKLUCB", "Uniform": "RoundRobin"},
+    "keyhole.thresholding": {
+        "ConfidenceCoverageProblem": "BoundCoverageProblem",
+        "Uniform": "RoundRobin",
+    },
+    "keyhole.tune": {"CommandLimitEstimate": "PairEstimate", "Executor": "CommandExecutor"},
+}
+
+
+class _FormerModules:
+    """Finder of modules by former names; Python asks it for names without a file."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name in _NEW_MODULES else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python create the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        message = f"{name} will be gone in 0.4: import from {_NEW_MODULES[name]}"
+        warn(message, DeprecationWarning, stacklevel=2)
+        module.__getattr__ = partial(getattr, import_module(_NEW_MODULES[name]))  # type: ignore[method-assign]
+
+
+def find_new_name(module: str, name: str) -> tuple[str, str]:
+    """Return the module and the name that a value has today, such as the policy of a saved file."""
+    package = module.partition(".policies.")[0]
+    return _NEW_MODULES.get(module, module), _NEW_NAMES.get(package, {}).get(name, name)
+
+
+def add_former_names(module_name: str) -> None:
+    """Give a module a function `__getattr__`, which finds values by their former names."""
+    module = sys.modules[module_name]
+    find_other_value = vars(module).get("__getattr__")
+
+    def find_value(name: str) -> object:
+        if new_name := _NEW_NAMES[module_name].get(name):
+            message = f"{module_name}.{name} will be gone in 0.4: use {new_name}"
+            warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(module, new_name)
+        if find_other_value:
+            return find_other_value(name)
+        raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+
+    # Set here, since to type checkers a module that defines `__getattr__` has every name.
+    module.__getattr__ = find_value  # type: ignore[method-assign]
+
+
+sys.meta_path.append(_FormerModules())

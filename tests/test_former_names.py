@@ -1,0 +1,86 @@
+"""Names that the reference listed once are found where they were, with a warning."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import keyhole.data
+import keyhole.papers
+
+MODULES = {
+    "keyhole.contract.environment": "Environment",
+    "keyhole.contract.index_policy": "IndexPolicy",
+    "keyhole.contract.known_quantities": "fact",
+    "keyhole.delayed.study_adapter": "StudyVocabulary",
+    "keyhole.papers.bengs2022.problem_statistics": "mean_rewards",
+    "keyhole.play.arm_learner": "ArmLearner",
+    "keyhole.resource.study_adapter": "StudyVocabulary",
+    "keyhole.semibandit.study_adapter": "StudyVocabulary",
+    "keyhole.stochastic.study_adapter": "StudyVocabulary",
+    "keyhole.threshold.study_adapter": "StudyVocabulary",
+    "keyhole.thresholding.study_adapter": "StudyVocabulary",
+    "keyhole.tune.executor": "CommandExecutor",
+    "keyhole.tune.survival": "Survival",
+    "keyhole.tune.value_estimates": "ValueEstimates",
+    "keyhole.validate": "check_integer",
+}
+NAMES = {
+    "keyhole.data": {"aslib": "aslib_problem", "Events": "DailyCounts"},
+    "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
+    "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
+    "keyhole.policy": {"argmin": "argmin_tree_find", "integer": "integer_input"},
+    "keyhole.resource": {"replica": "replica_problem", "Independent": "IndependentPair"},
+    "keyhole.runner": {"Runner": "CommandRunner"},
+    "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy"},
+    "keyhole.thresholding": {"ConfidenceCoverageProblem": "BoundCoverageProblem"},
+    "keyhole.tune": {"Executor": "CommandExecutor", "CommandLimitEstimate": "PairEstimate"},
+}
+
+
+@pytest.mark.parametrize(("module", "name"), MODULES.items())
+def test_a_name_is_found_where_the_reference_listed_it(module, name, monkeypatch):
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.warns(
+        DeprecationWarning, match=rf"^{module} will be gone in 0.4: import from "
+    ) as said:
+        old = getattr(importlib.import_module(module), name)
+    new = str(said[0].message).rpartition(" ")[2]
+    assert old is getattr(importlib.import_module(new), name)
+
+
+def test_the_warning_names_the_line_of_the_import(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import keyhole\nfrom keyhole.tune.executor import CommandExecutor\n")
+    command = [sys.executable, "-W", "default", script]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"{script}:2: DeprecationWarning: keyhole.tune.executor will be gone" in ended.stderr
+
+
+def test_other_names_are_unknown_as_before():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'keyhole\.tune\.nothing'"):
+        importlib.import_module("keyhole.tune.nothing")
+
+
+@pytest.mark.parametrize(
+    ("module", "former", "name"),
+    [(module, *pair) for module, names in NAMES.items() for pair in names.items()],
+)
+def test_a_value_is_found_by_its_former_name(module, former, name):
+    home = importlib.import_module(module)
+    said = rf"^{module}.{former} will be gone in 0.4: use {name}$"
+    with pytest.warns(DeprecationWarning, match=said):
+        assert getattr(home, former) is getattr(home, name)
+    assert former not in dir(home)
+
+
+def test_a_name_that_no_value_ever_had_is_refused():
+    with pytest.raises(
+        AttributeError, match=r"^module 'keyhole\.data' has no attribute 'flightz'$"
+    ):
+        _ = keyhole.data.flightz
+    with pytest.raises(
+        AttributeError, match=r"^module 'keyhole\.papers' has no attribute 'fewer'$"
+    ):
+        _ = keyhole.papers.fewer
