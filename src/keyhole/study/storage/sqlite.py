@@ -323,8 +323,7 @@ class Sqlite(store.Store):
     def _begin_immediate(self, uri_query: str = "") -> Connection:
         """Begin a write transaction on the file as it is now.
 
-        `uri_query` is given if the file may have no tables yet: `_connect_if_needed` refuses such a
-        file.
+        A file that may have no tables yet needs `uri_query`, since `_connect_if_needed` refuses it.
         """
         while True:
             if uri_query and self._db is None:

@@ -291,7 +291,7 @@ class Store(ABC):
         replacement.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
-        # If no row has been read, only identity and version are compared.
+        # If no row has been read, only the digest of the definition and the version are compared.
         result = self._run(self._events_from, study, last_seq or _BEYOND_ALL_ROWS)
         self._check_study(study, result)
         if last_seq and (not result.rows or result.rows[0][-1] != digest):
