@@ -1,26 +1,21 @@
 """The kinds of events in a study's log: their bodies, their checks, and their named values.
 
 The named values of an event, `Words`, have names of arms and rewards in the study's units. Numbers
-in a body have 8 bytes and are little-endian. The bodies are:
+in a body have 8 bytes and are little-endian. ``asked again`` has no body; the others have:
 
 ``asked``
-    round, context and decision, then counter and key of the policy's random stream after the
-    decision, then, if arms were excluded, their numbers as bits;
+    round, context, decision, and counter and key of the policy's random stream after the decision;
+    then the numbers of the excluded arms as bits, if there are any;
 ``told``, ``expired``
-    feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
-    again;
-``told late``, ``told too late``, ``corrected``
-    the decision's row (round, time, context, decision), then feedback and notes; what is told
-    *late* is learnt, what is told *too late* is only recorded, and a correction is learnt in the
-    place of what was told;
+    feedback, then notes if there are any; nothing if an expired decision has no feedback;
+``told late`` (is learnt), ``told too late`` (is not), ``corrected`` (is learnt in place of the old)
+    the decision's row (round, time, context, decision), then feedback and notes;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``
     the name of the arm;
 ``policy changed``
-    the new definition, as JSON;
-``asked again``
-    nothing.
+    the new definition, as JSON.
 """
 
 import json
