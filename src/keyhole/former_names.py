@@ -27,18 +27,13 @@ _NEW_MODULES: Final = {
     "keyhole.thresholding.policies.uniform": "keyhole.thresholding.policies.round_robin",
     "keyhole.validate": "keyhole.validation",
 }
+_DATA_SETS: Final = ("aslib", "cdnow", "crowd", "deliveries", "flights", "forests", "patrols")
 _NEW_NAMES: Final = {
     "keyhole.data": {
+        **{name: f"{name}_problem" for name in _DATA_SETS},
         "Events": "DailyCounts",
         "Times": "ArrivalTimes",
-        "aslib": "aslib_problem",
-        "cdnow": "cdnow_problem",
-        "crowd": "crowd_problem",
-        "deliveries": "deliveries_problem",
-        "flights": "flights_problem",
-        "forests": "forests_problem",
         "level_of_time": "count_met_deadlines",
-        "patrols": "patrols_problem",
         "read_events_csv": "read_daily_counts_csv",
         "read_measured_csv": "read_measured_runs_csv",
         "reporting_delay": "disease_reporting_delay",
@@ -53,10 +48,8 @@ _NEW_NAMES: Final = {
         "number": "number_input",
     },
     "keyhole.resource": {
+        **{name: f"{name}_problem" for name in ("portfolio", "replica", "three_models")},
         "Independent": "IndependentPair",
-        "portfolio": "portfolio_problem",
-        "replica": "replica_problem",
-        "three_models": "three_models_problem",
     },
     "keyhole.runner": {
         "MECHANISMS": "KILL_MECHANISMS",

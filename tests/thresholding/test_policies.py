@@ -192,7 +192,7 @@ def test_a_budget_below_the_number_of_arms_is_refused(policy):
         (lambda: RoundRobin.from_parameters({"a": 1}), "RoundRobin has no parameters, got 'a'"),
         (
             lambda: UCBE().learner(arms=2, threshold=0.5, horizon=10),
-            r"hardness \(sum of the true gaps to the power -2\) must be given",
+            r"hardness \(sum of 1 / gap\*\*2 over the arms\) must be given",
         ),
         (
             lambda: UCBE().learner(arms=5, threshold=0.5, horizon=4, hardness=3.0),
@@ -200,7 +200,7 @@ def test_a_budget_below_the_number_of_arms_is_refused(policy):
         ),
         (
             lambda: KnownGaps().learner(arms=2, threshold=0.5),
-            r"gaps \(true gaps of the arms\) must be given",
+            r"gaps \(true gaps to the threshold\) must be given",
         ),
         (
             lambda: KnownGaps().learner(arms=2, threshold=0.5, gaps=[0.1]),

@@ -250,7 +250,7 @@ def stopping_times(
     BestArmStopping(base=TopTwoThompson(a=1, b=1, share=0.5), delta=0.05) in 50 simulated tests:
       done after a median of 101 [85, 146] decisions, 90 % quantile 241 [197, ...]
       0 of 50 were not done after 200,000 decisions
-      chance that the arm named best is not: at most 0.05; here 0.000 [0.000, 0.071]
+      chance that the arm named best is not the best: at most 0.05; here 0.000 [0.000, 0.071]
     """
     if not policy.verdicts:
         raise ValueError(

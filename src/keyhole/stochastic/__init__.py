@@ -3,7 +3,7 @@
 An *arm* is one of the options, and to *pull* an arm is to choose it for one round. The rewards of
 an arm are random, with an unknown mean; in a round only the reward of the chosen arm is seen.
 
-Policies of this setting can be the base of policies of other settings: see `keyhole.delayed.QPMD`.
+A policy of another setting can wrap a policy of this setting: see `keyhole.delayed.QPMD`.
 """
 
 from keyhole.distributions import CustomDistribution

@@ -2,7 +2,7 @@
 
 An *arm* is one of several options, such as an airline. To *pull* an arm is to choose it for the
 round; it then gives a random number, its *sample*. The reward is 1 if the sample is at least the
-threshold. With *censored* feedback, of such a sample only the reward is seen.
+threshold. With *censored* feedback, a sample that reaches it is hidden: only the reward is seen.
 
 In `keyhole.thresholding` a threshold is another thing: it divides arms by their means.
 """

@@ -7,8 +7,8 @@ from keyhole.stochastic.policy_base import Policy, RewardCounts
 class RoundRobin(Policy):
     r"""Pull the arms in turn.
 
-    It is a baseline that never uses its rewards. A bound on regret says little if even this policy
-    meets it. With K arms, it pulls in round t
+    It is a baseline that never uses the rewards. A bound on regret says little if even this policy
+    keeps below it. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 

@@ -35,7 +35,7 @@ class AnytimeDKWUCB(DKWUCB):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 4, DKWUCB, for all but the width.
+    NeurIPS; section 4, DKWUCB, which has another width.
 
     Examples
     --------

@@ -8,11 +8,11 @@ from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 class AnytimeKaplanMeierUCB(IndexPolicy):
     r"""Pull the arm with the largest bound, estimated from censored samples, for any horizon.
 
-    It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
-    and any number of rounds. It warns if feedback is uncensored, since it ignores by how much a
-    sample exceeds the threshold. On Keyhole's data of flights and of deliveries its regret is a
-    quarter to three fifths of the regret of `KaplanMeierUCB`; `MonotoneKLUCB` and the Thompson
-    samplers have less regret.
+    Use it for censored feedback, thresholds in any order, and any number of rounds. It is
+    `KaplanMeierUCB` with a narrower width. It warns if feedback is uncensored, since it ignores by
+    how much a sample exceeds the threshold. On Keyhole's data of flights and of deliveries its
+    regret is a quarter to three fifths of the regret of `KaplanMeierUCB`; `MonotoneKLUCB` and the
+    Thompson samplers have less regret than it.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`; if none is left,
 
@@ -28,8 +28,8 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Source: Keyhole's own, but for the estimator. The width is half the width of Lemma 4, as in
-    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
+    Source: Keyhole's own; the estimator is the paper's. The width is half the width of Lemma 4, as
+    in Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
     ln ln t counts as 0. Arms without samples at the threshold come first, the lowest first; ties go
     to the lowest arm.
 

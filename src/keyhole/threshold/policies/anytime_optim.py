@@ -35,7 +35,7 @@ class AnytimeOPTIM(OPTIM):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 5.1, OPTIM, for all but the width.
+    NeurIPS; section 5.1, OPTIM, which has another width.
 
     Examples
     --------

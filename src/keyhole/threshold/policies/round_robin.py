@@ -8,7 +8,7 @@ class RoundRobin(Policy):
     r"""Pull the arms in turn, at any threshold.
 
     It is a baseline that never uses what it has learnt. A bound on regret says little if even this
-    policy meets it. In round t it pulls
+    policy keeps below it. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 
