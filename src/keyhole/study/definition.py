@@ -72,8 +72,8 @@ class TimeoutRule:
         """Whether a decision that expires counts as a decision with a reward of 0."""
         return self.on_timeout == _NO_REWARD
 
-    def has_expired(self, seconds_waited: float, later_decisions: int) -> bool:
-        """Return whether a decision has expired, by its waiting time or by later decisions."""
+    def is_overdue(self, seconds_waited: float, later_decisions: int) -> bool:
+        """Return whether a decision is past its timeout, in seconds or in later decisions."""
         if self.timeout is not None and seconds_waited > self.timeout:
             return True
         return self.timeout_decisions is not None and later_decisions >= self.timeout_decisions
@@ -98,7 +98,8 @@ class Definition:
     seed : int
         The seed of the policy's random numbers.
     time_unit : float
-        The length of a second in the unit of the limits; 0 if limits are not times.
+        The length of a second in the unit of the limits. With 0 the policy knows no ages of pending
+        decisions.
     scale : Scale
         The range of rewards, in the units in which they are told.
     """
@@ -116,7 +117,11 @@ class Definition:
     def create(
         cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, object], **options: Any
     ) -> Self:
-        """Return the definition of a new study; `facts` are the arguments of `Policy.learner`."""
+        """Return the definition of a new study.
+
+        `facts` are the arguments of `Policy.learner` without the number of arms; `options` may have
+        `pending`, `rule`, `seed` and `time_unit`.
+        """
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
@@ -128,12 +133,12 @@ class Definition:
         caller = f"a study of {policy}"
         user_facts, scale = resolve_facts(policy.setting, type(policy), all_facts, caller=caller)
         checked_facts = policy.check_facts(policy.setting.to_unit(user_facts, scale))
-        if text := policy.caution(checked_facts, None):
-            warnings.warn(text, stacklevel=3)
+        if caution := policy.caution(checked_facts, None):  # no problem is known
+            warnings.warn(caution, stacklevel=3)
         chosen_mode = options.pop("pending", None)
-        pending = pending_mode(policy, chosen_mode)
-        if chosen_mode is None and pending == "wait" and (text := policy.explain_waiting()):
-            warnings.warn(text, stacklevel=3)
+        pending = resolve_mode(policy, chosen_mode)
+        if chosen_mode is None and pending == "wait" and (reason := policy.explain_waiting()):
+            warnings.warn(reason, stacklevel=3)
         definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
         vocabulary = definition.vocabulary(names)
         vocabulary.check_study()
@@ -144,7 +149,7 @@ class Definition:
         """Check the fields, and that they fit together."""
         if len(_check_arm_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
-        pending_mode(self.policy, self.pending)
+        resolve_mode(self.policy, self.pending)  # refuses a mode that is not allowed
         validation.check_seed(self.seed)
         validation.check_number("time_unit", self.time_unit, validation.Range(ge=0))
 
@@ -159,8 +164,8 @@ class Definition:
             validation.check_choice("a fact", name, fact_names)
         self.check_change(policy, facts)
         new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
-        mode = None if self.pending == pending_mode(self.policy, None) else self.pending
-        return replace(self, policy=policy, facts=new_facts, pending=pending_mode(policy, mode))
+        mode = None if self.pending == resolve_mode(self.policy, None) else self.pending
+        return replace(self, policy=policy, facts=new_facts, pending=resolve_mode(policy, mode))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that differ from the present facts."""
@@ -178,14 +183,17 @@ class Definition:
                 )
 
     def check_successor(self, successor: "Definition") -> None:
-        """Refuse a definition that differs in more than `with_policy` changes."""
+        """Refuse a definition that differs in anything that `with_policy` leaves as it is."""
         self.check_change(successor.policy, successor.facts)
         reverted = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
         if reverted != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
     def read_change(self, data: bytes, policies: Policies, seq: int) -> Self:
-        """Return the definition that a change of policy wrote as event `seq`; refuse others."""
+        """Return the definition in the body of event `seq`, a change of policy.
+
+        A definition that `check_successor` refuses is an `EventError`.
+        """
         definition = self.from_bytes(data, policies)
         try:
             self.check_successor(definition)
@@ -209,7 +217,7 @@ class Definition:
         if differences:
             raise StudyExistsError(
                 f"{field} must be new, or that of a study with the same arguments, got "
-                f"{validation.short_repr(name)}: in that study {'; '.join(differences)}"
+                f"{shorten(name)}: in that study {'; '.join(differences)}"
             )
 
     def check_arms_change(self) -> None:
@@ -247,7 +255,7 @@ class Definition:
         return {"name": setting.name, "version": setting.version, "fields": fields}
 
     def _check_setting(self, written: JsonObject, ordered: bool) -> None:
-        """Refuse a log of another setting or version, or with other fields than today's."""
+        """Refuse a log of another setting or version, or with other fields than the setting has."""
         setting = self.setting_as_json()
         title = f"the setting {setting['name']!r}"
         for name in ("name", "version"):
@@ -294,8 +302,8 @@ class Definition:
     def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
         """Return the definition that `to_bytes` wrote; find the policy's class by `find_policy`.
 
-        With `ordered`, the fields must have the order that they have in the setting today, as rows
-        stored as bytes need.
+        With `ordered`, the fields must have the order that they have in the setting today. Rows
+        that are stored as bytes need this.
         """
         content = _parse_json(data)
         if content["format"] != _FORMAT:
@@ -340,8 +348,8 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
 def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
-    In a setting without context, the words of example decisions are checked too. Other settings
-    have no examples here, since the contexts of decisions are not known.
+    In a setting without context, the words of example decisions are checked too. With a context
+    there are no examples, since the contexts of decisions are not known here.
     """
     check_reserved_words(study_vocabulary.declared_words(vocabulary))
     if vocabulary.setting.context:
@@ -352,8 +360,8 @@ def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
             check_reserved_words(vocabulary.format_decision({}, decision))
 
 
-def pending_mode(policy: Policy, pending: str | None) -> str:
-    """Return the pending mode of a policy: its default, unless another is chosen."""
+def resolve_mode(policy: Policy, pending: str | None) -> str:
+    """Return the chosen pending mode, or the policy's default if it is None; refuse other modes."""
     # In settings by round the policy's own state takes account of pending decisions.
     modes = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
