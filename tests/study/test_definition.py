@@ -204,3 +204,12 @@ def test_a_study_whose_policy_had_another_name_goes_on(tmp_path):
         study.tell(study.ask().id, 1)
     with Study.create(*start, threshold=0.5, exist_ok=True) as study:
         assert study.ask().arm == "b"
+
+
+def test_facts_of_another_policy_are_in_the_units_of_the_study(tmp_path):
+    start = tmp_path / "s.db", "percent", LSA(), ["a", "b"]
+    with Study.create(*start, threshold=40.0, scale=(0, 100)) as study:
+        with pytest.raises(ValueError, match=r"^threshold must be 40\.0 as before, got 50\.0$"):
+            study.change_policy(RoundRobin(), threshold=50.0)
+        study.change_policy(RoundRobin(), threshold=40.0)
+        assert study.policy == RoundRobin()

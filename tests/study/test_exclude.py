@@ -137,7 +137,11 @@ def test_a_policy_whose_arms_cannot_change_may_leave_some_out(
     ("policy", "facts", "message"),
     [
         (ImprovedUCB(), {"horizon": 100}, r"^exclude must be empty: Impr.* \(off_policy\)$"),
-        (RoundRobin(), {"threshold": 0.5}, "^exclude must be empty: Round.*: `select` writes `turn`"),
+        (
+            RoundRobin(),
+            {"threshold": 0.5},
+            "^exclude must be empty: Round.*: `select` writes `turn`",
+        ),
         (DelayedUCB1(), {"horizon": 100, "feedback": "named"}, r"^exclude must be empty: Delayed"),
         (CSBDT(), {"resource": 1.0}, "^exclude must be empty: what CSBDT.* is about all arms$"),
         (

@@ -162,29 +162,38 @@ class Definition:
         fact_names = [name for name in self.policy.setting.facts if name != "arms"]
         for name in facts:
             validation.check_choice("a fact", name, fact_names)
-        self.check_change(policy, facts)
-        new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
+        self._check_new_policy(policy)
+        unit_facts = policy.setting.to_unit(facts, self.scale)
+        self._check_new_facts(unit_facts)
+        new_facts = policy.check_facts({**self.facts, **unit_facts})
         mode = None if self.pending == resolve_mode(self.policy, None) else self.pending
         return replace(self, policy=policy, facts=new_facts, pending=resolve_mode(policy, mode))
 
-    def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
-        """Refuse a policy of another setting, and facts that differ from the present facts."""
+    def _check_new_policy(self, policy: Policy) -> None:
+        """Refuse a policy of another setting."""
         _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
+
+    def _check_new_facts(self, facts: Mapping[str, Any]) -> None:
+        """Refuse facts, in the units of policies, that differ from the present facts."""
         for name, value in facts.items():
             present_value = self.facts.get(name)
             # The log was written with the present facts; with others its decisions may be invalid.
             if present_value is not None and not np.array_equal(present_value, value):
+                if unit := self.policy.setting.facts[name].unit:
+                    present_value = self.scale.from_unit(present_value, unit)
+                    value = self.scale.from_unit(value, unit)
                 raise ValueError(
                     f"{name} must be {present_value} as before, got {validation.short_repr(value)}"
                 )
 
     def check_successor(self, successor: "Definition") -> None:
         """Refuse a definition that differs in anything that `with_policy` leaves as it is."""
-        self.check_change(successor.policy, successor.facts)
+        self._check_new_policy(successor.policy)
+        self._check_new_facts(successor.facts)
         reverted = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
         if reverted != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
