@@ -50,7 +50,7 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     best = np.ones(len(t))
     log = np.log(t)
     for ratio in _RATIOS:
-        # Each power of `ratio` from 1 down to 1 / t starts a slice.
+        # At least the number of slices: each ends at t times a power of `ratio` in [1 / t, 1].
         slices = 1.0 + log / np.log(1.0 / ratio)
         best = np.minimum(best, slices * np.exp(-alpha * ratio * log))
     return best
@@ -95,12 +95,12 @@ def _check_arguments(
 
 
 def sufficient_rounds(
-    gaps: FloatArray, width: FloatArray, t: ArrayLike, alpha: float
+    gaps: FloatArray, width: FloatArray, rounds: ArrayLike, alpha: float
 ) -> FloatArray:
     r"""Return the number of rounds after which a pair's confidence length is at most half its gap.
 
-    The length after N rounds is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}`. All arguments
-    are broadcast. Where the gap is 0, the number is infinite.
+    The length after N rounds is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}`, and t is an
+    entry of `rounds`. All arguments are broadcast. Where the gap is 0, the number is infinite.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def sufficient_rounds(
     array([[16.]])
     """
     with np.errstate(divide="ignore"):
-        return np.asarray(2.0 * alpha * np.log(t) * width**2 / gaps**2)
+        return np.asarray(2.0 * alpha * np.log(rounds) * width**2 / gaps**2)
 
 
 def capped_regret(gaps: FloatArray, plays: FloatArray, horizon: int) -> float:

@@ -33,7 +33,7 @@ _LONE: Final = (-1.0, 4.0)
 def portfolio_problem(
     kind: str, size: int = 15, *, seed: int = DEFAULT_SEED, limits: SequenceLike = _LIMITS
 ) -> Problem:
-    r"""Return a problem whose arms are solvers with log-normal run times, and limits of at most 1.
+    r"""Return a problem of solvers with log-normal run times, in which no limit exceeds 1.
 
     The gain of a completed run is 1 less its time (:math:`c(x) = x`), and the gain of a stopped run
     is minus its limit (:math:`\lambda(x) = x`). The expected gain is therefore the share of

@@ -1,6 +1,6 @@
-"""Base class of policies for a continuum of limits, with a grid for each arm that is refined.
+"""Base class of policies for a continuum of limits, which refine a grid of limits for each arm.
 
-In the kernels `p` has the policy's parameters and facts, `s` is the policy's state, `factor` is its
+In the kernels `p` has the policy's parameters and facts, `s` is its state, `factor` is the policy's
 kernel of that name, and `log_term` is the value of `scaled_log_term` in this round. An arm's points
 are kept in increasing order.
 """
@@ -48,8 +48,8 @@ class RefinedGridPolicy(Policy, abstract=True):
     """
 
     needs = ("horizon",)
-    # A decision waits for the feedback of all earlier ones. That feedback could split the interval
-    # of a pending decision, and `played` would then get a finer level than the decision had.
+    # Decisions wait for all feedback. Otherwise the feedback of one could split the interval of
+    # another that is pending, and `played` would get a finer level than the pending one had.
     pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("factor", "planned_rounds")
 
@@ -222,7 +222,7 @@ def update_grid(
     The round was informative about points `first` to `stop` - 1. If it splits an interval, only the
     biases are right afterwards, and the caller has to compute the indices anew.
     """
-    # If the arm's last round split an interval, positions have moved: all points are computed anew.
+    # If the arm's last round split an interval, positions have moved: compute all indices anew.
     if s.settled[arm] == 0.0:
         first = 0
         stop = s.sizes[arm]
@@ -252,9 +252,10 @@ def write_best_point(s: GridState, arm: int) -> None:
 def recompute_indices(
     p: Any, s: GridState, arm: int, first: int, stop: int, factor: Kernel, log_term: float
 ) -> bool:
-    """Compute indices of points `first` to `stop` - 1 (equation 13); return whether any `is_wide`.
+    """Write the indices of points `first` to `stop` - 1; return whether one has a wide interval.
 
-    The index of a point without informative rounds is infinite, and its interval is not wide.
+    These are equations (13) and (14). The index of a point without informative rounds is infinite,
+    and its interval is not wide.
     """
     has_wide = False
     for k in range(first, stop):

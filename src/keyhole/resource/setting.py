@@ -94,7 +94,7 @@ def facts_of(
 
 
 def limit_index(limits: FloatArray, limit: float) -> int:
-    """Return the position of the first of `limits` that reaches `limit`; if none does, the last."""
+    """Return the position of the first of `limits` that is at least `limit`, or of the last."""
     low, high = 0, len(limits) - 1
     while low < high:
         middle = (low + high) // 2

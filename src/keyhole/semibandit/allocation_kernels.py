@@ -149,7 +149,7 @@ def format_refuting_losses(state: Mapping[str, Any], arm: int) -> str:
 def count_refuting_losses(
     p: Facts, s: AllocationState, funded: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count losses of the arms above 0 in `funded`, which were given their estimates."""
+    """Count losses of the arms with a number above 0 in `funded`, which got their estimates."""
     for arm in range(p.arms):
         if funded[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1

@@ -68,7 +68,7 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     steps = math.log2(len(candidate_thresholds(arms, resource)))
     if steps == 0.0:
         return 0.0
-    return math.log(steps / chance) / (_whole_resource(resource) * _log_term(epsilon)) * steps
+    return math.log(steps / chance) / (_floored_resource(resource) * _log_term(epsilon)) * steps
 
 
 def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
@@ -127,7 +127,7 @@ def csbdt_search_bound(
     count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
     rounds_per_trial = math.log(count * steps / chance) / _log_term(epsilon)
-    return count * rounds_per_trial * steps / _whole_resource(resource)
+    return count * rounds_per_trial * steps / _floored_resource(resource)
 
 
 def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
@@ -144,7 +144,7 @@ def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
     return np.sort(problem.mean_losses), problem.arms - funded
 
 
-def _whole_resource(resource: float) -> float:
+def _floored_resource(resource: float) -> float:
     """Return max{1, floor(Q)}."""
     return max(1.0, integer_part(check_number("resource", resource, Range(gt=0))))
 

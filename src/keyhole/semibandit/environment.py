@@ -97,7 +97,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
         # The trial draws need the number of arms, which is the number of means.
         days = self.trial_draws()
         for day in days:
-            check_binary_vector("losses written by draw", day, len(self.mean_losses))
+            check_binary_vector("draw's losses", day, len(self.mean_losses))
         for arm, mean in enumerate(self.mean_losses):
             check_moments(f"mean_losses[{arm}]", float(mean), days[:, arm])
 

@@ -93,7 +93,7 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
 
     There are K arms, and the resource Q is above 0. Thresholds for which Q suffices for equally
     many arms are equivalent, and each candidate is the largest of its class. Thresholds are at most
-    1, so the numbers of arms go from K down to :math:`\lfloor Q \rfloor`, but at least to 1.
+    1, so the numbers of arms go from K down to :math:`\min\{K, \max\{1, \lfloor Q \rfloor\}\}`.
 
     Notes
     -----

@@ -215,9 +215,9 @@ def allocation_in_piece(
     """Return an allocation in the piece from `low` to `high`.
 
     Plan 0 returns ``high - share * (high - low)``; `share` is in [0, 1). Plan 1 takes an equal part
-    of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20,
-    ... the first that has a multiple in the piece, and of these multiples the largest. Plans 1 and
-    2 follow plan 0 if no such part or number lies in the piece.
+    of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20, ... the
+    first that has a multiple in the piece, and of these multiples the largest. Plans 1 and 2 follow
+    plan 0 if no such part or number lies in the piece.
     """
     if plan == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.

@@ -22,7 +22,8 @@ from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
 
-_NEAR: Final = 1.0 - 1e-12  # limits are equal if their ratio is between this and its reciprocal
+# Limits count as equal if their ratio is between this and its reciprocal.
+_NEAR: Final = 1.0 - 1e-12
 
 
 class FixedLimit(WrapperPolicy, Policy):

@@ -38,7 +38,7 @@ class HazardUCB(HazardRatePolicy):
         At least 0. :math:`\alpha_t` starts at `alpha` and tends to 1. For fewer than ten limits it
         starts higher: for one, at 1.5 `alpha`. With 0 it stays 0, and the regret may be linear.
     strength : float, default 8
-        Above 0. The pooled hazard counts as `strength` runs, or fewer if limits are fewer than ten.
+        Above 0. The pooled hazard counts as `strength` runs, or as fewer for fewer than ten limits.
 
     Notes
     -----

@@ -26,7 +26,7 @@ class OUP(Policy):
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, first double its limit, and keep its bounds until m + 1 runs with this limit. If no
+    \alpha)`, first double its limit, and keep its bounds until m + 1 runs with the new one. If no
     upper bound is over :math:`\varepsilon` above the largest lower bound, keep the latter's arm.
 
     Parameters

@@ -120,7 +120,7 @@ class RCUCB(PairPolicy):
 
 
 def count_run_and_write_terms(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
-    """Count an informative run that is in a pair's sums already; write its estimate and spread."""
+    """Count one more informative run of a pair; write its estimate and spread from its sums."""
     told = s.told[arm, position] + 1.0
     penalty = s.penalties[position]
     s.told[arm, position] = told

@@ -18,7 +18,7 @@ class CSBDT(BisectionPolicy):
     Parameters
     ----------
     delta, epsilon : float, default 0.1
-        Bounds in (0, 1): upper, on the chance of a wrong estimate; lower, on all mean losses.
+        Bound on the chance that an estimate is wrong; lower bound of all mean losses; in (0, 1).
     gamma : float, default 0.001
         By how much estimates may exceed thresholds, in (0, 1). Take at most `Problem.gamma`.
     round_decimals : int, default 0

@@ -30,7 +30,7 @@ class CSBST(Policy):
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     After the search, the estimate Q/M is given to the M arms with the largest draws from
-    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. After the search, arm i got nothing in :math:`S_i`
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Since the search, arm i got nothing in :math:`S_i`
     rounds with a loss, and in :math:`F_i` rounds without a loss.
 
     Parameters

@@ -49,8 +49,8 @@ class ThresholdThompson(Policy):
         \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i(\tilde\theta_i))
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
-    :math:`\tilde\mu_i`. The rest of Q raises funded arms, then others. The allocation is kept for
-    :math:`1 + \lfloor t / 200 \rfloor` rounds, or until a loss at more than the arm's earlier ones.
+    :math:`\tilde\mu_i`. The rest of Q goes to funded arms, then to others. Keep the allocation for
+    :math:`1 + \lfloor t / 200 \rfloor` rounds, or until a loss raises a threshold's lower bound.
 
     Parameters
     ----------
