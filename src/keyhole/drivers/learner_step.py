@@ -156,13 +156,13 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
             update(p, s, header[ROUNDS], rng, context, decision, feedback)
             header[PENDING] = header[OWNER_THREAD] = 0
             return 0
-        code = 0
+        result = 0
         if operation in (ASK, ASK_WITH_NUMBER):
-            code = ask(words, header, operation, number)
-        # `CLAIM` comes here with the code 0. It only sets the owner, after which Python may write a
-        # context or feedback into the vector. An `ASK` that fails leaves the learner no owner.
-        header[OWNER_THREAD] = thread if code >= 0 else 0
-        return code
+            result = ask(words, header, operation, number)
+        # A `CLAIM` has the result 0. It only sets the owner, after which Python may write a context
+        # or feedback into the vector. An `ASK` that fails leaves the learner no owner.
+        header[OWNER_THREAD] = thread if result >= 0 else 0
+        return result
 
     return step
 
