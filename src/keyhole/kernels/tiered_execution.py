@@ -97,7 +97,7 @@ class TieredFunction:
         # Settings such as `bounds_checked` are context variables. Their present values are kept for
         # compiling later.
         self._context = copy_context()
-        # Receives the machine code. A learner sets it, and then calls the code instead of this.
+        # Receives the machine code. A learner sets this, to call that code from then on.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def compile_function(self) -> Kernel:
