@@ -22,7 +22,7 @@ _WHOLE: Final = "a whole number"
 _FRACTION: Final = "a number with a fraction"
 _ARRAY: Final = "an array"
 _REQUIRED_TEXTS: Final = {"int64": _WHOLE, "float64": "a number", "bool": _BOOL}
-_TYPES: Final = (
+_TYPE_TEXTS: Final = (
     (type(None), _NOTHING), (bool, _BOOL), (int, _WHOLE), (float, _FRACTION), (str, "text"),
 )  # fmt: skip
 
@@ -139,7 +139,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
     allowed_texts = [texts.get(field.dtype, integers) for field in result_fields.values()]
-    allowed_types = {cls for cls, text in _TYPES if _can_return(text, allowed_texts)}
+    allowed_types = {cls for cls, text in _TYPE_TEXTS if _can_return(text, allowed_texts)}
 
     def check_result_type(description: _Description) -> None:
         if not _can_return(description, allowed_texts):
@@ -200,7 +200,7 @@ def _describe_value(value: object) -> _Description:
     """Return the description of a value that an interpreted kernel returns."""
     if isinstance(value, tuple):
         return tuple(map(_describe_value, value))
-    return next((text for python_type, text in _TYPES if isinstance(value, python_type)), _ARRAY)
+    return next((text for cls, text in _TYPE_TEXTS if isinstance(value, cls)), _ARRAY)
 
 
 def _describe_type(value: object) -> _Description:

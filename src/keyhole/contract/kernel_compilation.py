@@ -32,7 +32,7 @@ from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_decorators import is_bounds_checked
 from keyhole.kernels.kernel_decorators import kernel as compiled
 
-# The kernels of the classes that were used last; a key begins with the digest of the class. Kernels
+# The kernels of the most recently used classes; a key begins with the digest of the class. Kernels
 # are cached since typing them takes seconds, and a learner, an engine and a study of one policy use
 # the same kernels. The cache is small, since kernels hold their typed functions.
 _cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
@@ -242,7 +242,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 
 def base_kernel_args(policy: type[Policy]) -> dict[str, str]:
-    """Return the argument lists with which other kernels call a policy's kernels, by name."""
+    """Return the argument list with which other kernels call each kernel of a policy, by name."""
     return {signature.name: signature.flat_args(policy.setting) for signature in BASE_KERNELS}
 
 
@@ -272,8 +272,8 @@ def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     guard = kernel_signatures.GUARD
     owner = f"Setting({setting.name!r})"
     expressions = guard.argument_expressions(records)
-    returns = guard.result_fields(records)
-    return bind_kernel(owner, setting.allowed, guard.args(), expressions, {}, returns)
+    result_fields = guard.result_fields(records)
+    return bind_kernel(owner, setting.allowed, guard.args(), expressions, {}, result_fields)
 
 
 def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:

@@ -198,8 +198,8 @@ def _list_covered_kernels(cls: type[Policy], declarer: type[Policy]) -> list[str
     Helpers that never get the state, by the `helper_arguments` of this class, are left out: they
     see only what its kernels pass to them.
     """
-    arguments = getattr(declarer, "helper_arguments", {})
-    helpers = [name for name in cls.helpers if "s" in arguments.get(name, ("s",))]
+    helper_arguments = getattr(declarer, "helper_arguments", {})
+    helpers = [name for name in cls.helpers if "s" in helper_arguments.get(name, ("s",))]
     return [*_READERS, *helpers]
 
 

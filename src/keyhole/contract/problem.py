@@ -16,11 +16,11 @@ from keyhole.validation import check_distinct, short_repr
 class Environment:
     """The compiled simulator of a problem, which answers each decision with feedback.
 
-    The *truth*, such as the means, is declared by class attributes made with `integer`, `number`,
-    `float_array` and `int_array`. The nested class `State` declares the environment's own state.
-    Kernels are written as for a policy (see `keyhole.contract.policy.Policy`). They may name ``e``
-    (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the
-    round, from 1), and the values of the setting.
+    The *truth*, such as the means, is declared by class attributes made with `integer_input`,
+    `number_input`, `float_array` and `int_array`. The nested class `State` declares the
+    environment's own state. Kernels are written as for a policy (see
+    `keyhole.contract.policy.Policy`). They may name ``e`` (the truth), ``s`` (the state), ``rng``
+    (the environment's random stream), ``t`` (the round, from 1), and the values of the setting.
 
     ``init`` prepares the state. ``observe`` returns the context, if the setting has one.
     ``respond`` returns the feedback to a decision. ``score(e, s, t, <report>, metrics)`` fills

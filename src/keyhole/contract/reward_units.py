@@ -67,11 +67,11 @@ class Scale(NamedTuple):
         return self.high - self.low
 
     def to_unit(self, value: Value, unit: str = REWARD) -> Value:
-        """Convert a value of one `unit`, such as `REWARD`, from the user's scale to policies'."""
+        """Convert a value of the kind `unit` from the user's units to the units of policies."""
         return cast(Value, (value - self._zero_in_user_units(unit)) / self.span ** _POWERS[unit])
 
     def from_unit(self, value: Value, unit: str = REWARD) -> Value:
-        """Convert a value of one `unit`, such as `REWARD`, from policies' scale to the user's."""
+        """Convert a value of the kind `unit` from the units of policies to the user's."""
         return cast(Value, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
 
     def _zero_in_user_units(self, unit: str) -> float:

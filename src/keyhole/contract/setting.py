@@ -209,7 +209,7 @@ class Setting:
                 continue
             if scale != UNIT and fact.unit:
                 converted_values[name] = fact.to_unit(name, values[name], scale)
-            # A fact in units of reward is checked here, so that the error advises to give a scale.
+            # Without a scale, a reward is checked here, so that the error advises to give one.
             elif fact.unit == REWARD and not fact.field.shape:
                 with errors_with_scale_hint():
                     fact.check(name, values[name])

@@ -91,7 +91,7 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
 
 
 class _Tracer:
-    """Follows kernels and the functions that they call, each once for equal views in arguments."""
+    """Follows kernels and the functions they call, each once for the same views as arguments."""
 
     def __init__(self, axis_counts: Mapping[str, int]) -> None:
         self.axis_counts = axis_counts  # the number of axes of each array, by its name
@@ -180,7 +180,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; of any other node, mark all arrays in it."""
+        """Visit the parts of a plain statement; mark all arrays in any other node."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NO_VIEWS

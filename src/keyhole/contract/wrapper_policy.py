@@ -179,7 +179,7 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        # It has the arrays of both states, so that the kernels of both find their arrays.
+        # The arrays of both states, so that the kernels of both classes find their arrays.
         "State": type("State", (cls.State, base_class.State), {}),
         "base_class": base_class,
         "needs": tuple(dict.fromkeys((*cls.needs, *base_class.needs))),

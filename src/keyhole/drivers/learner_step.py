@@ -29,8 +29,9 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, numba_sign
 
 Words = NDArray[np.uint64]
 
-# The positions of the header's words, and of the plan. `OWNER_THREAD` is 0 if any thread may call.
-# `keyhole.play.learner` reads and writes these words from Python.
+# The positions of the header's words, of which the stream has two, and of the plan. The word
+# `OWNER_THREAD` is 0 if any thread may call. `keyhole.play.learner` reads and writes these words
+# from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
@@ -39,8 +40,8 @@ _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 # Python wrote it into the vector first, that would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
-# Results of calls that failed, and `DONE` of an `ASK` when the policy is done. Other results are at
-# least 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed),
+# The results of calls that failed, and of an `ASK` when the policy is done (`DONE`). Other results
+# are at least 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed),
 # `LOGGED_REFUSED` (the decision in the log is not allowed) or `DIFFERENT_DECISION`.
 DONE, LOGGED_REFUSED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, OWN_REFUSED = range(-6, 0)
 
@@ -155,13 +156,13 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
             update(p, s, header[ROUNDS], rng, context, decision, feedback)
             header[PENDING] = header[OWNER_THREAD] = 0
             return 0
-        code = 0
+        result = 0
         if operation in (ASK, ASK_WITH_NUMBER):
-            code = ask(words, header, operation, number)
-        # `CLAIM` comes here with the code 0. It only sets the owner, after which Python may write a
-        # context or feedback into the vector. An `ASK` that fails leaves the learner no owner.
-        header[OWNER_THREAD] = thread if code >= 0 else 0
-        return code
+            result = ask(words, header, operation, number)
+        # A `CLAIM` has the result 0. It only sets the owner, after which Python may write a context
+        # or feedback into the vector. An `ASK` that fails leaves the learner no owner.
+        header[OWNER_THREAD] = thread if result >= 0 else 0
+        return result
 
     return step
 
@@ -213,8 +214,9 @@ REPLAY_SIGNATURE: Final = numba_signature(
 def compiled_replay(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log; `REPLAY_SIGNATURE` has its arguments.
 
-    The result is the number of rows in which the policy decides as in the log. A replay stops at
-    the first row that cannot be replayed; the learner's round number says which row.
+    The result is the number of rows in which the policy decides as in the log. At the first row
+    that cannot be replayed, the replay stops with a negative result, such as `OWN_REFUSED`; the
+    learner's round number says which row.
     """
     digest = driver_digest("replay", policy, setting.allowed)
     owner = policy.owner.__name__

@@ -25,7 +25,8 @@ INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
-# A row is a decision in cells: its round, its age, context, decision, and in `TELL` the feedback.
+# The cells of a row, which belongs to one decision: round, age, context, decision, and for `TELL`
+# the feedback.
 ROW_HEADER: Final = 2
 """The number of a row's cells before the context."""
 
@@ -79,7 +80,8 @@ def compile_imputation(policy: CompiledClass) -> Kernel:
     expressions = IMPUTE.argument_expressions(policy.records)
     helpers = policy.helpers()
     # `impute` may call `update`. It then passes each value of context, decision and feedback as an
-    # argument of its own, while the drivers pass the three groups. So `update` is bound again.
+    # argument of its own, while the drivers pass the three groups. So `update` is bound again, with
+    # the argument list of single values.
     call = kernel_compilation.base_kernel_args(policy.owner)["update"]
     helpers["update"] = kernel_compilation.bind_kernel(
         owner, policy.sources["update"], call, kernel_compilation.identity_mapping(call), helpers

@@ -235,13 +235,13 @@ def _compile_replication(
                 pending -= 1
                 imputed_count = -1
             if is_stopped(s):
-                # The policy takes no further decision. At each remaining checkpoint, `measure`
-                # tells the feedback that is still pending, as if the run went on.
-                last = t - 1  # the last round
+                # The policy takes no decision after round t - 1. At each remaining checkpoint,
+                # `measure` tells the feedback that is still pending, as if the run went on.
                 for k in range(c, len(checkpoints)):
                     last_arrival = measure(
-                        p, e, cells, rngs, order, plan, shapes, wrong, last, pending, out, k, column
-                    )
+                        p, e, cells, rngs, order, plan, shapes, wrong, t - 1, pending, out, k,
+                        column,
+                    )  # fmt: skip
                     out[k, out.shape[1] - 1, column] = max(now, last_arrival)
                 return 0
             row = plan[ROWS] + order[pending] * plan[WIDTH]

@@ -17,8 +17,8 @@ from keyhole.validation import Range, check_integer
 _FOLDER_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
 _SIZE_VARIABLE: Final = "KEYHOLE_CACHE_MB"
 _DEFAULT_MEGABYTES: Final = 500  # enough for some 4,000 pairs of policy and environment
-# Matches names of files. Only such files, and files with `DIGEST_SUFFIX`, are ever removed. Drafts
-# and locks exist while a process compiles.
+# Matches the names of files of code, locks and drafts. Only such files, and files with
+# `DIGEST_SUFFIX`, are ever removed. Locks and drafts exist while a process compiles or writes.
 _FILE_NAME: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _CHECKSUM_BYTES: Final = 32
 CODE_SUFFIX: Final = ".code"
@@ -58,7 +58,7 @@ def cache_limit() -> int:
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
-    """Return files of compiled code, drafts and locks with their status, least recently used first.
+    """Return each file of code, lock and draft with its status, the least recently used first.
 
     If the folder cannot be read, the list is empty.
     """
@@ -91,9 +91,10 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 @cache
 def prepare_folder(folder: Path) -> bool:
-    """Create a folder if it is missing; warn and return False if others own it or may write to it.
+    """Create a folder if it is missing; return whether its code can be trusted.
 
-    The result is True for a folder that cannot be created or read: its files are then missing.
+    It can if the folder belongs to the user, and nobody else may write to it; otherwise a warning
+    says so. The result is also True for a folder that cannot be created, since it has no files.
     """
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,8 +108,8 @@ def prepare_folder(folder: Path) -> bool:
     return True
 
 
-# The functions below raise no error for an unwritable folder or a truncated file, since a cache may
-# miss, but must not fail.
+# The functions below raise no error for an unwritable folder or a truncated file: the caller then
+# compiles the code, since a cache may miss, but must not fail.
 
 
 def read_cache_file(path: Path) -> bytes | None:

@@ -33,7 +33,7 @@ from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_
 from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
 
-# Matches the file and line of an operation that Numba could type, but not lower to LLVM code.
+# Finds the file and line of an operation that Numba could type, but not lower to LLVM code.
 _LOWERED_LINE: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
 # Matches the colours of error texts, which Numba adds if colorama is installed.
 _TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -162,7 +162,7 @@ def read_cache_keys() -> list[dict[str, str]]:
 
 @contextlib.contextmanager
 def _file_lock(path: Path) -> Iterator[None]:
-    """Let one process at a time compile code; the others wait, and then find it in file `path`."""
+    """Let one process at a time compile the code of `path`; the others wait, and then load it."""
     lock = path.with_suffix(".lock")
     handle = -1  # no file
     if sys.platform != "win32":
@@ -276,7 +276,7 @@ def compile_cached(
     interpreted, and Numba is imported only to compile. `signature` is text, such as
     ``"int64(float64[::1], int64)"``. The compiled function does not check the types of its
     arguments. It releases the GIL during a call, unless `hold_gil` is set. Its code is freed with
-    the last reference to it; this module holds references to the functions that were used last.
+    the last reference to it; this module holds references to the most recently used functions.
 
     Within `interpret_first`, the result for code that is neither in memory nor on disk is a
     `TieredFunction`, unless the code's time budget is spent, or the code cannot be interpreted.

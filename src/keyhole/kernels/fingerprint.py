@@ -193,7 +193,7 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
 
     The digest is the same in every process until the code, or something that it uses, changes. With
     `error_lines`, it also covers the file and lines of each function that raises errors, since
-    Numba compiles file and lines into the machine code.
+    Numba compiles them into the machine code.
     """
     walk = _FingerprintWalk(error_lines)
     walk.add_function(python_function(function))
@@ -201,7 +201,7 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
 
 
 def fingerprint_parts(function: Kernel) -> dict[str, str]:
-    """Return the parts that `fingerprint` covers, by name; code and arrays as digests.
+    """Return the parts that `fingerprint` covers, by name: constants as text, others as digests.
 
     Names of variables and modules are left out, since they follow from the sources.
     """
@@ -263,8 +263,8 @@ class _FingerprintWalk:
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
-        # By id: the number of the first visit, which tells apart functions of one name, and the
-        # function, since a reference keeps its id from being reused.
+        # For each function, by its id, the number of its first visit, and the function itself. The
+        # number tells apart functions of one name; the reference keeps the id from being reused.
         self.visited: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
 
@@ -300,7 +300,8 @@ class _FingerprintWalk:
         if is_function(value):
             self.add_function(python_function(value))
         elif kernel_decorators.is_intrinsic(value):
-            self.add_function(vars(value)["__wrapped__"])  # the function that builds its code
+            # The function that builds the intrinsic's code, or for `load_intrinsic` its equivalent.
+            self.add_function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
             self.add_module(use, value, chains)
         elif isinstance(value, np.ndarray):
@@ -452,7 +453,7 @@ def _bounds_checked_copy(original: FunctionType) -> Kernel:
 
 
 def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
-    """Return what a copy uses in place of a value: functions compiled, and arrays as snapshots."""
+    """Return what a copy uses in place of a value, such as a compiled function or a snapshot."""
     if is_function(value):
         original = python_function(value)
         if is_kernel(value) and _module_name(original).startswith("keyhole."):

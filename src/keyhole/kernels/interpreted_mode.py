@@ -123,7 +123,7 @@ class AtomicCall:
     Parameters
     ----------
     owner : str
-        The policy, or the policy and the environment, by name, for messages.
+        The name of the policy, or of the policy and the environment, for messages.
     run : callable
         The function; it changes nothing but its arguments.
     """

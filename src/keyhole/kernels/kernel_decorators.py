@@ -68,7 +68,7 @@ def import_internals(module: str = "compiler") -> Any:
 
 
 def import_machine_code_loader() -> Any:
-    """Return `keyhole.kernels.numba_internals.machine_code`, which does not need Numba."""
+    """Return `keyhole.kernels.numba_internals.machine_code`, without importing Numba."""
     with compiler_lock():
         return import_module("keyhole.kernels.numba_internals.machine_code")
 
@@ -106,7 +106,7 @@ def numba_signature(result: str, *arguments: str) -> str:
 
 
 class Deferred:
-    """A placeholder for an object of Numba's, which is made when it is first used.
+    """A placeholder for an object of Numba's; that object is made when it is first needed.
 
     Parameters
     ----------
@@ -201,8 +201,7 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
     make : callable
         Makes the intrinsic, given the module `keyhole.kernels.numba_internals.intrinsics`.
     """
-    # The equivalent of an intrinsic is an attribute of its Python function: `plain` itself.
-    set_python_equivalent(plain, plain)
+    set_python_equivalent(plain, plain)  # `plain` is also the intrinsic's `py_func`
     deferred = DeferredIntrinsic(
         cast(FunctionType, plain), lambda: make(import_internals("intrinsics"))
     )

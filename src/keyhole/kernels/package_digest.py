@@ -16,7 +16,7 @@ from typing import Final
 from keyhole.kernels import cache_files
 
 # Three of these packages are layers above this one. If they registered themselves when they are
-# imported, the key of code would depend on which packages a process has imported.
+# imported, the keys would depend on which packages a process has imported.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
 no kernel refers to. Other functions are followed one by one (`keyhole.kernels.fingerprint`)."""
@@ -87,7 +87,7 @@ def _is_string_statement(statement: ast.stmt) -> bool:
 
 
 _POINT_COUNT: Final = 4_000
-# The golden ratio: the fractional parts of its multiples are spread evenly over [0, 1).
+# 1 / golden ratio: the fractional parts of its multiples are spread evenly over [0, 1).
 _STEP: Final = (math.sqrt(5.0) - 1.0) / 2.0
 _FUNCTIONS: Final = (math.log, math.log1p, math.log2, math.exp, math.expm1, math.lgamma, math.cos)
 

@@ -64,7 +64,7 @@ class TieredFunction:
     Parameters
     ----------
     owner : str
-        The policy, or the policy and the environment, by name, for messages.
+        The name of the policy, or of the policy and the environment, for messages.
     build : callable
         Returns the function, in plain Python.
     budget : TimeBudget
@@ -97,7 +97,7 @@ class TieredFunction:
         # Settings such as `bounds_checked` are context variables. Their present values are kept for
         # compiling later.
         self._context = copy_context()
-        # What a learner does with the machine code, which it then calls in place of this function.
+        # Receives the machine code. A learner sets this, to call that code from then on.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def compile_function(self) -> Kernel:

@@ -81,7 +81,7 @@ def _describe_error(error: Exception) -> tuple[type[Exception], str] | None:
 
 
 def _list_traceback_entries(traceback: TracebackType | None) -> list[TracebackType]:
-    """Return the entries of a traceback, without the last entries inside this package."""
+    """Return the entries of a traceback, up to the last one outside this package."""
     entries = []
     while traceback is not None:
         entries.append(traceback)

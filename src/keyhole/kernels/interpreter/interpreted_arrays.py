@@ -159,9 +159,9 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
     return np.asarray(getattr(array, "cells", array)).reshape(array.shape)
 
 
-# To borrow is to make an array over a part of a buffer's memory. Kernels borrow the same arrays in
-# every round, and a lookup is faster. So arrays are kept for as long as their buffer lives, under
-# the buffer's id, since a memory view has no hash.
+# To borrow is to make an array over a part of a buffer's memory. That takes longer than a lookup,
+# and kernels borrow the same arrays in every round. So arrays are kept for as long as their buffer
+# lives, under the buffer's id, since a memory view has no hash.
 _borrowed_by_buffer: Final[dict[int, dict[object, Array]]] = {}
 
 
@@ -302,7 +302,7 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
     "size": _count_entries,
     "reshape": lambda array: lambda *shape: reshape(array, *shape),
     "fill": lambda array: lambda value: fill(array, slice(None), value),
-    # A method is read as `partial(function, array)`.
+    # Reading a method of an array returns `partial(function, array)`.
     **{name: partial(partial, function) for name, function in REDUCTIONS.items()},
 }
 """Attributes that NumPy's arrays have and memory views lack, as functions of the array, by name."""

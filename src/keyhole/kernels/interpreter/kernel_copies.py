@@ -195,7 +195,7 @@ class InterpretedFunction:
     Parameters
     ----------
     owner : str
-        The policy, or the policy and the environment, by name, for messages.
+        The name of the policy, or of the policy and the environment, for messages.
     function : callable
         Plain Python that calls kernels.
     """

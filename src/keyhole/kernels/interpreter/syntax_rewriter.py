@@ -20,14 +20,14 @@ from keyhole.kernels.interpreter.source_trees import compile_definition, find_de
 
 _PREFIX: Final = "__keyhole_"
 _ENDING: Final = "__"  # without it, Python would mangle the name in a class
-# Divisions, and powers, which may divide, too.
+# Operators that may differ in compiled code even if no integer wraps: divisions, and powers.
 _DIVISIONS: Final[dict[type[ast.operator], str]] = {
     ast.Div: "divide",
     ast.FloorDiv: "floor_divide",
     ast.Mod: "modulo",
     ast.Pow: "power",
 }
-# Operators that differ in compiled code only if an integer wraps.
+# Operators that differ in compiled code if an integer wraps, or a shift is not by 0 to 63 bits.
 _WRAPPING: Final[dict[type[ast.operator], str]] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -48,7 +48,7 @@ HELPERS: Final[dict[str, object]] = {
 
 _ALLOWED_SHIFTS: Final = range(64)
 _DIVISION_SYMBOLS: Final = {"/", "//", "%", "**"}
-# Instructions, besides binary operators, that differ in compiled code if integers may wrap.
+# Instructions, besides binary operators, that are rewritten only where integers may wrap.
 _WRAPPING_OPERATIONS: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
 _SLICE_OPERATIONS: Final = ("STORE_SLICE", "BUILD_SLICE")
 _ARRAY_VARIABLE: Final = f"{_PREFIX}array{_ENDING}"

@@ -88,10 +88,10 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function gets the name of `like`,
-    which is part of the fingerprints of kernels.
+    which is part of the fingerprints of kernels that use it.
 
-    A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
-    atomic operations (measured, K = 10; decision 002); a borrowed view costs nothing. The caller
+    A slice `buffer[a:b]` would count references on every use (decision 002), which costs 15 to
+    35 ns a round in atomic operations (measured, K = 10); a borrowed view costs nothing. The caller
     must keep the buffer alive for as long as the view is in use.
     """
     cell_type = getattr(types, dtype)
@@ -193,7 +193,7 @@ class _FourVariates:
         return build.fadd(build.fsub(high, _splat_float(2.0**84 + 2.0**63 + 2.0**52)), low)
 
     def gammas(self, position: ir.Value, index: int, shape: ir.Value, tables: _Pair) -> _Pair:
-        """Return gamma variates from words `index` and `index` + 1, and if they are usual."""
+        """Return gamma variates from words `index` and `index` + 1, and whether each is usual."""
         # The operations are those of `samplers._gamma_by_first_proposal`, in the same order, since
         # another order would round differently. LLVM must not fuse them into multiply-adds, and by
         # default does not.
@@ -247,8 +247,8 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
         """Draw up to four of `count` variates, from `first` on, into `out`.
 
         `position` is the position in the stream, and `step` and `ends` are the tables of the
-        ziggurat. The result has one bit for each of the four variates, which is set if the variate
-        is not usual. The value of such a variate is meaningless.
+        ziggurat. Each of the four variates has a bit in the result, which is set if the variate is
+        not usual. Its value is then meaningless.
         """
         for name, vector in (("a", a), ("b", b), ("out", out)):
             is_vector = isinstance(vector, types.Array) and vector.ndim == 1

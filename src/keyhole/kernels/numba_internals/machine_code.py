@@ -76,7 +76,7 @@ def describe_processor() -> str:
 def load_numba_extension(name: str) -> ModuleType:
     """Return one of Numba's C extension modules, without importing Numba."""
     full_name = f"{_PACKAGE}.{name}"
-    # If Numba is imported already, the module is taken from it, by the last line.
+    # If Numba is imported already, only the last line runs, and takes the module from it.
     package = None if _PACKAGE in sys.modules else find_spec(_PACKAGE)
     for folder in (package and package.submodule_search_locations) or ():
         for ending in EXTENSION_SUFFIXES:
