@@ -56,7 +56,7 @@ def claim_address(verdict: Verdict) -> str:
 
 
 Bars = Sequence[tuple[str, Sequence[Verdict]]]
-"""Bars of verdicts, each after its label."""
+"""Pairs of a label and the verdicts of its bar."""
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
