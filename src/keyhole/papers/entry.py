@@ -201,8 +201,8 @@ class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
     Its file may `include` files of the same folder, whose problems and policies the entry then has,
-    too. If the file has a table `use`, the entry keeps only the problems in its list `problems`, and
-    the policies in its list `policies`; without such a list, it keeps all.
+    too. A table `use` may have a list `problems` and a list `policies`: the entry then keeps only
+    the problems, or the policies, that are listed.
 
     Examples
     --------

@@ -386,7 +386,7 @@ Ranges = list[tuple[int | None, float, float]]
 
 
 def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
-    """Refuse an empty range, one open at both ends, and a list of more or fewer than `count` ends."""
+    """Refuse an empty or fully open range, and a list of more or fewer than `count` ends."""
     for name, end in ((low_name, low), (high_name, high)):
         if isinstance(end, list) and len(end) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
