@@ -260,7 +260,7 @@ class Curves:
             for label in self._find_unbeaten_labels(metric)
         }
         title = ": ".join(filter(None, (caption, table.caption)))
-        note = "Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
+        note = "Bold: not significantly worse than the best (paired t-tests, Holm, 5 %)."
         return latex_table(f"{title} {note}", table.head, table.rows, bold)
 
     def _find_unbeaten_labels(self, metric: str) -> set[str]:

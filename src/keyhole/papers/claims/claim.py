@@ -292,8 +292,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     Returns
     -------
     int or None
-        None if no number is unclear, if several are and the claim needs only some of them, or if
-        the estimate is at most `replications` or above 10**9.
+        None if no number with a finite interval is unclear, if several are and the claim needs
+        only some of them, or if the estimate is at most `replications` or above 10**9.
     """
     inside = list[float]()
     beyond = list[float]()

@@ -130,7 +130,7 @@ class _IndexContent:
                 Section(
                     "checks",
                     "Keyhole's own checks",
-                    [claim_squares("", self._verdict_bars(self.own_checks))],
+                    [claim_squares("Each square is a check", self._verdict_bars(self.own_checks))],
                     note=format_counts(self.own_checks),
                 ),
                 self._uncovered_section(),
