@@ -292,16 +292,16 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     Returns
     -------
     int or None
-        None if no number with a finite interval is unclear, if several are and the claim needs
-        only some of them, or if the estimate is at most `replications` or above 10**9.
+        None if no number with a finite interval is unclear, if several are and the claim
+        includes a count, or if the estimate is at most `replications` or above 10**9.
     """
     inside = list[float]()
     beyond = list[float]()
-    needs_only_some = False
+    has_claimed_count = False
     for number in numbers:
-        # A claimed count of comparisons has a range, but no p-value: only that many comparisons
-        # need to be clear.
-        needs_only_some |= number.is_ranged and number.p_value is None
+        # A count has no p-value. If its range is claimed, perhaps not all comparisons need to be
+        # clear.
+        has_claimed_count |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]
         if not unclear_ends or not math.isfinite(number.high - number.low):
@@ -312,7 +312,7 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         needed = replications * (wider_half / distance) ** 2 if distance > 0 else math.inf
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
-    if not (inside or beyond) or (needs_only_some and len(inside + beyond) > 1):
+    if not (inside or beyond) or (has_claimed_count and len(inside + beyond) > 1):
         return None
     needed_runs = min(beyond) if beyond else max(inside)
     if not replications < needed_runs <= _MOST_RUNS:
