@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from keyhole.benchmark import results_file
 from keyhole.benchmark.problem_list import Contest, Entrant, make_contests, select_problems
-from keyhole.benchmark.rules import LINEAR_REGRET, SCALES, SEED, SITUATIONS, Scale
+from keyhole.benchmark.rules import LINEAR_REGRET_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -58,8 +58,8 @@ def bench(
     settings : str or iterable of str, optional
         The names of settings; by default all of Keyhole's own.
     scale : {"quick", "paper"}, default "quick"
-        20 replications of a tenth of the rounds, but at least 1,000 or all; or 200 replications of
-        all rounds.
+        "quick": 20 replications of a tenth of a problem's rounds, or of 1,000 rounds if these are
+        more, or of all rounds if it has fewer than 1,000. "paper": 200 replications of all rounds.
     out : str or Path
         The folder; created if needed.
     problems : sequence of str, optional
@@ -163,7 +163,7 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
 def _simulate_specs(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
-    """Simulate what the cache lacks; with `progress`, show the time left, with compilation."""
+    """Simulate what the cache lacks; with `progress`, show the time left, including compilation."""
     work = list_work(specs, cache, threads) if progress else []
     # The cache is called for one spec at a time, since the time left depends on which are done.
     with track_total(progress, work) as total:
@@ -209,7 +209,7 @@ class _RoundTimes:
 def _problem_record(
     contest: Contest, cache: ResultCache, times: _RoundTimes
 ) -> results_file.ProblemRecord:
-    # As in `_write_values`.
+    # The regret at the horizon, as in `_write_values`.
     regrets = {label: values[-1, 0] for label, values in cache.values(contest.spec).items()}
     problem_fields = ("setting", "name", "part", "situation", "title", "drawn", "digest")
     spec_fields = ("horizon", "replications", "seed")
@@ -242,7 +242,7 @@ def _result_record(
         quantile_90=_round_number(float(np.quantile(values, _QUANTILE, method="higher"))),
         worst=_round_number(float(values.max())),
         # The number of replications with nearly linear regret.
-        linear=int((values > LINEAR_REGRET * contest.wrong_choice_loss).sum()),
+        linear=int((values > LINEAR_REGRET_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
         # All policies have common random numbers, so differences are taken run by run.
         better=[n for n in rival_labels if paired_difference(values, regrets[n]).low > 0.0],

@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyhole.files import read_toml
 
 SEED: Final = 29
-LINEAR_REGRET: Final = 0.5
+LINEAR_REGRET_SHARE: Final = 0.5
 """A run is linear if its regret exceeds this share of the regret of wrong choices in all rounds."""
 TOLERATED_LINEAR: Final = 0.05
 """A policy is not the best if its share of linear runs is above the smallest share plus this."""

@@ -17,7 +17,7 @@ from keyhole.text_formatting import count_text
 
 @dataclass(frozen=True)
 class Standing:
-    """The results of a policy on the problems of a situation that it can play.
+    """The results of a policy on those problems of a situation that it can play.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Standing:
     ranks : tuple of int
         For each problem, one more than the number of policies that are clearly better.
     linear, runs : int
-        The numbers of linear runs (see `LINEAR_REGRET` in `keyhole.benchmark.rules`) and of runs,
-        on the problems where linear runs count (see `can_be_learnt`).
+        The numbers of linear runs (see `LINEAR_REGRET_SHARE` in `keyhole.benchmark.rules`) and of
+        runs, on the problems where linear runs count (see `can_be_learnt`).
     nanoseconds : float
         The mean time of a round over the problems.
     """
@@ -119,7 +119,7 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """The policy of `next_best` and the ratio of its regret to that of `best`, as text."""
+        """The policy of `next_best` with the ratio, or with `UNDECIDED`; empty if there is none."""
         if self.next_best is None:
             return ""
         policy, interval = self.next_best

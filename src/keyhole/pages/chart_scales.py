@@ -67,7 +67,8 @@ class Scale:
     def ticks(self, tick_count: int = 6, *, whole: bool = False) -> list[Tick]:
         """Return at most about `tick_count` ticks within the axis; if `whole`, at whole numbers.
 
-        A logarithmic axis has ticks at powers of ten instead, if there are enough of them.
+        A logarithmic axis has ticks at powers of ten instead, or also at 2 and 5 times these, if it
+        then has at least three ticks.
         """
         values = self.tick_values(tick_count, whole=whole)
         texts = self.tick_texts(values)

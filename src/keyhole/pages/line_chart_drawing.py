@@ -107,7 +107,8 @@ class DrawnLine:
     leader: str = ""  # path from the end of the curve to the name, in a view box of 10 x 100
     extension: str = ""  # path from the end of the curve to the edge
     is_coloured: bool = False  # a line without colour is grey, and has no name
-    # among the named lines, from 0; in a panel, the line's position: it gives the dashes in print
+    # the line's number among the named lines, from 0, or in a panel its position; it gives the
+    # dashes in print
     rank: int = 0
     is_overlaid: bool = False  # drawn with gaps, since it lies over a line with the same path
 

@@ -186,7 +186,7 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
     figure = axes.get_figure()
     assert figure is not None
-    # The width of a figure with no other axes.
+    # The width that a figure with only these axes would have.
     inches = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
     texts = [_wrap_legend_label(escape_controls(label), inches, size) for label in labels]
     # The ticks, their labels and the label of the axis need the height of some three lines.

@@ -156,7 +156,7 @@ class PublishedValues(TableModel):
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
         """Return the table of these means beside ours, given titles and results by problem."""
         all_means = [means for table in self.values.values() for means in table.values()]
-        # As in a printed column, all numbers have the same number of decimals: the largest of all.
+        # As in a printed column, all numbers have as many decimals as the number with the most.
         decimals = max(len(f"{x:g}".partition(".")[2]) for means in all_means for x in means)
         rows = []
         for problem, means in self.values.items():
@@ -201,7 +201,8 @@ class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
     Its file may `include` files of the same folder, whose problems and policies the entry then has,
-    too. If the file has a table `use`, the entry has only the problems and policies listed there.
+    too. A table `use` may have a list `problems` and a list `policies`: the entry then keeps only
+    the problems, or the policies, that are listed.
 
     Examples
     --------
@@ -220,7 +221,7 @@ class Entry(TableModel):
     about: str = ""  # a description for the report
     seed: int = 1  # of all runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # a policy; the report also shows the ratios to its mean
+    ratio_to: str | None = None  # a policy; the report also shows the other means divided by its
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
@@ -289,9 +290,9 @@ class Entry(TableModel):
 
     @classmethod
     def _read_unchecked(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
-        """Return an entry, and its claims with their positions for errors; see `_check_contents`.
+        """Return an entry without checking it, and its claims with their positions for errors.
 
-        That check makes all problems, which takes seconds; tests check the shipped entries.
+        `_check_contents` makes all problems, which takes seconds; tests check the shipped entries.
         """
         table = entry_files.read_tables(path)
         tables = table.pop("claims", [])

@@ -16,7 +16,7 @@ ENTRY_FILES: Final = {
     for folder, stems in _STEMS.items()
     for path in (f"{folder}/{stem}".strip("/") for stem in stems)
 }
-"""By the name of a shipped entry, the path of its file below `FOLDER`; in the order of listings."""
+"""The path of each shipped entry's file below `FOLDER`, by the entry's name, in listing order."""
 
 TomlTable = dict[str, Any]
 """A table of an entry's file, not checked yet."""

@@ -48,8 +48,8 @@ class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
-# Validation turns a name into an instance of one of these classes. By the class,
-# `_walk_referenced_names` knows whether it names a problem, a policy, a metric or a checkpoint.
+# Validation turns a name into an instance of one of these classes. The class says whether it names
+# a problem, a policy, a metric or a checkpoint.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]

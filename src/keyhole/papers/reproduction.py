@@ -34,7 +34,7 @@ from keyhole.text_formatting import count_text
 from keyhole.validation import check_choice, check_distinct, check_line
 
 Marker = dict[str, Any]
-"""The content of a marker file, which says what its folder holds, or one of its records."""
+"""The content of a marker file, which says what its folder holds; also one record in it."""
 
 SHARED_FOLDER: Final = "shared"
 """Folder of simulations that several runs share; it is removed when all runs are finished."""

@@ -39,7 +39,7 @@ class Number:
     low: float = -math.inf
     high: float = math.inf
     # two-sided, of the hypothesis that two policies are equal, or that the number lies in its
-    # claimed range; not adjusted for other numbers, as the status of most claims is (Holm)
+    # claimed range; not adjusted for other numbers, unlike the status of most claims (Holm)
     p_value: float | None = None
     at_least: float = -math.inf
     at_most: float = math.inf

@@ -52,11 +52,12 @@ def curve_chart(
 ) -> LineChart:
     """Return the chart of a metric over the checkpoints, with its 95 % intervals.
 
-    `x` is the scale of rounds, and `y` that of means. By default means are drawn as the metric
-    declares, with a linear scale. On a logarithmic scale, means that are not positive are left out
-    (see `count_nonpositive`); if none is positive, the scale is linear. `anchor` is the id of the
-    chart on a page; `named` are the labels of the policies to name, the most important first;
-    `bounds` are further curves, whose numbers are drawn as they are.
+    `x` is the scale of rounds, and `y` that of means; by default the metric declares whether means
+    or their logarithms are drawn, on a linear scale. A mean that is not positive has no logarithm,
+    and is left out (see `count_nonpositive`); if no mean is positive, the means themselves are
+    drawn on a linear scale. `anchor` is the id of the chart on a page; `named` are the labels of
+    the policies to name, the most important first; `bounds` are further curves, whose numbers are
+    drawn as they are.
     """
     check_choice("x", x, _SCALES)
     scale: ScaleName = y or "linear"
@@ -76,7 +77,7 @@ def curve_chart(
     low = None
     if is_logarithm:  # the axis begins at half of the smallest mean, and cuts intervals off there
         low = smallest_mean / 2 if divisor is None else float(np.log(smallest_mean / 2 / divisor))
-    elif declaration.drawn != "mean":  # the axis has 0: without it, linear growth could be hidden
+    elif declaration.drawn != "mean":  # an axis that begins above 0 hides linear growth
         drawn_numbers = np.array([[curve.y, curve.low] for curve in policy_curves])
         low = float(np.nanmin(drawn_numbers, initial=0.0))
     axis_title = declaration.title

@@ -141,7 +141,7 @@ class Curves:
         return self._values[self._find_label(policy)][:, self.metrics.index(metric), :]
 
     def _find_label(self, policy: str | Policy) -> str:
-        """Return the label of `policy`, an argument of `values`."""
+        """Return the label of a policy, which is given as for `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
         # "LSA" is no label, and so refused, if it fits both LSA(alpha=1) and LSA(alpha=2).
         matches = [label for label in self.labels if label.partition("(")[0] == name]
@@ -260,7 +260,7 @@ class Curves:
             for label in self._find_unbeaten_labels(metric)
         }
         title = ": ".join(filter(None, (caption, table.caption)))
-        note = "Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
+        note = "Bold: not significantly worse than the best (paired t-tests, Holm, 5 %)."
         return latex_table(f"{title} {note}", table.head, table.rows, bold)
 
     def _find_unbeaten_labels(self, metric: str) -> set[str]:

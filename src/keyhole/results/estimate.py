@@ -64,7 +64,7 @@ def student_t_quantile(probability: float, freedom: int) -> float:
 
 
 _TAIL_PROBABILITY: Final = 0.025  # beyond each end of a 95 % interval
-_ROUNDING: Final = 1e-12  # above the relative error of a sum in another order
+_ROUNDING: Final = 1e-12  # relative: sums of the same numbers in another order differ by less
 _WORST_TENTH_RANK: Final = 0.9  # as a share of the number of runs
 _WHOLE_NUMBERS_FROM: Final = 1000  # a `Tail` shows values of at least this without decimals
 _LEAST_P_VALUE: Final = 1e-300
@@ -111,8 +111,8 @@ class Estimate:
     def p_value(self, low: float, high: float) -> float:
         """Return the two-sided p-value against the nearer end of a range; 1 within the range.
 
-        `low` and `high` are the ends of the range, not of the interval. One replication has the
-        p-value 1.
+        `low` and `high` are the ends of the range, not of the interval. A mean of one replication
+        has the p-value 1.
         """
         distance = max(low - self.value, self.value - high)
         if not distance > 0.0 or math.isinf(self.error):
@@ -200,7 +200,7 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class Tail:
-    """The 90 % quantile of replications in order from the best, and the worst replication."""
+    """The bad runs among replications: the value where the worst tenth begins, and the worst."""
 
     quantile: float
     worst: float
@@ -312,7 +312,7 @@ def format_estimate(value: float, half_width: float = 0.0) -> str:
     """Return a number rounded to the place of the second significant digit of `half_width`.
 
     `half_width` is half the width of the number's interval. If it is 0, or so small that it is only
-    due to rounding errors, the number is exact.
+    due to rounding errors, the number counts as exact.
     """
     if math.isnan(value):
         return "n/a"

@@ -114,4 +114,4 @@ def test_the_verdict_with_more_runs_elsewhere_is_the_one_that_is_counted(part):
     longer = replace(one, id="long/1", status="does not hold", replications=1000)
     answer, line = answered(part, [replace(one, same_as=("long/1",))], known=[longer])
     assert (answer.mark, answer.text) == ("No.", "The paper's 1 claim: 1 does not hold.")
-    assert "1 verdict from more replications." in line.words()
+    assert "1 verdict from another entry." in line.words()

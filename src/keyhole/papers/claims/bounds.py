@@ -76,7 +76,7 @@ BoundName = Annotated[str, AfterValidator(lambda name: check_choice("bound", nam
 
 
 def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> None:
-    """Refuse a bound of another setting, and one without a finite value at one of these rounds."""
+    """Refuse a bound that is of another setting, or is not finite at each of these rounds."""
     setting = plan.problem.setting.name
     if name.partition(".")[0] != setting:
         raise ValueError(

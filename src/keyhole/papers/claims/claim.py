@@ -24,7 +24,7 @@ AnyClaim = Any
 """A claim of some kind, whose fields are known only at run time: its judgement defines them."""
 
 _MOST_LISTED: Final = 4
-_MOST_RUNS: Final = 1e9  # of more needed replications no estimate is reported
+_MOST_RUNS: Final = 1e9  # a larger estimate of the replications needed is not reported
 # pairs of fields that are the ends of a range
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
@@ -131,7 +131,7 @@ class Claim(TableModel):
 
     @model_validator(mode="after")
     def _check_ranges_and_rounds(self) -> Self:
-        """Refuse empty ranges, ends that do not fit the rounds, and a `late` not after `early`."""
+        """Refuse empty ranges, too few or too many ends, and a `late` that is not after `early`."""
         values = dict(self)
         # One for each round; one if the claim has no rounds.
         count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
@@ -181,8 +181,8 @@ class ControlledClaim(Claim):
             detail += f". No policy is shown to break it: {self.no_negative_control}"
         if self.negative_control is None:
             return Finding(status, detail, numbers)
-        # The control is judged by the bound of the claimed policy, not by its own: the question is
-        # whether a bad policy would pass for this one.
+        # The control is judged by the claimed policy's bound or range, never by its own: the
+        # question is whether a bad policy would pass for this one.
         control = super().judge(results, policy=self.negative_control)
         numbers += statistics.control_numbers(self.negative_control, control.numbers)
         if control.status == "does not hold":
@@ -215,9 +215,9 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         It returns a `Finding`. Its parameter `results` gets the results by problem. A parameter
         `metric` gets the metric of the claim. A parameter `claimed_policy` gets the policy of the
         claim, also while the negative control is judged as `policy`. All other parameters become
-        fields of the claim. The module of a function NAME may have a function
-        ``check_NAME(claim, plan)``, which raises a ValueError for a claim that NAME cannot judge.
-        The judgements of Keyhole's kinds are called ``judge_NAME``.
+        fields of the claim. The module of a function NAME, which for kinds of Keyhole is called
+        ``judge_NAME``, may have a function ``check_NAME(claim, plan)``. This raises a ValueError
+        for a claim that NAME cannot judge.
     **names : str
         The fields by which a file names the kind: `kind`, and `of` or `by`.
     """
@@ -292,16 +292,16 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     Returns
     -------
     int or None
-        None if no number is unclear, if several are and the claim needs only some of them, or if
-        the estimate is at most `replications` or above 10**9.
+        None if no number with a finite interval is unclear, if several are and the claim
+        includes a count, or if the estimate is at most `replications` or above 10**9.
     """
     inside = list[float]()
     beyond = list[float]()
-    needs_only_some = False
+    has_claimed_count = False
     for number in numbers:
-        # A claimed count of comparisons has a range, but no p-value: only that many comparisons
-        # need to be clear.
-        needs_only_some |= number.is_ranged and number.p_value is None
+        # A count has no p-value. If its range is claimed, perhaps not all comparisons need to be
+        # clear.
+        has_claimed_count |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]
         if not unclear_ends or not math.isfinite(number.high - number.low):
@@ -312,7 +312,7 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         needed = replications * (wider_half / distance) ** 2 if distance > 0 else math.inf
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
-    if not (inside or beyond) or (needs_only_some and len(inside + beyond) > 1):
+    if not (inside or beyond) or (has_claimed_count and len(inside + beyond) > 1):
         return None
     needed_runs = min(beyond) if beyond else max(inside)
     if not replications < needed_runs <= _MOST_RUNS:

@@ -62,7 +62,7 @@ def judge_trend(
         )
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
-    # In order, from the step that falls most clearly to that which rises most clearly.
+    # The first steps in order from the clearest fall to the clearest rise.
     least_rising = sorted(
         range(steps), key=lambda i: math.copysign(1.0 - gaps[i].p_value, -gaps[i].difference)
     )[: statistics.MOST_SHOWN]
@@ -189,7 +189,7 @@ def different_best(
     cases = statistics.adjust_p_values(cases)
     wins = set()  # each a `ProblemRound`, the better policy, and the worse one
     differences = []
-    # There are as many pairs here as there.
+    # `here` and `there` have equally many pairs.
     case_problem_rounds = [problem_round for problem_round in problem_rounds for _ in pairs]
     for problem_round, case in zip(case_problem_rounds, cases, strict=True):
         if case.is_better:

@@ -81,7 +81,7 @@ def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
-    """Parse the tables of an entry's claims; return each claim after its position, for errors.
+    """Parse the tables of an entry's claims; return pairs of a position, for errors, and a claim.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
     defaults of claims that do not give their own. `entry` is the entry's name, and `folder` has the

@@ -131,7 +131,7 @@ def judge_growth(
     results: Results, metric: str, problem: ProblemName, policy: PolicyName, early: Checkpoint,
     late: Checkpoint, ratio_to: PolicyName | None = None, low: _Factor = None, high: _Factor = None,
 ) -> Finding:  # fmt: skip
-    """Judge the factor by which a mean, or its ratio to another, grows from `early` to `late`.
+    """Judge the factor by which a mean, or its ratio to `ratio_to`'s, grows from `early` to `late`.
 
     The factor is the value at `late` divided by the value at `early`; the value is the mean, or its
     ratio to the mean of `ratio_to`. The interval of the factor comes from the delta method. The
@@ -210,7 +210,7 @@ def judge_gain(
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a bound of another setting, or one that is not finite at the two checkpoints."""
+    """Refuse a bound that is of another setting, or is not finite at both checkpoints."""
     if claim.bound is not None:
         check_bound(claim.bound, claim.policy, plan, (claim.early, claim.late))
 

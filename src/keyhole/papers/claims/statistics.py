@@ -386,7 +386,7 @@ Ranges = list[tuple[int | None, float, float]]
 
 
 def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
-    """Refuse an empty range, one that is open at both ends, and a list without `count` ends."""
+    """Refuse an empty or fully open range, and a list of more or fewer than `count` ends."""
     for name, end in ((low_name, low), (high_name, high)):
         if isinstance(end, list) and len(end) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
@@ -437,10 +437,10 @@ def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Return the status of the claim that estimates lie in their ranges, which may be open.
 
     The claim holds if every 95 % interval lies in its range. It does not hold if some estimate is
-    significantly outside (adjusted by Holm). A single estimate is significantly outside if its
+    significantly outside (adjusted by Holm). If there is only one estimate, this means that its
     interval lies outside.
     """
-    # Whether all intervals lie inside is an intersection-union test, which needs no adjustment.
+    # The test that all intervals lie inside is an intersection-union test: it needs no adjustment.
     # But one estimate outside contradicts the claim, so these tests are adjusted for their number.
     p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(

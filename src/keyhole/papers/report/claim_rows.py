@@ -89,7 +89,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A statement with an entry's verdicts on it: one for each problem or reading."""
+    """A statement with an entry's verdicts on it: one for each problem or reading; at least one."""
 
     judged: Sequence[JudgedClaim]
 

@@ -31,8 +31,9 @@ def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> Line
     `id` begins the identifier of each problem's chart.
     """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The page shows the number of replications above the chart. So the part of each caption that
-    # has it is replaced by a short one, in a grid once for all panels. `notes` are the other parts.
+    # The page shows the number of replications above the chart, so a short caption replaces the
+    # part of each caption that has this number; a grid has it once, below its panels. `notes` are
+    # the remaining parts.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")

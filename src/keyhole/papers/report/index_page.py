@@ -56,7 +56,7 @@ def claim_address(verdict: Verdict) -> str:
 
 
 Bars = Sequence[tuple[str, Sequence[Verdict]]]
-"""Bars of verdicts, each after its label."""
+"""Pairs of a label and the verdicts of its bar."""
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
@@ -130,7 +130,7 @@ class _IndexContent:
                 Section(
                     "checks",
                     "Keyhole's own checks",
-                    [claim_squares("", self._verdict_bars(self.own_checks))],
+                    [claim_squares("Each square is a check", self._verdict_bars(self.own_checks))],
                     note=format_counts(self.own_checks),
                 ),
                 self._uncovered_section(),

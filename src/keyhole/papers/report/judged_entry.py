@@ -78,7 +78,7 @@ def verdicts_by_id(outcomes: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
 
 @dataclass(frozen=True)
 class SharedVerdict:
-    """Another entry's verdict on the same statement, or the command that would run this entry."""
+    """Another entry's verdict on the same statement, or the command that runs that entry."""
 
     id: str
     replications: int
@@ -216,7 +216,7 @@ def _entry_mark(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict])
 
 
 def is_answer_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -> bool:
-    """Return whether an entry that has not been run has more runs for some claim of the paper."""
+    """Return whether an entry that has not been run would judge a paper's claim in more runs."""
     return any(
         shared.status is None and shared.replications > verdict.replications
         for verdict in outcome.papers_verdicts

@@ -93,4 +93,4 @@ DRAWINGS: Final[dict[str, DrawProblems]] = {
     "resource.gains": partial(_draw_side_by_side, draw_gains),
     "resource.refinement": _draw_refinement,
 }
-"""By each of `DRAWING_NAMES`, the function that draws it."""
+"""The function that draws each of `DRAWING_NAMES`."""
