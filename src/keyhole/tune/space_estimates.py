@@ -59,11 +59,11 @@ class SpaceEstimates:
         search = copy.deepcopy(search)
         draws = [
             [
-                [model.configuration_effects for model in sweep.models],
-                [model.instance_effects[:instance_count] for model in sweep.models],
-                [model.variance for model in sweep.models],
+                [model.configuration_effects for model in swept_model.models],
+                [model.instance_effects[:instance_count] for model in swept_model.models],
+                [model.variance for model in swept_model.models],
             ]
-            for sweep in posterior_sweeps(search.model, runs, features, rng)
+            for swept_model in posterior_sweeps(search.model, runs, features, rng)
         ]
         columns = (np.array(column) for column in zip(*draws, strict=True))
         self._effects, self._instance_effects, variances = columns
@@ -154,17 +154,17 @@ class SpaceEstimates:
         if all_means.shape[1] > 1:
             is_failed = self._rng.random(means.shape) < normal_cdf(all_means[:, 1])
         is_censored = np.zeros(means.shape, bool)
-        given_up = runs["is_censored"] & ~runs["is_failed"]
+        is_given_up = runs["is_censored"] & ~runs["is_failed"]
         log_ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
         for draw in range(DRAWS):
             # Of several runs on an instance, the last one in a random order is kept.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
             log_times[draw, instances] = log_ends[order]
-            is_censored[draw, instances] = given_up[order]
+            is_censored[draw, instances] = is_given_up[order]
             # For a run that was given up, the drawn failure or success is kept.
             is_failed[draw, instances] = np.where(
-                given_up[order], is_failed[draw, instances], runs["is_failed"][order]
+                is_given_up[order], is_failed[draw, instances], runs["is_failed"][order]
             )
         deviations = np.broadcast_to(self._deviations, means.shape)[is_censored]
         bounds = (log_times[is_censored] - means[is_censored]) / deviations
