@@ -75,7 +75,7 @@ class SpaceEstimates:
         # If all outcomes are equal, the bootstrap has no width. If a share p of the population
         # succeeds, all n instances do with a chance of p^n. The lower end is the p for which this
         # chance is 2.5 %. A single instance counts as the whole population.
-        self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
+        self._min_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # Half a deviation is added, so that of configurations that look alike the one with more
         # runs ranks higher.
@@ -106,9 +106,9 @@ class SpaceEstimates:
         cutoff = np.array([self._gains.cutoff])
         (yardstick,) = self._draw_gains(0, cutoff)
         yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
-        least_reach = self._least_reach
+        min_reach = self._min_reach
         # A run without success earns 1 less, and may have the cost of giving up.
-        gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)
+        gain_reach = min_reach * (1.0 + self._gains.cost_of_giving_up)
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
             times, _ = self._draw_outcomes(configuration)
@@ -116,7 +116,7 @@ class SpaceEstimates:
             best = int(np.argmax([draws.mean() for draws in gains]))
             limit = float(limits[best])
             successes = self._draw_success_rates(configuration, limit)
-            # The interval of a lead needs no least reach if both success rates vary by draw, or if
+            # The interval of a lead needs no `min_reach` if both success rates vary by draw, or if
             # they are alike in all draws: a lead then comes from times, which vary by draw.
             are_alike = np.abs(successes - yardstick_successes).max() < _ROUNDING
             width = min(np.ptp(successes), np.ptp(yardstick_successes))
@@ -128,7 +128,7 @@ class SpaceEstimates:
                 limit=limit,
                 runs=int(self.run_counts[configuration]),
                 gain=intervals[best],
-                success_rate=Interval.from_draws(successes, least_reach, (0.0, 1.0)),
+                success_rate=Interval.from_draws(successes, min_reach, (0.0, 1.0)),
                 seconds=Interval.from_draws(self._instance_mean(np.minimum(times, limit))),
                 gain_over_default=Interval.from_draws(gains[best] - yardstick, lead_reach),
                 gains=tuple(intervals),
