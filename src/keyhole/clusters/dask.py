@@ -114,7 +114,7 @@ def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     import pickle
 
     result = pickle.loads(pickled_function)(*args, **kwargs)
-    pickle.dumps(result)  # raises if it cannot be pickled; Dask would retry it for ever
+    pickle.dumps(result)  # raises if it cannot be pickled; Dask itself would retry for ever
     return result
 
 

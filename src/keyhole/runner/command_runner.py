@@ -63,8 +63,8 @@ class CommandResult:
         How many other processes were alive when the main process ended or, at a limit, when the
         run was killed.
     reason : str
-        Why the run could not start, why it was lost, or why not all of its processes could be
-        killed; else "".
+        Why the run could not start, why it was lost, why its supervisor had to be killed, or
+        why not all of its processes could be killed; else "".
     slept : bool
         Whether the machine was suspended during the run: the times of the run are then useless.
     """

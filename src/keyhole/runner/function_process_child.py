@@ -101,7 +101,7 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     """Call one function with the fields that its parameters name; print the answer, and exit."""
     output = os.dup(1)  # the function may replace or close sys.stdout
     sys.path[:] = request["path"]
-    loaded_functions: list[Callable[[], object]] = []  # the function, unless its import fails
+    loaded_functions: list[Callable[[], object]] = []  # the function, unless `load` fails
 
     def load() -> None:
         function = import_function(request["target"], request.get("cells", ()))
@@ -158,7 +158,7 @@ def _bind_fields(
 
 
 def _convert_reward(result: Any) -> float | bool:
-    """Return the reward, a bool or a float, of a result, which may be of NumPy; None means True."""
+    """Convert a result, which may be of NumPy, to a bool or a float; None means True."""
     if result is None:
         return True
     if isinstance(result, bool) or str(getattr(result, "dtype", "")).endswith("bool"):

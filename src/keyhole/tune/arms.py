@@ -375,13 +375,13 @@ def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str
 
 
 def check_field_table(
-    path: str, value: object, expected: str = "a table", least: int = 0
+    path: str, value: object, expected: str = "a table", min_count: int = 0
 ) -> dict[str, Any]:
-    """Return a table of at least `least` entries, whose names may be fields of a command.
+    """Return a table of at least `min_count` entries, whose names may be fields of a command.
 
     `expected` says in an error message what the value must be.
     """
-    if not isinstance(value, Mapping) or len(value) < least:
+    if not isinstance(value, Mapping) or len(value) < min_count:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     for name in value:
         check_field_name(f"{path}.{name}", name)

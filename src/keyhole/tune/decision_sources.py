@@ -175,8 +175,8 @@ class SpaceDecisionSource:
             raise ValueError(
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
-        # One lock for both: a resumed tune makes the decider anew from the log, so that the decider
-        # must learn the runs in the order of the log.
+        # One lock for both: the decider must learn the runs in the order of the log, from which a
+        # resumed tune makes a new decider.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

@@ -117,7 +117,7 @@ class ParameterDefinition:
         return min(max(rounded, self.low), self.high)
 
     def level_index(self, value: Any) -> int:
-        """Return the index in `level_names` of a value, or of its third if it is a number."""
+        """Return the index in `level_names` of a value, or of the third of a range that has it."""
         if self.values:
             return self.values.index(value)
         low, high = self._ends
@@ -172,7 +172,7 @@ class ParameterSpace:
     """
 
     def __init__(self, parameters: object, forbidden: object = ()) -> None:
-        table = check_field_table("parameters", parameters, "a table of parameters", least=1)
+        table = check_field_table("parameters", parameters, "a table of parameters", min_count=1)
         if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
             raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
         self._json: dict[str, Any] = {"parameters": table, "forbidden": list(forbidden)}

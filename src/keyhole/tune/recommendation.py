@@ -55,7 +55,7 @@ class Best(PairEstimate):
     regret_bound : float
         With probability 95 %, the best pair is better than this one by at most this much.
     full : PairEstimate
-        Estimates of the command with the largest mean gain at the full cut-off, at this limit.
+        Estimates at the full cut-off, of the command that has the largest mean gain there.
     gain_over_full : Interval
         Gain of a run, less the gain of the best tried command at the full cut-off. Which command
         is the best differs between posterior draws, so the difference may be below 0.

@@ -35,8 +35,8 @@ class RunTimeModel:
         \beta_k \sim N(0, v_\beta), \quad b_i \sim N(0, v_b), \quad e \sim N(0, s^2 / w)
 
     for configuration c with features x, instance i and a run of weight w. The effects of the
-    instances that were run have the sum 0. The prior of :math:`\mu` is normal, with variance 9 and
-    the mean of the log times in the first sweep. The variances have inverse gamma priors.
+    instances that were run have the sum 0. The prior of :math:`\mu` is normal with variance 9; its
+    mean is the mean log time in the first sweep. The variances have inverse gamma priors.
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ def draw_feature_effects(
     model: RunTimeModel, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return `DRAWS` posterior draws of the effects of features, a row for each draw."""
-    sweeps = posterior_sweeps(model, runs, features, rng)
-    return np.array([sweep.feature_effects for sweep in sweeps])
+    swept_models = posterior_sweeps(model, runs, features, rng)
+    return np.array([swept_model.feature_effects for swept_model in swept_models])
 
 
 def _draw_variance(

@@ -447,7 +447,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return `estimates` from instances kept aside instead; none before `Tuner.validate`."""
+        """Return what `estimates` does, from instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property

@@ -424,7 +424,7 @@ class Spec:
         saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
-        # Names of instances are not checked: they may be names of files, which need not be UTF-8.
+        # Only the names of arms must be lines of text: names of files need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")

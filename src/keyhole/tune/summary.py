@@ -136,7 +136,7 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
 
 
 def _format_gain(difference: Interval, unit: str, yardstick: str) -> str:
-    if difference.low == difference.high == 0.0:  # the recommendation is the yardstick itself
+    if difference.low == difference.high == 0.0:  # mostly the yardstick itself is recommended
         return f", {yardstick}"
     if difference.low <= 0.0 <= difference.high:
         return f": no sure difference from {yardstick} (gain {difference} {unit} a run)"
@@ -254,7 +254,11 @@ def count_cut_off_runs(tune: SavedTune) -> int:
 
 
 def longer_limit_note(tune: SavedTune) -> str:
-    """Return a note that a limit above the full cut-off may be better; "" if nothing says so."""
+    """Return a note that a limit above the full cut-off may be better.
+
+    It is "" if a shorter limit is recommended, or if no run of the recommended command was out of
+    time at the full cut-off.
+    """
     best = tune.best()
     cut_off_count = count_cut_off_runs(tune)
     if not cut_off_count or best.limit < best.full.limit:

@@ -411,7 +411,7 @@ class Tuner:
         Parameters
         ----------
         instances : str, list of str or dict
-            As the entry ``instances`` of a spec, without any instance of the tune.
+            As the entry ``instances`` of a spec; instances of the tune are refused.
         workers, on, progress
             As for `run`.
 
@@ -449,7 +449,7 @@ class Tuner:
 
     @contextmanager
     def _open_decision_source(self, log: TrialLog) -> Iterator[DecisionSource]:
-        """Yield the study of a list of commands, resumed, or the decider of a parameter space."""
+        """Yield the resumed study of a list of commands, or the decider of a parameter space."""
         if self.spec.search is not None:
             yield SpaceDecisionSource(self.spec, make_decider(self.out, self.spec, log.all), log)
             return

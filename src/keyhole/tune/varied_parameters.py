@@ -29,8 +29,7 @@ def varied_values(spec: Spec) -> dict[str, Levels]:
     parameters = [arm.parameters for arm in spec.arms]
     names = spec.names  # made anew by each access
     for arm, values in enumerate(parameters):
-        # The name of a grid's arm is that of its command and its values; other arms have no values
-        # in their names.
+        # Names of a grid's arms end in their values; names of other arms are left as they are.
         assignments = "".join(f" {name}={value}" for name, value in values.items())
         arms_of_commands[names[arm].removesuffix(assignments)].append(arm)
     levels_of_commands = {}
@@ -69,7 +68,7 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
         if not levels:
             continue
         explanations.append(f"Arms of {command} are named by their {', '.join(levels)}.")
-        # The values of any parameter, such as the first one, have all arms of the command.
+        # Every arm of the command is listed under one value of the first parameter.
         for arms in next(iter(levels.values())).values():
             for arm in arms:
                 values = {n: str(spec.arms[arm].parameters.get(n, _MISSING)) for n in levels}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = "warm_start.json"
 _OUTCOME_ENTRIES: Final = ("clock", "success.codes", "success.pattern")
-"""Entries that say what times and successes mean; all other entries of success are fixed here."""
+"""Entries that say what times and successes mean; a space fixes the other entries of success."""
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ class EarlyWarnings:
             self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Untried arms may succeed, so all arms, or many configurations of a space, must be tried.
+        # Untried arms may succeed: the tune ends only if all arms, or many configurations of a
+        # space, were tried, or after many runs.
         noun = "arm"
         needed_count = len(self._spec.arms)
         if self._spec.search is not None:

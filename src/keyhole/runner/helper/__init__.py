@@ -2,8 +2,8 @@
 
 Four processes, each started by the one above it:
 
-    runner    in the process that uses `keyhole.runner`               ..command_runner
-    helper    a small Python process that serves requests             .server
+    runner    in the process that uses `keyhole.runner`                     ..command_runner
+    helper    a small Python process that serves requests                   .server
     init      supervisor of one run: starts, limits, measures and kills it  .supervision
     main      the command, which may start further processes
 

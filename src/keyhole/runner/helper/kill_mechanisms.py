@@ -26,7 +26,7 @@ class Mechanism:
         return sum(p.alive and p.pid != main_pid for p in process_tree.list_descendants())
 
     def kill(self, main_pid: int) -> bool:
-        """Kill all processes of the run; return False if this process may not signal some."""
+        """Kill all processes of the run; return False if some cannot be signalled and are left."""
         raise NotImplementedError
 
     def reap(self, init_pid: int) -> None:
@@ -143,8 +143,8 @@ class ProcessGroup(Mechanism):
     def count_left(self, main_pid: int) -> int:
         """Return how many processes other than the main one /proc shows.
 
-        If /proc shows none, the main process has ended, and its group still has processes, return 1
-        for them: nothing tells their number.
+        If /proc shows none and the main process is gone, return 1 if its group still has processes:
+        nothing tells their number.
         """
         count = super().count_left(main_pid)
         if count == 0 and not _process_exists(main_pid):

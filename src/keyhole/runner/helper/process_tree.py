@@ -110,7 +110,7 @@ def read_proportional_size(process: Process) -> int:
 
 
 def kill_descendants() -> bool:
-    """Kill all processes below a subreaper; return False if some are left.
+    """Kill all processes below this one, a subreaper; return False if some are left.
 
     This process is not allowed to signal those that are left: they belong to another user, since
     they run a setuid program, say.
