@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from keyhole import simulate
+from keyhole.distributions import Replay
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.thresholding import LSA, Policy, Problem, RoundRobin
 from tests.lengths import short_or_long
@@ -232,6 +233,13 @@ def test_a_replayed_arm_on_the_threshold_is_never_wrong():
 
 def test_a_replay_without_any_arm_that_can_be_wrong_has_no_hardness():
     assert Problem.replay([[0, 1]], 0.5).hardness == 0
+
+
+def test_the_arm_that_makes_the_hardness_infinite_is_named():
+    problem = Problem([Replay([0.0, 1.0]), 0.25, 0.5], 0.5)
+    assert problem.free.tolist() == [True, False, False]
+    with pytest.raises(ValueError, match=r"got means\[2\] = 0.5"):
+        problem.fact("hardness")
 
 
 def test_agreement_with_gold_is_a_share_of_the_labels_given():

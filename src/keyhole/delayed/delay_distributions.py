@@ -16,7 +16,7 @@ from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, pois
 from keyhole.validation import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-# Far below 2**53, up to which float64 holds every whole number; and no run has so many rounds.
+# Below 2**53, up to which float64 holds every whole number; and no run has so many rounds.
 _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 

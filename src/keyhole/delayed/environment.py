@@ -127,7 +127,7 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
         """The common state, and a linked list of arriving rewards for each round."""
 
         # The linked lists are arrays of fixed lengths, since kernels cannot allocate. A pull is
-        # given as its round times 2**24, plus its arm. This is above 0, and a 0 ends a list.
+        # given as its round, which is at least 1, times 2**24, plus its arm. A 0 ends a list.
         newest = int_array("horizon")
         """For each round the last pull whose reward arrives in it, or 0."""
         earlier = int_array("horizon")

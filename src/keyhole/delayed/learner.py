@@ -174,7 +174,7 @@ class Learner(CoreLearner):
 
     names_arms = True
     _ledger: dict[str, NDArray[Any]]
-    """Pulls of each arm, the number of its rewards that were told, and the sum of all rewards."""
+    """Pulls of each arm, the number of its told rewards, and the sum of all told rewards."""
 
     def _allocate(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
         super()._allocate(policy, facts, step)

@@ -178,7 +178,7 @@ class PhasePolicy(Policy, abstract=True):
     def update(
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
-        """Credit what arrived to the arm; after its last pull, go on to the next arm or phase."""
+        """Credit what arrived to the arm, except in a bridge; go on after the arm's last pull."""
         # Nothing is credited in a bridge, since rewards that arrive in it may be late rewards that
         # other arms earned in the last phase.
         if s.bridging[0] == 0:

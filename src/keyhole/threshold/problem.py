@@ -45,8 +45,8 @@ class Problem(AnyProblem):
     - ``wrong_settled``, the number of levels that are settled on an arm that is not the best;
     - ``lemma_3_misses``, the share of arms whose estimate at some level is off by at least the
       5 % width of Lemma 3 (the lemma is about uncensored feedback);
-    - ``hoeffding_misses``, the share of estimates that are off by at least the 5 % width of
-      Hoeffding's inequality, which is half the width of Lemma 4;
+    - ``hoeffding_misses``, the share of estimates that are off by at least Hoeffding's 5 % width,
+      half the width of Lemma 4;
     - for each arm its ``pulls``, and its ``wrong_pulls``: those at thresholds for which another arm
       is better.
 
@@ -139,7 +139,7 @@ class Problem(AnyProblem):
         fields, arm_entries, names = list_arms("mass", mass)
         level_count = len(check_vector(fields[0], arm_entries[0], _UNIT))
         if level_count < 2:
-            raise ValueError(f"mass must have chances of at least 2 levels, got {level_count}")
+            raise ValueError("mass must have chances of at least levels 0 and 1, got only level 0")
         rows = []
         for field, entry in zip(fields, arm_entries, strict=True):
             row = check_vector(field, entry, _UNIT)

@@ -28,7 +28,7 @@ class GoodArmPolicy(Policy, abstract=True):
     off_policy = True
     cost_per_round = "K logarithms and roots"
 
-    delta: float = parameter(default=0.05, gt=0, lt=1, doc="bound on the chance of a wrong verdict")
+    delta: float = parameter(default=0.05, gt=0, lt=1, doc="bound on the chance of any error")
 
     class State:
         """Pulls and summed rewards, and the verdicts: see `verdicts` of `keyhole.policy.Policy`."""

@@ -230,7 +230,7 @@ class Problem(RewardProblem):
             If `name` is "hardness", and an arm on the threshold makes the hardness infinite.
         """
         if name == "hardness" and not np.isfinite(self.hardness):
-            arm = int(np.argmin(self.gaps))
+            arm = int(np.argmax((self.gaps == 0.0) & ~self.free))
             raise ValueError(
                 "means must differ from the threshold for a policy that needs the hardness, "
                 f"got means[{arm}] = {self.means[arm]:g}"

@@ -37,7 +37,7 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     base: Policy = parameter(default=LSA(), doc="the policy that chooses the arm")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="the error that the guarantee allows")
     tolerance: float = parameter(
-        default=0.05, ge=0, lt=0.5, doc="closer to the threshold, either verdict is right"
+        default=0.05, ge=0, lt=0.5, doc="closer than this to the threshold, either verdict is right"
     )
 
     def update(

@@ -111,9 +111,8 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     def recommend(p, s: State, best: IntArray) -> None:  # type: ignore[override]
         """Recommend the arm that is settled as best, or the open arm with the highest mean."""
         highest = -1.0
-        best[0] = argmin_tree_find(
-            s.open_pulls, p.arms
-        )  # an open arm, for the case that none has pulls
+        # This open arm is recommended if no open arm has pulls.
+        best[0] = argmin_tree_find(s.open_pulls, p.arms)
         for arm in range(p.arms):
             if s.settled[arm] == 1:
                 best[0] = arm

@@ -1,4 +1,4 @@
-"""Policy ImprovedUCB: pulls all arms equally often; gives up arms at the end of each phase."""
+"""Policy ImprovedUCB: pulls all arms equally often, in phases; gives up arms that fall behind."""
 
 import math
 from typing import Any

@@ -44,8 +44,9 @@ class KLUCB(Policy):
     Departures from the paper: none. Ties, open in the paper, go to the lowest arm. If ln t is
     below 1, ln ln t counts as 0. If a q is found between the largest bound and all others, no bound
     is computed: an arm's bound is at least q if q is at most :math:`\hat\mu_i`, or if :math:`n_i \,
-    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. If bounds nearly tie, only some of them are
-    computed, with an error below 1e-13.
+    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. Otherwise the bound of the arm
+    pulled last and the bounds of arms that win a comparison are computed, with an error below
+    1e-13.
 
     References
     ----------
@@ -132,7 +133,7 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
 
     Return -1 if there is no such arm, if there are several, or if rounding errors leave this open.
     Arms with equal pulls and means count as one arm, the lowest of them. `level` is ln t + c ln ln
-    t: an arm's bound is the largest q at which pulls times divergence do not exceed it.
+    t: an arm's bound is the largest q at which pulls times divergence is at most this.
     """
     q = -math.expm1(x)
     log_q = math.log(q)

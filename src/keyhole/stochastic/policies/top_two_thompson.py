@@ -30,7 +30,8 @@ class TopTwoThompson(BetaPosteriorPolicy):
     Parameters
     ----------
     a, b : float, default 1
-        From 10**-3 to 10**6. The prior is as in `ThompsonSampling`.
+        From 10**-3 to 10**6. The prior is as if an arm had been pulled a + b times and a of the
+        rewards were 1.
     share : float, default 1/2
         The share of rounds in which the leader is pulled; in (0, 1).
 

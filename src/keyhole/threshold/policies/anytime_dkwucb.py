@@ -29,8 +29,8 @@ class AnytimeDKWUCB(DKWUCB):
     Notes
     -----
     Departures from the paper: the paper has no anytime policy. DKWUCB has ln(2 / delta), which
-    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts as
-    0.
+    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts
+    as 0.
 
     References
     ----------

@@ -19,7 +19,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i(c_t)}}
 
     with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
-    share of these pulls that reached c.
+    share of these pulls whose samples reached c.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class KaplanMeierUCB(IndexPolicy):
         \qquad \delta = \tfrac12 T^{-2}
 
     with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
-    share of these pulls that reached c.
+    share of these pulls whose samples reached c.
 
     Notes
     -----

@@ -30,7 +30,7 @@ class KMUCB(Policy):
     .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
 
     then level j is settled on :math:`i^*`, and the current level is j + 1. :math:`\hat F_i(j)` is
-    the share of the pulls of arm i at thresholds of at least j that reached j.
+    the share of the pulls of arm i at thresholds of at least j whose samples reached j.
 
     Notes
     -----

@@ -29,8 +29,8 @@ class MonotoneKLUCB(Policy):
         N_i(j) \, \mathrm{kl}(\hat F_i(j), q) \le \ln t + c \ln \ln t \}
 
     with :math:`N_i(j)` the pulls of arm i at thresholds of at least j, :math:`\hat F_i(j)` the
-    share of these pulls that reached j, and kl the divergence of Bernoulli distributions. At a
-    level without samples the bound is 1.
+    share of these pulls whose samples reached j, and kl the divergence of Bernoulli distributions.
+    At a level without samples the bound is 1.
 
     Parameters
     ----------

@@ -52,5 +52,5 @@ class FamilywiseStopping(StoppingPolicy):
 
     def guarantee(self) -> Guarantee:
         """Return the bound on the chance of any wrong verdict."""
-        text = f"chance of any wrong verdict, by {self.tolerance:g} or more: at most {self.delta:g}"
+        text = f"chance of any verdict wrong by {self.tolerance:g} or more: at most {self.delta:g}"
         return Guarantee("any_wrong_settled", self.delta, text)
