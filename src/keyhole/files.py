@@ -194,7 +194,7 @@ def refuse_non_folder(folder: Path) -> None:
 
 
 def has_content(folder: Path) -> bool:
-    """Return whether a folder for results has content; refuse a path that is no folder.
+    """Return whether a folder for results has content; refuse a file in its place.
 
     Hidden files, such as the drafts of killed processes, do not count.
     """
