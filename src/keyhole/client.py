@@ -275,7 +275,9 @@ class StudyClient:
 
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of up to 1,000 decisions, as `Study.tell_many` does."""
-        items = [{"id": _decision_id(id), "feedback": feedback} for id, feedback in tellings]
+        items = [
+            {"id": _decision_id(decision), "feedback": feedback} for decision, feedback in tellings
+        ]
         if not items:
             return []
         answer = self._request("POST", "/feedback", {"tellings": items}, is_safe=True)
