@@ -29,7 +29,8 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds
 _HISTORY_BATCH: Final = 1000  # events in one answer
-_MAX_IDLE: Final = 2.0  # seconds until an idle connection is closed; the service closes it after 5
+# An idle connection is renewed after this many seconds; the service closes it after five.
+_MAX_IDLE: Final = 2.0
 
 
 class Client:
@@ -274,7 +275,9 @@ class StudyClient:
 
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of up to 1,000 decisions, as `Study.tell_many` does."""
-        items = [{"id": _decision_id(id), "feedback": feedback} for id, feedback in tellings]
+        items = [
+            {"id": _decision_id(decision), "feedback": feedback} for decision, feedback in tellings
+        ]
         if not items:
             return []
         answer = self._request("POST", "/feedback", {"tellings": items}, is_safe=True)

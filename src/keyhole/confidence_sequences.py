@@ -84,7 +84,7 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     For 0/1 values the ratio at the true mean is the likelihood averaged over all means, divided by
     the likelihood of the true mean. It is a nonnegative martingale that starts at 1. The
     probability that it ever exceeds 1/alpha is at most alpha (Ville). For other values x in [0, 1]
-    and a mean q of the average, each factor :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x,
+    and any mean q, each factor :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x,
     so it is at most its chord between x = 0 and x = 1. The mean of the chord is 1, so the ratio is
     a supermartingale, and the interval holds. It is wider than needed for such values; the interval
     of `BetaMixture`, which uses the chord, is not.

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-# A draft is a file beside the file that it replaces when it is complete: see `open_draft`.
+# A draft is written beside a file, and replaces it once the draft is complete: see `open_draft`.
 _DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 3600.0  # if a draft is not written to for this long, its writer was killed
 # By the errno of a limit of the system: the command that shows and raises that limit.
@@ -194,7 +194,7 @@ def refuse_non_folder(folder: Path) -> None:
 
 
 def has_content(folder: Path) -> bool:
-    """Return whether a folder for results has content; refuse a path that is no folder.
+    """Return whether a folder for results has content; refuse a file in its place.
 
     Hidden files, such as the drafts of killed processes, do not count.
     """

@@ -1,11 +1,10 @@
 """Former names of modules, and of values in them, which still work, with a warning."""
 
 import sys
-from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 from warnings import warn
 
 _SETTINGS: Final = (
@@ -67,9 +66,9 @@ _NEW_NAMES: Final = {
 
 
 class _FormerModules:
-    """Finder of modules by former names; Python asks it if no other finder has the module."""
+    """Finder and loader of modules by former names, which Python asks after all other finders."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_MODULES else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
@@ -78,12 +77,15 @@ class _FormerModules:
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         message = f"{name} will be gone in 0.4: import from {_NEW_MODULES[name]}"
+        # The frames of the import itself do not count for `stacklevel`.
         warn(message, DeprecationWarning, stacklevel=2)
-        module.__getattr__ = partial(getattr, import_module(_NEW_MODULES[name]))  # type: ignore[method-assign]
+        new_module = import_module(_NEW_MODULES[name])
+        module.__getattr__ = lambda value: getattr(new_module, find_new_name(name, value)[1])  # type: ignore[method-assign]
 
 
 def find_new_name(module: str, name: str) -> tuple[str, str]:
-    """Return the module and the name that a value has today, such as the policy of a saved file."""
+    """Return today's module and name of a value; those given may be former ones, of an old file."""
+    # `_NEW_NAMES` lists policies under the package of their setting, which exports them.
     package = module.partition(".policies.")[0]
     return _NEW_MODULES.get(module, module), _NEW_NAMES.get(package, {}).get(name, name)
 
@@ -102,7 +104,7 @@ def add_former_names(module_name: str) -> None:
             return module_getattr(name)
         raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
 
-    # The function is not defined in the module: type checkers would accept any name of the module.
+    # If the module itself defined the function, type checkers would accept any name of the module.
     module.__getattr__ = find_value  # type: ignore[method-assign]
 
 

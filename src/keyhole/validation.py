@@ -389,7 +389,7 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -> tuple[Any, ...]:
-    r"""Return names as `check_distinct` does; warn if a name looks like another or `earlier` name.
+    r"""Return names as `check_distinct` does; warn if one looks like another, or an `earlier` one.
 
     Such names differ only in invisible characters (zero-width characters, direction marks, byte
     order marks), in spaces, in forms of an accent, or as "north", "North" and "NORTH" do. They

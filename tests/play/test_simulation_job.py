@@ -22,12 +22,12 @@ def test_the_first_block_is_small_until_a_speed_is_measured():
     assert it.rounds_left == 100 * 790_000
 
 
-@pytest.mark.parametrize(("at_once", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
-def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
+@pytest.mark.parametrize(("threads", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
+def test_parts_are_whole_groups_for_all_who_play_at_once(threads, count):
     it = job(1000)
     it.record_duration(range(10), 1.0)
     it.remaining = [range(1000)]
-    assert len(it.take_next_block(10.0, at_once)) == count
+    assert len(it.take_next_block(10.0, threads)) == count
 
 
 def test_every_thread_has_a_replication_where_one_takes_long():

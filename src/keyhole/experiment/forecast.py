@@ -123,8 +123,8 @@ def measure_forecast(
 def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
     """Return all jobs grouped by kind, each group sorted by size.
 
-    A job with several budgets becomes a job for each budget. Jobs of a kind share compiled code,
-    and have about the same speed.
+    A job whose policy needs a simulation for each budget becomes a job for each budget. Jobs of a
+    kind share compiled code, and have about the same speed.
     """
     kinds: dict[tuple[object, ...], list[SimulationJob]] = {}
     for job in jobs:
@@ -162,14 +162,14 @@ def _estimate_seconds(
 
     Seconds per round are averaged over samples of the same size, and interpolated between sizes.
     """
-    seconds_by_size: dict[float, list[float]] = {}
+    round_seconds: dict[float, list[float]] = {}  # the seconds of a round, by size
     for job in samples:
-        seconds_by_size.setdefault(_log_size(job), []).append(seconds_per_round(job))
-    sizes = sorted(seconds_by_size)
-    mean_seconds = [sum(seconds_by_size[size]) / len(seconds_by_size[size]) for size in sizes]
+        round_seconds.setdefault(_log_size(job), []).append(seconds_per_round(job))
+    sizes = sorted(round_seconds)
+    mean_round_seconds = [sum(round_seconds[size]) / len(round_seconds[size]) for size in sizes]
     rounds = np.array([job.total_rounds for job in jobs], float)
-    # Beyond the sampled sizes `interp` repeats the seconds of the nearest size.
-    return float(rounds @ np.interp([*map(_log_size, jobs)], sizes, mean_seconds))
+    # Beyond the sampled sizes `interp` repeats the value of the nearest size.
+    return float(rounds @ np.interp([*map(_log_size, jobs)], sizes, mean_round_seconds))
 
 
 # The file has the nanoseconds that a round takes, by setting and policy.

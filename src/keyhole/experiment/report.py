@@ -32,7 +32,7 @@ _LONGEST_VALUE: Final = 600  # characters
 def means_table(curves: Curves, metric: str) -> Table:
     """Return a table of means with 95 % intervals at up to five checkpoints, including the last."""
     count = len(curves.checkpoints)
-    # The positions are evenly exact_positions, up to the position of the last checkpoint.
+    # The positions are evenly spread, up to the position of the last checkpoint.
     exact_positions = np.linspace(0, count, min(count, _MOST_CHECKPOINTS) + 1)[1:] - 1
     positions = sorted({round(position) for position in exact_positions})
     rows = []

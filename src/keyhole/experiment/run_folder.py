@@ -237,13 +237,13 @@ def open_run(path: str | Path) -> RunFolder:
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
     for name in (*RESULT_FILES, SPEC_FILE):
         _check_unaltered(folder, name, provenance)
+    spec_path = folder / SPEC_FILE
     try:
-        spec = json.loads(files.read_results_file(folder / SPEC_FILE))
+        spec = json.loads(files.read_results_file(spec_path))
         # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
-        path = folder / SPEC_FILE
-        raise ValueError(f"{path} is not a spec that this version can read") from error
+        raise ValueError(f"{spec_path} is not a spec that this version can read") from error
     return RunFolder(folder, spec, provenance, _load_points(folder, spec, provenance))
 
 

@@ -101,7 +101,7 @@ def summarize_run(curves: Curves) -> str:
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence that intervals of other policies overlap with the best; "" without any."""
+    """Return a sentence on others whose intervals overlap with that of the best; "" if none do."""
     if not others:
         return ""
     if len(others) == 1:

@@ -159,7 +159,7 @@ def _write_spec_and_provenance(
     if provenance is None:
         provenance = _make_provenance(spec, digest, command) | {"checksums": checksums}
         run_folder.write_provenance(folder, provenance)
-    # The title has changed, say.
+    # The run is the same, but its title, notes or axes of figures have changed.
     elif provenance["checksums"].get(SPEC_FILE) != checksums[SPEC_FILE]:
         provenance["checksums"] |= checksums
         run_folder.write_provenance(folder, provenance)

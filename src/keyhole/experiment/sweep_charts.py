@@ -128,7 +128,7 @@ def charts_by_round(
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared.
 
-    `x` and `y` are the scales of the axes; without `y`, the metric's declaration gives its scale.
+    `x` and `y` are the scales of the axes; by default, the metric declares the scale `y`.
     """
     panels = [panel for panel in summary.panels if metric in panel.metrics]
     charts = []

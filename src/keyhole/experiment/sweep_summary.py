@@ -71,8 +71,8 @@ class PointSummary:
 class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins a group of points, of those that `group_points` returns. The names of a panel are
-    the short names of the values in which these points agree.
+    A panel joins the points of a group that `group_points` returns. The names of a panel are the
+    short names of the values in which these points agree.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -114,7 +114,8 @@ def group_points(
 ) -> list[tuple[Names, list[PointSummary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
 
-    Points stay apart if they cannot share a panel, which has at most `limit` labels.
+    Points stay apart if they cannot share a panel: if a label has different results at two of them,
+    if their metrics or checkpoints differ, or if they have more than `limit` labels.
     """
     # Each varied entry of policies is tried in turn: points that differ in it are put together if
     # the points of each resulting group can share a panel.
@@ -199,7 +200,10 @@ def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
 
 
 def format_point_title(names: Mapping[str, str], varied_entries: Iterable[str] = ()) -> str:
-    """Return the short names of a point's values on a line, distinct among all varied entries."""
+    """Return a point's values on a line, each with a name of its entry that is unique in a sweep.
+
+    `varied_entries` are the entries of the sweep; by default those in `names`.
+    """
     components = _last_components([*(varied_entries or names)])
     return ", ".join(
         text if text.startswith(f"{components[name]} ") else f"{components[name]} = {text}"

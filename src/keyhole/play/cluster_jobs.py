@@ -156,7 +156,7 @@ class _Dispatcher:
         return self._shared_plans[id(job.plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
-        """Warn once if the cluster has had no worker for a while."""
+        """Warn if the cluster has had no worker for a while, once until it has one again."""
         if capacity > 0:
             self._last_time_with_worker = monotonic()
         elif monotonic() - self._last_time_with_worker > _WARNING_SECONDS:

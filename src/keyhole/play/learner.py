@@ -117,7 +117,7 @@ class Learner:
             warnings.warn(text, stacklevel=3)
         self._names = self._check_arm_names(arm_names, known_quantities)
         if self._names is not None:
-            check_names("arms", self._names)  # warns of names that look alike
+            check_names("arms", self._names)  # warns of names that are probably mistakes
         self._allocate(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = seed, replication
@@ -285,7 +285,7 @@ class Learner:
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (any thread may use a copy)"
             )
-        # The last code is `OWN_REFUSED`: the setting does not allow the decision.
+        # The only other code is `OWN_REFUSED`: the setting does not allow the decision.
         decision = self._decision_text(self._decision)
         raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", decision))
 

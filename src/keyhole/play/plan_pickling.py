@@ -156,9 +156,8 @@ def _make_pickler_class() -> Any:
                     return _recompile_function, (function, dict(value.targetoptions))
             reduction = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduction, tuple) and len(reduction) > 2:
-                # The last argument but one identifies the class, the last is always None. The id is
-                # left out: otherwise cloudpickle would overwrite the class in a process that has it
-                # already.
+                # The last two arguments are an id of the class, and None. The id is left out:
+                # otherwise cloudpickle would overwrite the class in a process that has it already.
                 make, arguments, *rest = reduction
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduction

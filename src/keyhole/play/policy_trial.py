@@ -78,10 +78,10 @@ def _make_refusal_error(label: str, situation: str, error: BaseException) -> Val
 def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
-    A trial has 200 rounds, or two for each arm if that is more, but at most the horizon. A policy
-    that Python cannot run passes. There is no trial of Keyhole's own policies, of policies with
-    more than 1,000 arms, of a class whose trials have taken 20 seconds, and of a case (parameters,
-    arms and rounds) that the class has passed in this process.
+    A trial has 200 rounds, or two for each arm if that is more, but at most the horizon. It may end
+    before, since its time is limited. A policy that Python cannot run passes. There is no trial of
+    Keyhole's own policies, of policies with more than 1,000 arms, of a class whose trials have
+    taken 20 seconds, or of a case (parameters, arms and rounds) that has passed in this process.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
     is_time_up = _trial_seconds[compiled.digest] > _CLASS_SECONDS

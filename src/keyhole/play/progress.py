@@ -175,7 +175,7 @@ class WorkItem:
     Attributes
     ----------
     location, label : str
-        The path that names the problem, such as ``paper/figure``, and the policy.
+        The problem, by a path such as ``paper/figure`` ("" for a run of one spec), and the policy.
     rounds : int
         The rounds of all replications.
     seconds : float

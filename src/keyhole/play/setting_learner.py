@@ -66,7 +66,7 @@ class ArmLearner(Learner):
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Replay a log: the same as asking and telling round by round, but much faster.
 
-        If the policy decides on another arm than the log, it learns from the arm in the log; a
+        If the policy decides on another arm than the log has, it learns from the arm in the log; a
         policy that can learn only from its own decisions refuses such a log (see
         `Policy.off_policy`). A log with an invalid row changes nothing.
 

@@ -340,9 +340,9 @@ def measure_seconds_per_round(
         elapsed = clock() - start
         rounds_done = rounds_before + rounds_of_call
         trace.append((elapsed, rounds_done))
-        # Later rounds may be slower, so the beginning of a long simulation is measured longer.
-        is_long = rounds_done < group_size * rounds
-        limit = _LONG_SIMULATION_FACTOR * seconds if is_long else seconds
+        # Later rounds may be slower, so the beginning of a long simulation is measured for longer.
+        in_first_group = rounds_done < group_size * rounds
+        limit = _LONG_SIMULATION_FACTOR * seconds if in_first_group else seconds
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 

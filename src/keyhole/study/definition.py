@@ -213,8 +213,9 @@ class Definition:
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
-        address = existing.get("module", ""), existing.get("policy", "")
-        existing["module"], existing["policy"] = find_new_name(*address)
+        # The class of the policy may have another name today than when the study was made.
+        saved_names = str(existing.get("module")), str(existing.get("policy"))
+        existing["module"], existing["policy"] = find_new_name(*saved_names)
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
         shorten = validation.short_repr
