@@ -211,6 +211,7 @@ def test_facts_of_another_policy_are_in_the_units_of_the_study(tmp_path):
     with Study.create(*start, threshold=40.0, scale=(0, 100)) as study:
         with pytest.raises(ValueError, match=r"^threshold must be 40\.0 as before, got 50\.0$"):
             study.change_policy(RoundRobin(), threshold=50.0)
+        study.replay(RoundRobin(), threshold=40.0)
         study.change_policy(RoundRobin(), threshold=40.0)
         assert study.policy == RoundRobin()
 

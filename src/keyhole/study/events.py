@@ -1,7 +1,7 @@
 """The kinds of events in a study's log: their bodies, their checks, and their named values.
 
-The named values of an event, `Words`, have names of arms and rewards in the study's units. Numbers
-in a body have 8 bytes and are little-endian. ``asked again`` has no body; the others have:
+Named values (`Words`) have names of arms, and rewards in the study's units; in exports from 0 to 1.
+Numbers in a body have 8 bytes and are little-endian. ``asked again`` has no body; the others have:
 
 ``asked``
     round, context, decision, and counter and key of the policy's random stream after the decision;

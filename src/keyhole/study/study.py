@@ -627,7 +627,7 @@ class Study:
             The new policy. If there are decisions already, it must be able to learn from decisions
             of others (`keyhole.policy.Policy.off_policy`).
         **facts
-            Facts that the new policy needs and the study does not have.
+            Facts that the new policy needs and the study does not have, in the study's units.
         """
         if isinstance(policy, Policy):
             for cached_state in (self._writer, self._replica):
@@ -896,7 +896,7 @@ class Study:
         policy : Policy
             The other policy, of the same setting.
         **facts
-            Facts that the other policy needs and the study does not have.
+            Facts that the other policy needs and the study does not have, in the study's units.
 
         Raises
         ------
