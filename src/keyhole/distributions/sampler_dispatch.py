@@ -16,7 +16,7 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer_input,
+    int_input,
 )
 from keyhole.validation import short_repr
 
@@ -29,7 +29,7 @@ class SampledEnvironment:
     `with_sampler` adds the kernel ``draw(e, rng, arm)``.
     """
 
-    length = integer_input()
+    length = int_input()
     """The length of `numbers`."""
     numbers = float_array("length")
     """Parameters of all distributions, arm after arm."""
