@@ -51,7 +51,7 @@ def test_of_many_bad_rows_five_are_named(write, count, end):
 
 
 def test_a_file_of_many_bad_rows_is_not_read_to_its_end(write, monkeypatch):
-    monkeypatch.setattr(csv_rows, "_MOST_READ", 7)
+    monkeypatch.setattr(csv_rows, "_MAX_BAD_ROWS", 7)
     assert refusal(write(*["a,x"] * 20)).endswith("; and at least 2 more rows")
 
 

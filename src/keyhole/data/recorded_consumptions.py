@@ -267,7 +267,7 @@ def read_measured_runs_csv(
             raise ValueError(text)
         runs_by_arm.setdefault(arm, []).append((run_reward, run_consumption, run_limit))
 
-    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
+    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, nonempty=("arm",))
     runs = [np.array(values).T for values in runs_by_arm.values()]
     # Runs without a reward that took exactly their limit were probably censored, but not marked so.
     if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
