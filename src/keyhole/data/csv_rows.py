@@ -43,7 +43,7 @@ Reader = Any
 
 
 def shorten_message(message: str, length: int = _MAX_LENGTH) -> str:
-    """Return a message; if it has more than `length` characters, its beginning and their number.
+    """Return a message; cut a long one after `length` characters, and append its full length.
 
     Examples
     --------
@@ -297,8 +297,9 @@ def add_line_to_errors(path: str | PathLike[str], reader: Reader) -> Iterator[No
 
 
 def _row_error_message(error: Exception) -> str:
-    is_csv = isinstance(error, csv.Error)
-    return f"the row must be valid CSV, got an error: {error}" if is_csv else str(error)
+    if isinstance(error, csv.Error):
+        return f"the row must be valid CSV, got an error: {error}"
+    return str(error)
 
 
 def for_each_row(

@@ -22,7 +22,7 @@ from keyhole.delayed.setting import Feedback
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Lengths of a round in seconds, by their names."""
 _COLUMNS: Final = ("shown_at", "converted_at", "arm")
-_CDNOW_ARMS: Final = ("1", "2", "3", "4+")  # the number of items in a customer's first order
+_ARMS: Final = ("1", "2", "3", "4+")  # of CDNOW: the number of items in a customer's first order
 _CDNOW_FOLLOW_UP: Final = 462  # shortest follow-up of a customer, in days
 
 
@@ -201,9 +201,7 @@ def load_cdnow() -> Conversions:
     delays = tuple(np.concatenate(arrays) for arrays in delays_by_items.values())
     # A follow-up of n rounds shows delays below n, and delays of 462 days were seen, too.
     followed = [np.full(len(column), _CDNOW_FOLLOW_UP + 1.0) for column in delays]
-    return Conversions(
-        notes["name"], _CDNOW_ARMS, delays, notes["source"], notes["licence"], followed
-    )
+    return Conversions(notes["name"], _ARMS, delays, notes["source"], notes["licence"], followed)
 
 
 def read_conversions_csv(
