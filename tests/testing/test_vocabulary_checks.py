@@ -108,10 +108,7 @@ class ReadsNamesOnly(StudyVocabulary):
         (Forgets, "parse_decision reads"),
         (Halves, r"parse_feedback reads \{'reward': 0.1\} as \{'reward': 0.1\}, not as"),
         (SaysMore, "parse_feedback returns more, which is no field of feedback"),
-        (
-            ReadsNamesOnly,
-            "default_feedback returns {'best': 0} .* refuses: best must be a name, got 0",
-        ),
+        (ReadsNamesOnly, "default_feedback returns {'best': 0} .*: best must be a name, got 0"),
         (TakesAnything, "parse_feedback takes .*'no such word': 1.0.*, which must be refused"),
         (TakesNaN, "parse_feedback takes {'reward': nan}, which must be refused"),
     ],
