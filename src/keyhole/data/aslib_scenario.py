@@ -209,11 +209,10 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     # missing run is a fault of the file.
     rows = runs_by_instance.values()
     has_limits = any(run.limit < math.inf for row in rows for run in row.values())
-    for instance_and_repetition, row in runs_by_instance.items():
-        absent = [solver for solver in solvers if solver not in row]
-        if absent and not has_limits:
-            run_name = f"{absent[0]} on {', '.join(instance_and_repetition)}"
-            raise ValueError(f"{path}: the run of {run_name} must be given")
+    for instance, row in runs_by_instance.items():
+        gaps = [solver for solver in solvers if solver not in row]
+        if gaps and not has_limits:
+            raise ValueError(f"{path}: the run of {gaps[0]} on {', '.join(instance)} must be given")
     # A limit of 0 marks a run that was not made.
     missing_run = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
     # The values after the names: seconds, quality and limit.

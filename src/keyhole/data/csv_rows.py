@@ -95,18 +95,16 @@ def _is_placeholder(text: str) -> bool:
     return text.lower() in _PLACEHOLDERS or text[:10] in _DEFAULT_DAYS
 
 
-def check_no_placeholder(name: str, text: str) -> bool:
+def check_field(name: str, text: str) -> bool:
     """Refuse a placeholder, such as NULL or 1970-01-01; return whether a field has a value.
 
     Examples
     --------
-    >>> check_no_placeholder("bought_at", "2024-05-31"), check_no_placeholder("bought_at", "")
+    >>> check_field("bought_at", "2024-05-31"), check_field("bought_at", "")
     (True, False)
     """
     if _is_placeholder(text):
-        raise ValueError(
-            f"{name} must not be a placeholder for no value, got {text!r}{_LEAVE_EMPTY}"
-        )
+        raise ValueError(f"{name} must not be a placeholder, got {text!r}{_LEAVE_EMPTY}")
     return bool(text)
 
 
@@ -259,7 +257,7 @@ def parse_time_and_delay(
     [(5.0, 2.0), (5.0, inf)]
     """
     start = parse_time(columns[0], start_text)
-    if not check_no_placeholder(columns[1], end_text):
+    if not check_field(columns[1], end_text):
         return start, math.inf
     delay = parse_time(columns[1], end_text) - start
     if delay < 0:

@@ -126,10 +126,8 @@ class Conversions:
     def _find_window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
         """Return the window, in rounds, and each arm's delays of impressions followed beyond it."""
         if within is None:
-            finite_delays = [delays[np.isfinite(delays)] for delays in self.delays]
-            window = max(
-                (float(delays.max()) for delays in finite_delays if len(delays)), default=0.0
-            )
+            delays = np.concatenate(self.delays)
+            window = float(delays[np.isfinite(delays)].max(initial=0.0))
         else:
             window = validation.check_integer("within", within, validation.Range(ge=0, le=2**40))
         if self.followed is None:
@@ -268,13 +266,9 @@ def read_conversions_csv(
         times.append(csv_rows.parse_time_and_delay(parse_time, _COLUMNS, shown_at, converted_at))
         arms.append(arm)
 
+    identify = csv_rows.identify_by_time
     csv_rows.read_rows(
-        path,
-        _COLUMNS,
-        add,
-        delimiter=delimiter,
-        identify=csv_rows.identify_by_time,
-        nonempty=("arm",),
+        path, _COLUMNS, add, delimiter=delimiter, identify=identify, nonempty=("arm",)
     )
     starts, delay_times = np.array(times).T
     ends = starts + delay_times

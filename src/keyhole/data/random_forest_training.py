@@ -18,8 +18,8 @@ from keyhole.validation import DEFAULT_SEED, Range, check_integer, check_number
 _TARGET: Final = "Sale_Price"
 _TEST_SHARE: Final = 0.3  # of a task's houses: these are held out
 _TASK_SIZES: Final = (150, 450)  # smallest and largest number of houses of a task
-_SPLITS: Final = 10  # train-test splits of a task that has more than one
-_SHARE_OF_SPLIT_TASKS: Final = 0.2  # of all tasks: these have `_SPLITS` splits
+_SPLITS: Final = 10  # train-test splits of a thorough task; other tasks have one
+_THOROUGH_SHARE: Final = 0.2  # of the tasks: these are thorough
 _SEEDS: Final = 2**32  # scikit-learn takes seeds below this
 
 
@@ -75,7 +75,7 @@ def draw_task(seed: int, house_count: int) -> list[tuple[IntArray, IntArray]]:
     """
     rng = np.random.default_rng(seed)
     task_rows = rng.choice(house_count, rng.integers(*_TASK_SIZES, endpoint=True), replace=False)
-    splits = _SPLITS if rng.random() < _SHARE_OF_SPLIT_TASKS else 1
+    splits = _SPLITS if rng.random() < _THOROUGH_SHARE else 1
     test_count = round(_TEST_SHARE * len(task_rows))
     orders = (rng.permutation(task_rows) for _ in range(splits))
     return [(order[test_count:], order[:test_count]) for order in orders]
@@ -147,12 +147,10 @@ class ForestTrainer:
         took; None if it exceeded the limit. A RuntimeError says that the training failed: see
         `keyhole.runner.FunctionProcess`.
         """
-        configuration = CONFIGURATIONS[
-            check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
-        ]
+        number = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         seconds = check_number("limit", limit, Range(gt=0))
         self._runs += 1
-        return self._process.run((configuration, self._seed + self._runs), seconds)
+        return self._process.run((CONFIGURATIONS[number], self._seed + self._runs), seconds)
 
     def close(self) -> None:
         """End the process."""

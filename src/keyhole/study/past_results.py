@@ -249,9 +249,7 @@ def _read_rows(
         if "reward" in fields:
             reward = csv_rows.parse_number(headings["reward"], fields["reward"], decimal)
         else:
-            reward = float(
-                csv_rows.check_no_placeholder(headings["converted_at"], fields["converted_at"])
-            )
+            reward = float(csv_rows.check_field(headings["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             names = headings["shown_at"], headings["converted_at"]
             shown_at, delay = csv_rows.parse_time_and_delay(
