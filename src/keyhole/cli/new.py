@@ -44,9 +44,8 @@ def new(
     snake, camel = _spell_in_both_cases(name)
     texts = {}
     for template in folder.rglob(f"*{_SUFFIX}"):
-        relative_path = str(template.relative_to(folder)).removesuffix(_SUFFIX)
-        path = out / relative_path.replace("name", snake)
-        texts[path] = fill_template(template, name=snake, Name=camel)
+        target = str(template.relative_to(folder)).removesuffix(_SUFFIX)
+        texts[out / target.replace("name", snake)] = fill_template(template, name=snake, Name=camel)
     # All paths are checked before the first file is written: a refused call leaves nothing behind.
     for path in texts:
         check_writable(path, advice="choose another NAME or --out")

@@ -306,11 +306,10 @@ def import_results(
         path, arm=arm, reward=reward, converted_at=converted_at, shown_at=shown_at, within=within,
         key=key, delimiter=delimiter, date_format=date_format, decimal=decimal,
     )  # fmt: skip
+    pending_count = imported_count and len(study.pending)
     text = "imported before, nothing is changed"
-    pending_count = 0
     if imported_count:
         text = f"{count_text(imported_count, 'decision')} imported"
-        pending_count = len(study.pending)
     if pending_count:
         text += f", {pending_count:,} of them pending"
     content = {"imported": imported_count, "pending": pending_count}

@@ -274,13 +274,8 @@ def _make_header(name: str, has_quality: bool) -> list[str]:
                f"runstatus {{{', '.join(_WRITTEN)}}}", f"{_LIMIT} NUMERIC"]  # fmt: skip
     if has_quality:
         columns.append("quality NUMERIC")
-    return [
-        f"@RELATION {_quote(name)}",
-        "",
-        *(f"@ATTRIBUTE {attribute}" for attribute in columns),
-        "",
-        "@DATA",
-    ]
+    attributes = [f"@ATTRIBUTE {column}" for column in columns]
+    return [f"@RELATION {_quote(name)}", "", *attributes, "", "@DATA"]
 
 
 def _quote(name: str) -> str:

@@ -126,11 +126,10 @@ def parse_number(
     >>> parse_number("cost", "0.5"), parse_number("cost", "0,5", decimal=",")
     (0.5, 0.5)
     """
+    validation.check_choice("decimal", decimal, (".", ","))
     # Texts with these signs would be misread: Python takes 1_0 for 10, and 1.234 may mean 1,234
     # where the decimal sign is a comma.
-    ambiguous_signs = (
-        "_" if validation.check_choice("decimal", decimal, (".", ",")) == "." else "_."
-    )
+    ambiguous_signs = "_" if decimal == "." else "_."
     try:
         value = math.nan if set(ambiguous_signs) & set(text) else float(text.replace(decimal, "."))
     except ValueError:

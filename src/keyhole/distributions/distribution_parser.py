@@ -115,10 +115,8 @@ def _choose_distribution(
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
-        shape_sum = validation.check_number(
-            "concentration", concentration, validation.Range(ge=1e-6)
-        )
-        return lambda mean: Beta(mean * shape_sum, (1 - mean) * shape_sum)
+        total = validation.check_number("concentration", concentration, validation.Range(ge=1e-6))
+        return lambda mean: Beta(mean * total, (1 - mean) * total)
     checked_scale = validation.check_number("scale", scale, SCALE)
     return lambda mean: TruncatedNormal(mean, checked_scale)
 
@@ -188,11 +186,10 @@ class RewardProblem(Problem):
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        self._set_arms(
-            *parse_reward_distributions(
-                means, distribution, concentration=concentration, scale=scale
-            )
+        arms = parse_reward_distributions(
+            means, distribution, concentration=concentration, scale=scale
         )
+        self._set_arms(*arms)
 
     def _set_arms(
         self,

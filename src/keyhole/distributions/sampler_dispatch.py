@@ -99,9 +99,8 @@ def combine_distributions(
     names = {type(distribution).__name__ for distribution in distributions}
     name = names.pop() if len(names) == 1 else "Mixed"
     if len(kernels) == 1:
-        return CombinedSampler(
-            name, kernels[0], [distribution.numbers for distribution in distributions]
-        )
+        rows = [distribution.numbers for distribution in distributions]
+        return CombinedSampler(name, kernels[0], rows)
     rows = [
         np.concatenate([[kernels.index(distribution.draw)], distribution.numbers])
         for distribution in distributions

@@ -90,10 +90,8 @@ class TabulatedSciPyDistribution(NumberDistribution):
             # distribution with such a tail is refused before a quantile is computed.
             middle = self.distribution.median()
             reach = _MOST_WHOLE_NUMBERS / 2
-            if (
-                self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach)
-                > _DISCRETE_TAIL
-            ):
+            tails = self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach)
+            if tails > _DISCRETE_TAIL:
                 raise ValueError(
                     f"distribution must have all but {_DISCRETE_TAIL:g} of its mass on at most "
                     f"2**20 whole numbers, got {self!r}"
