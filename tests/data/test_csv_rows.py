@@ -271,7 +271,7 @@ def test_a_row_without_a_reward_is_to_be_left_out(tmp_path, text):
 def test_runs_that_a_limit_may_have_ended_are_counted(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("arm,reward,consumption\nslow,0.0,60\nslow,0,60.0\ngood,0.5,60\ngood,0,20\n")
-    with pytest.warns(UserWarning, match=r"consumed exactly their limit: 2; they count as completed"):
+    with pytest.warns(UserWarning, match=r"consumed exactly their limit: 2; they count"):
         read_measured_runs_csv(path, limit=60)
 
 

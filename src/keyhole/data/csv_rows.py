@@ -138,9 +138,9 @@ def parse_number(
         hint = f": {if_missing} where there is none" if not text or _is_placeholder(text) else ""
         if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
             hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
-        sign = "," if decimal == "." else "."
-        if re.fullmatch(rf"-?\d{{1,3}}(\{sign}\d{{3}})+(\{decimal}\d+)?", text):
-            hint += f"; if {sign!r} separates thousands, leave it out of numbers"
+        separator = "," if decimal == "." else "."  # of thousands
+        if re.fullmatch(rf"-?\d{{1,3}}(\{separator}\d{{3}})+(\{decimal}\d+)?", text):
+            hint += f"; if {separator!r} separates thousands, leave it out of numbers"
         raise ValueError(f"{name} must be a number{reason}, got {text!r}{hint}")
     return value
 

@@ -96,7 +96,7 @@ def _make_both(make: Callable[[], Any]) -> list[Any]:
 def _refuse_difference(
     subject: CheckContext, where: str, compiled_groups: Groups, interpreted_groups: Groups
 ) -> None:
-    """Refuse arrays, by group and name, that differ in an entry if compiled and interpreted."""
+    """Refuse arrays of compiled and interpreted kernels, by group and name, that differ."""
     for group, arrays in compiled_groups.items():
         for name, compiled in arrays.items():
             in_python = interpreted_groups[group][name]

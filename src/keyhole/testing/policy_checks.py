@@ -109,8 +109,8 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     expected_decisions, _ = subject.played
     learner, environment = subject.start_game()
     rng = np.random.default_rng(subject.seed)
-    # In two rounds the learner is saved while a decision is pending, when its file holds more; and
-    # in two, after the feedback.
+    # The learner is saved in up to two rounds while a decision is pending, when its file holds
+    # more, and in up to two after the feedback.
     rounds_after_ask, rounds_after_tell = rng.choice(subject.horizon, (2, 2)).tolist()
     decisions = []
     for t in range(len(expected_decisions)):
@@ -196,6 +196,7 @@ def truth_is_complete(subject: CheckContext) -> None:
     fields = {name: field for name, field in fields.items() if name not in ROUND_COUNT_NAMES}
     missing = [name for name in fields if name not in truth]
     assert not missing, f"{subject.problem}: truth() lacks {', '.join(missing)}"
+    # The lengths of arrays are among the fields that are single whole numbers.
     sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
     sizes |= dict.fromkeys(ROUND_COUNT_NAMES, subject.horizon)
     for name, declaration in fields.items():
