@@ -220,11 +220,11 @@ def bad_words_are_refused(case: SettingCase) -> None:
     if (vocabulary := _make_vocabulary(case)) is None:
         return
     context, decision = case.decisions[0]
-    words = vocabulary.default_feedback(context, decision) if vocabulary.has_feedback else {}
-    number_names = [name for name, value in words.items() if type(value) in (int, float)]
+    feedback = vocabulary.default_feedback(context, decision) if vocabulary.has_feedback else {}
+    number_names = [name for name, value in feedback.items() if type(value) in (int, float)]
     # NaN passes a range check that compares with < alone, and would stay in the log for ever.
     for bad_words in ({"no such word": 1.0}, *({name: math.nan} for name in number_names)):
-        _check_refused(case, vocabulary.parse_feedback, context, decision, **(words | bad_words))
+        _check_refused(case, vocabulary.parse_feedback, context, decision, **(feedback | bad_words))
     named_values = vocabulary.format_decision(context, decision)
     if "arm" in named_values:
         _check_refused(case, vocabulary.parse_decision, named_values | {"arm": "no such arm"})
