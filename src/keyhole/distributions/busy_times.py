@@ -155,7 +155,7 @@ class Scaled(Distribution):
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
-        """Refuse a problem whose number of arms is not that of the factors by arm."""
+        """Refuse a problem whose number of arms differs from the number of factors by arm."""
         if self._scaled_by == "arms" and len(self.factors) != problem.arms:
             raise ValueError(
                 f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"

@@ -78,7 +78,7 @@ class OpenStudies:
             await self._close_if_unused(name, study)
 
     async def _open(self, name: str, new_study: OpenStudy) -> None:
-        """Open a study; if too many are open, close those that were used longest ago."""
+        """Open a study; if too many are open, close unused ones, the longest unused first."""
         for other_name, study in list(self._studies.items()):
             if len(self._studies) <= self._max_open:
                 break

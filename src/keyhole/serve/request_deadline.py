@@ -13,9 +13,9 @@ _MAX_HEADERS: Final = 1 << 16  # bytes, the first line included
 class RequestDeadlineProtocol(HttpToolsProtocol):
     """A connection that is closed if its next request comes too late, or has too long headers.
 
-    A request, with its body, must come within `request_seconds`. Otherwise a few hundred silent
-    connections would keep all others out. Headers are limited, since the parser takes time that is
-    quadratic in their length.
+    A request, with its body, must come within `request_seconds`. Without this deadline, a few
+    hundred silent connections would keep all others out. Headers are limited, since the parser
+    takes time that is quadratic in their length.
     """
 
     request_seconds: ClassVar[float] = 20.0

@@ -49,8 +49,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(read_policy) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Parameters identify learners and results. If a parameter were changed, these would be
-            # taken for those of another policy.
+            # Parameters identify learners and results. If a parameter were changed, they would seem
+            # to belong to another policy.
             setattr(policy, name, values[name])
         except AttributeError:
             continue

@@ -135,7 +135,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
 
 
 def decisions_round_trip(case: SettingCase) -> None:
-    """Check that a formatted decision can be stored as JSON, and is the same when parsed."""
+    """Check that a decision is unchanged after it is formatted, stored as JSON, and parsed."""
     if (vocabulary := _make_vocabulary(case)) is None:
         return
     for context, decision in case.decisions:
@@ -184,7 +184,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
 
 
 def feedback_round_trips(case: SettingCase) -> None:
-    """Check that feedback has the declared values, and is the same when formatted and parsed."""
+    """Check that feedback has the declared values, and is unchanged when formatted and parsed."""
     if (vocabulary := _make_vocabulary(case)) is None or not vocabulary.has_feedback:
         return
     fields = {**vocabulary.feedback_fields, **vocabulary.note_fields}
@@ -231,7 +231,7 @@ def bad_words_are_refused(case: SettingCase) -> None:
 
 
 def rounds_survive_a_snapshot(case: SettingCase) -> None:
-    """Check that a round that is written as JSON and restored is the same."""
+    """Check that a round is unchanged after it is written as JSON and restored."""
     vocabulary = _make_vocabulary(case)
     if vocabulary is None or vocabulary.round_class is None:
         return
