@@ -96,7 +96,7 @@ def show_forecast(spec: Spec, threads: int | None, on: str, *, as_json: bool = F
         )
     if not as_json:
         _print_sweep(spec)
-    startup = process_time()  # CPU seconds that this command took to start, as a run will
+    startup = process_time()  # CPU seconds so far: a run takes about as many to start
     forecast = measure_forecast(spec, threads=threads)
     content = asdict(forecast) | {"starting": startup, "on": on}
     print_result(content, *_forecast_lines(forecast, startup), as_json=as_json)

@@ -12,7 +12,7 @@ from keyhole.spec_values.problem_factory import find_docstring_section
 
 
 def print_catalog(name: str | None, as_json: bool) -> None:
-    """Print the catalog of a setting, or of policies, by their name; of all settings if None."""
+    """Print the catalog of the setting or the policies called `name`; of all settings if None."""
     if name is None:
         descriptions = list(map(_setting_as_json, setting_registry.all_settings()))
     else:

@@ -113,7 +113,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
 
 
 def _study_as_json(study: Any) -> dict[str, Any]:
-    """Return the summary of a study as JSON; it has no pending decisions."""
+    """Return the summary of a study as JSON, without its pending decisions."""
     from keyhole.study.arm_means import means_as_json
     from keyhole.study.study_summary import MOST_EVENTS
 
@@ -174,8 +174,8 @@ def check(
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
-    Prints a line for each study, and ends with 1 if anything is damaged. With --repair-to, the
-    intact events of a study are copied to --out; the damaged database is left as it is.
+    Prints a line for each study, and ends with 1 if anything is damaged. With --repair-to, events
+    of a study are copied to --out, and the damaged database is left as it is.
     """
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import check_database, copy_intact_events

@@ -20,7 +20,7 @@ from keyhole.study.storage import open_store
 from keyhole.validation import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
-_MAX_AGE: Final = 1.0  # seconds after which keys are read again; so long a revoked key may work
+_MAX_AGE: Final = 1.0  # seconds until keys are read again: so long a revoked key may still work
 _LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
@@ -164,7 +164,7 @@ def _refuse_foreign_site(headers: Mapping[str, str]) -> None:
     """Refuse a request that a page of another site sends from a browser on this machine."""
     host = headers.get("host", "")
     origin = f"http://{host}"
-    # The host's name if the header has no port, and its name if the header has one.
+    # The first is the host's name if the header has no port, and the second if it has one.
     names = (host.strip("[]"), host.rsplit(":", 1)[0].strip("[]"))
     if not any(map(is_loopback, names)) or headers.get("origin", origin) != origin:
         raise MissingKeyError("without keys only programs on this machine are answered")
