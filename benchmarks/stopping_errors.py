@@ -19,7 +19,7 @@ from keyhole.thresholding import (
     IndexPolicy,
     PerArmStopping,
     Problem,
-    Uniform,
+    RoundRobin,
 )
 
 DELTA, TOLERANCE, RUNS, HORIZON = 0.05, 0.05, 10_000, 2_000
@@ -112,7 +112,7 @@ def finds_row(rule, good, pulls, runs=10, arms=200, count=20):
     found, wrong = [], []
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        learner = rule(base=Uniform()).learner(arms=arms, threshold=0.5)
+        learner = rule(base=RoundRobin()).learner(arms=arms, threshold=0.5)
         while learner.rounds < arms * pulls and not learner.is_done:
             learner.tell(float(rng.random() < means[learner.ask()]))
         above = [arm for arm, verdict in learner.settled.items() if verdict == "above"]

@@ -9,7 +9,7 @@ from benchmarks import thresholding_without_keyhole as yardsticks
 from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, Size, compare_with, seconds, time_in_turn
 from keyhole import simulate
-from keyhole.thresholding import APT, LSA, Problem, Uniform
+from keyhole.thresholding import APT, LSA, Problem, RoundRobin
 
 SETUP1 = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]
 POLICIES = make_policies("thresholding", APT(epsilon=0.05))
@@ -57,10 +57,10 @@ def against_yardsticks(size):
 
 
 def scaling(size):
-    """Compare Uniform with LSA, two threads with one, many arms with few."""
+    """Compare RoundRobin with LSA, two threads with one, many arms with few."""
     lsa = player(LSA(), size)
-    _, _, ratio = time_in_turn(player(Uniform(), size), lsa, size.repeats)
-    yield Row("LSA / Uniform", ratio, "x", "above 1", ratio > 1)
+    _, _, ratio = time_in_turn(player(RoundRobin(), size), lsa, size.repeats)
+    yield Row("LSA / RoundRobin", ratio, "x", "above 1", ratio > 1)
     _, _, ratio = time_in_turn(player(LSA(), size, threads=2), lsa, size.repeats, time.perf_counter)
     yield Row("LSA: one thread / two", ratio, "x", "at least 1.7", ratio >= 1.7)
     many = Size(10 * size.horizon, max(4, size.replications // 50), 0, size.repeats)

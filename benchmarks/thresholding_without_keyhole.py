@@ -49,7 +49,7 @@ def python_ucbe(means, horizon, seed):
     return python_index(lambda n, s: abs(s / n - THETA) - math.sqrt(a / n), means, horizon, seed)
 
 
-def python_uniform(means, horizon, seed):
+def python_roundrobin(means, horizon, seed):
     draw = random.Random(seed).random
     arms = len(means)
     pulls, totals = [0] * arms, [0.0] * arms
@@ -138,7 +138,7 @@ def numpy_ucbe(means, horizon, replications, seed):
     )
 
 
-def numpy_uniform(means, horizon, replications, seed):
+def numpy_roundrobin(means, horizon, replications, seed):
     """Draw every arm's total at once, since the decisions do not depend on the feedback."""
     means = np.asarray(means)
     arms, draw = len(means), np.random.default_rng(seed)

@@ -168,7 +168,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("horizon", "replications"), SIZES)
-@pytest.mark.parametrize("name", ["LSA", "APT", "UCBE", "OptKG", "Uniform"])
+@pytest.mark.parametrize("name", ["LSA", "APT", "UCBE", "OptKG", "RoundRobin"])
 def test_yardsticks_do_the_same_work(name, horizon, replications):
     problem = Problem(means=SETUP1, threshold=0.5)
     size = {"horizon": horizon, "replications": replications}

@@ -71,10 +71,10 @@ for name in ["cli.app", "cli.new", "cli.setting_catalog", "cli.compilation", "co
     importlib.import_module(f"keyhole.{name}")
 from keyhole import simulate
 from keyhole.study import Study
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Problem, RoundRobin
 with keyhole.interpreted():
     problem = Problem([0.2, 0.8], threshold=0.5)
-    curves = simulate(problem, [LSA(), Uniform()], horizon=9, replications=3)
+    curves = simulate(problem, [LSA(), RoundRobin()], horizon=9, replications=3)
     print(curves)
     assert "<svg" not in curves._repr_html_() and "<img" not in curves._repr_html_()
     learner = LSA().learner(arms=3, threshold=0.5)

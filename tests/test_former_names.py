@@ -1,6 +1,7 @@
 """Names that the reference listed once are found where they were, with a warning."""
 
 import importlib
+import pickle
 import subprocess
 import sys
 
@@ -48,6 +49,25 @@ def test_a_name_is_found_where_the_reference_listed_it(module, name, monkeypatch
         old = getattr(importlib.import_module(module), name)
     new = str(said[0].message).rpartition(" ")[2]
     assert old is getattr(importlib.import_module(new), name)
+
+
+@pytest.mark.parametrize(
+    ("module", "former", "package", "name"),
+    [
+        ("keyhole.stochastic.policies.uniform", "Uniform", "keyhole.stochastic", "RoundRobin"),
+        ("keyhole.threshold.policies.uniform", "Uniform", "keyhole.threshold", "RoundRobin"),
+        (
+            "keyhole.threshold.policies.capped_klucb", "CappedKLUCB",
+            "keyhole.threshold", "MonotoneKLUCB",
+        ),
+        ("keyhole.thresholding.policies.uniform", "Uniform", "keyhole.thresholding", "RoundRobin"),
+    ],
+)  # fmt: skip
+def test_a_pickle_by_former_names_of_module_and_policy_is_read(module, former, package, name):
+    data = f"c{module}\n{former}\n.".encode()
+    with pytest.warns(DeprecationWarning, match=rf"^{module} will be gone in 0.4: "):
+        policy_class = pickle.loads(data)
+    assert policy_class is getattr(importlib.import_module(package), name)
 
 
 def test_the_warning_names_the_line_of_the_import(tmp_path):

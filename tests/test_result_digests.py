@@ -21,13 +21,13 @@ threshold = 0.5
 name = "LSA"
 label = "ours"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 """)
 
 
 def test_digests_are_of_the_values_alone():
     found = digests(TABLE, Path())
-    assert list(found) == ["ours", "Uniform()"]
+    assert list(found) == ["ours", "RoundRobin()"]
     assert len(set(found.values())) == 2
     assert digests(TABLE | {"name": "other", "horizon": 2000}, Path()) == found
     other = digests(TABLE | {"seed": 1}, Path())

@@ -251,7 +251,7 @@ def test_joiners_stay_where_writing_needs_them(text):
     ("typed", "words", "meant"),
     [
         ("lsa", ["APT", "LSA"], "'LSA'"),
-        ("lsa", ["LSA(alpha=1.35)", "Uniform()"], "'LSA(alpha=1.35)'"),
+        ("lsa", ["LSA(alpha=1.35)", "RoundRobin()"], "'LSA(alpha=1.35)'"),
         (
             "regret",
             ["aggregate_regret", "simple_regret"],

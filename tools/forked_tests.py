@@ -34,7 +34,7 @@ def main() -> None:
 
     def end(*_: object) -> None:
         if sys.platform == "linux":
-            tree.kill_children()
+            tree.kill_descendants()
         os._exit(1)
 
     signal.signal(signal.SIGTERM, end)
@@ -46,7 +46,7 @@ def main() -> None:
         began = time.monotonic()
         code = _run(words)
         if sys.platform == "linux":
-            tree.kill_children()
+            tree.kill_descendants()
         answer = {"code": code, "seconds": round(time.monotonic() - began, 1)}
         answers.write(f"{json.dumps(answer)}\n")
 

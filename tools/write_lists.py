@@ -81,9 +81,9 @@ def lazy_lists(package: str, modules: Sequence[str] = ()) -> dict[Path, str]:
     for node in body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             spans.append((node, public_list(public)))
-        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_HOMES":
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_DEFINING_MODULES":
             rows = [f'    "{name}": "{homes[name]}",' for name in sorted(homes, key=sort_key)]
-            spans.append((node, "\n".join(["_HOMES: Final = {", *rows, "}", ""])))
+            spans.append((node, "\n".join(["_DEFINING_MODULES: Final = {", *rows, "}", ""])))
     return {path: replace_statements(text.splitlines(keepends=True), spans)}
 
 

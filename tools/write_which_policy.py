@@ -195,10 +195,10 @@ def next_best(summary) -> str:
     """Return the next best policy, and how many times the regret it has, if that is shown."""
     from keyhole.benchmark.summary import UNDECIDED
 
-    if summary.rival is None:
+    if summary.next_best is None:
         return ""
-    policy, interval = summary.rival
-    if interval.is_above:
+    policy, interval = summary.next_best
+    if interval.is_above_one:
         return f"`{policy}` {TIMES} {interval}"
     return f"`{policy}`, {UNDECIDED}"
 
@@ -209,8 +209,8 @@ def linear_runs(summary, best) -> str:
 
     fewest = min(summary.ranked, key=lambda standing: standing.linear)
     share = format_share(best.linear_share)
-    if summary.uncounted:
-        share += f", {summary.uncounted} left out"
+    if summary.uncounted_problems:
+        share += f", {summary.uncounted_problems} left out"
     for problem in filter(can_be_learnt, summary.problems):
         linear = next(result.linear for result in problem.results if result.policy == best.policy)
         if len(summary.problems) > 1 and linear >= max(1, MOST_OF_ALL * best.linear):

@@ -14,7 +14,7 @@ import random
 
 import numpy as np
 
-from keyhole.stochastic import ThompsonSampling, Uniform
+from keyhole.stochastic import RoundRobin, ThompsonSampling
 
 
 def play(policy, seed, chance=0.5, rounds=200):
@@ -37,7 +37,7 @@ print(play(ThompsonSampling(), seed=1))
 # Hint
 # ----
 #
-# Compare ``ThompsonSampling`` with ``Uniform``, which shows the adverts in turn. Then look at the averages of
+# Compare ``ThompsonSampling`` with ``RoundRobin``, which shows the adverts in turn. Then look at the averages of
 # adverts that were shown rarely, and at those of adverts that were shown often.
 
 # %%
@@ -46,7 +46,7 @@ print(play(ThompsonSampling(), seed=1))
 
 runs = 400
 averages = {}
-for name, policy in (("in turn", Uniform()), ("ThompsonSampling", ThompsonSampling())):
+for name, policy in (("in turn", RoundRobin()), ("ThompsonSampling", ThompsonSampling())):
     shown, clicked = map(np.array, zip(*(play(policy, seed) for seed in range(runs))))
     seen = shown > 0
     averages[name] = shown[seen], clicked[seen] / shown[seen]

@@ -11,7 +11,7 @@ The rule is a policy of one line.
 """
 
 from keyhole import simulate
-from keyhole.thresholding import LSA, IndexPolicy, Problem, Uniform
+from keyhole.thresholding import LSA, IndexPolicy, Problem, RoundRobin
 
 
 class MostDoubtful(IndexPolicy):
@@ -36,7 +36,7 @@ problem = Problem(means=[0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9], th
 
 curves = simulate(
     problem,
-    {"most doubtful": MostDoubtful(), "equally often": Uniform(), "LSA": LSA()},
+    {"most doubtful": MostDoubtful(), "equally often": RoundRobin(), "LSA": LSA()},
     horizon=2000,
     replications=500,
     checkpoints={"count": 40},

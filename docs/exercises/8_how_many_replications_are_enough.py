@@ -13,10 +13,10 @@ on. ``values`` returns a policy's metric in each replication.
 import numpy as np
 
 from keyhole import simulate
-from keyhole.thresholding import APT, LSA, Problem, Uniform
+from keyhole.thresholding import APT, LSA, Problem, RoundRobin
 
 problem = Problem(means=[0.2, 0.25, 0.3, 0.45, 0.55, 0.7, 0.8], threshold=0.5)
-policies = {"APT": APT(), "LSA": LSA(), "equally often": Uniform()}
+policies = {"APT": APT(), "LSA": LSA(), "equally often": RoundRobin()}
 curves = simulate(problem, policies, horizon=500, replications=2000)
 regret = {name: curves.values(name, "aggregate_regret")[-1] for name in curves.labels}
 

@@ -36,19 +36,19 @@ axes.set(xlabel="share of yes", ylabel="pictures")
 # Compare policies
 # ----------------
 #
-# A *policy* is a rule that says which picture to ask about next. ``Uniform`` asks about all in turn;
+# A *policy* is a rule that says which picture to ask about next. ``RoundRobin`` asks about all in turn;
 # ``APT`` and ``LSA`` ask more often about pictures that are still near the threshold. Before real money
 # is spent, simulate: each policy has 2,000 answers in all, some 19 a picture, and the same random
 # answers.
 
 from keyhole import simulate
 from keyhole.data import crowd_problem
-from keyhole.thresholding import APT, LSA, Uniform
+from keyhole.thresholding import APT, LSA, RoundRobin
 
 problem = crowd_problem("bluebirds")
 curves = simulate(
     problem,
-    {"equally often": Uniform(), "APT": APT(), "LSA": LSA()},
+    {"equally often": RoundRobin(), "APT": APT(), "LSA": LSA()},
     horizon=2000,
     replications=200,
     checkpoints={"count": 40},

@@ -24,12 +24,12 @@ print({carrier: round(share, 3) for carrier, share in shares.items()})
 # The *regret* is how many punctual flights are lost against always booking the best carrier.
 
 from keyhole import simulate
-from keyhole.stochastic import UCB1, OptimisticThompson, Problem, Uniform
+from keyhole.stochastic import UCB1, OptimisticThompson, Problem, RoundRobin
 
 problem = Problem(means=list(shares.values()))
 curves = simulate(
     problem,
-    {"in turn": Uniform(), "UCB1": UCB1(), "OptimisticThompson": OptimisticThompson()},
+    {"in turn": RoundRobin(), "UCB1": UCB1(), "OptimisticThompson": OptimisticThompson()},
     horizon=10_000,
     replications=200,
     checkpoints={"count": 40},

@@ -41,7 +41,7 @@ __all__ = [
 ]  # fmt: skip
 
 # Each name is imported when it is first used, so that commands without simulation start fast.
-_HOMES: Final = {
+_DEFINING_MODULES: Final = {
     "Curves": "results.curves",
     "Learner": "play.learner",
     "Metric": "metric",
@@ -62,8 +62,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("keyhole")
-    if name in _HOMES:
-        return getattr(import_module(f"keyhole.{_HOMES[name]}"), name)
+    if name in _DEFINING_MODULES:
+        return getattr(import_module(f"keyhole.{_DEFINING_MODULES[name]}"), name)
     if name in __all__:
         return import_module(f"keyhole.{name}")
     raise AttributeError(f"module 'keyhole' has no attribute {name!r}")

@@ -2,5 +2,5 @@
 
 from keyhole.cli import main
 
-if __name__ == "__main__":  # processes that are started for a cluster import it
+if __name__ == "__main__":  # processes that are started for a cluster import this file
     main()

@@ -25,20 +25,21 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
     "missing-right": PermissionError,
     "storage": StoreError,
 } | {errors.http_problem_name(error): error for error in errors.ALL}
-"""The class of the error by the name of the problem; other problems raise a RuntimeError."""
+"""The class of error by the type of a problem document; a RuntimeError stands for other types."""
 _FIRST_WAIT: Final = 0.1  # seconds before the second attempt; doubled before each later one
 _MAX_WAIT: Final = 5.0  # seconds
 _HISTORY_BATCH: Final = 1000  # events in one answer
-_MAX_IDLE: Final = 2.0  # seconds that an idle connection is kept; the service closes it after five
+# An idle connection is renewed after this many seconds; the service closes it after five.
+_MAX_IDLE: Final = 2.0
 
 
 class Client:
     """A client of a service of studies, which `keyhole serve` runs.
 
-    Threads may share a client. If the service or its database cannot be reached, a call is repeated
-    where that does no harm. If its connection is refused, any call is repeated. If its answer is
-    lost or late, or the database does not answer, these calls are repeated: calls that read, `ask`
-    and `ask_many` (with a random key if none is given), `tell`, `tell_many` and `correct`.
+    Threads may share a client. If the service refuses the connection, any call is repeated. After
+    another error of the network, such as a late answer, or if the database does not answer, only
+    these calls are repeated, which do no harm twice: calls that read, `ask` and `ask_many` (with a
+    random key if none is given), `tell`, `tell_many` and `correct`.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Client:
         address = urlsplit(url)
         check_choice("url", address.scheme, ("http", "https"))
         if not address.hostname or address.path.strip("/") or address.query:
-            raise ValueError(f"url must be an address without a path, got {short_repr(url)}")
+            raise ValueError(f"url must have a host, but no path or query, got {short_repr(url)}")
         self.url = url.rstrip("/")
         is_secure = address.scheme == "https"
         http_class = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
@@ -85,7 +86,7 @@ class Client:
     def close(self) -> None:
         """Close the connections that no request uses; a later call opens another."""
         for _ in range(len(self._idle)):
-            # Taken first, since another thread could send a request on it while it is closed.
+            # No other thread can send a request on a connection that was taken, while it is closed.
             self._take_connection().close()
 
     def __enter__(self) -> Self:
@@ -144,7 +145,7 @@ class Client:
         key : str, optional
             The idempotency key.
         is_safe : bool, default False
-            Whether the request can be sent again if its answer is lost. Any GET is safe.
+            Whether the request may be sent again if its answer is lost. Any GET is safe.
         """
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers = self._headers
@@ -161,7 +162,7 @@ class Client:
                 if status < 400:
                     return answer
                 error = make_error(answer)
-                may_repeat = is_safe and status == 503
+                may_repeat = is_safe and status == 503  # the database does not answer
             except (OSError, http.client.HTTPException) as failure:
                 error = failure
                 may_repeat = is_safe or isinstance(failure, ConnectionRefusedError)
@@ -206,7 +207,7 @@ class StudyClient:
     """A study of a service: the verbs of `keyhole.study.Study`, with its arguments and errors.
 
     Make one with `Client.study`. Decisions, records and means have the types that `Study` returns.
-    A recommendation has the types of JSON: keys that are thresholds are texts, and a pair is a
+    A recommendation has the types of JSON: a dict by threshold has texts as keys, and a pair is a
     list. A call for which the API key lacks the right raises a `PermissionError`.
 
     Parameters
@@ -246,7 +247,7 @@ class StudyClient:
         metadata: Mapping[str, Any] | None = None,
         **context: object,
     ) -> list[Decision | Exception]:
-        """Return up to 1,000 decisions, each with its own outcome, as `Study.ask_many` does."""
+        """Return up to 1,000 decisions, or errors in their place, as `Study.ask_many` does."""
         answer = self._ask("/many", key, exclude, metadata, context, count=n)
         return [
             _parse_decision(outcome) if "id" in outcome else make_error(outcome)
@@ -274,7 +275,9 @@ class StudyClient:
 
     def tell_many(self, tellings: Iterable[tuple[str | Decision, Any]]) -> list[Exception | None]:
         """Record the feedback of up to 1,000 decisions, as `Study.tell_many` does."""
-        items = [{"id": _decision_id(item), "feedback": feedback} for item, feedback in tellings]
+        items = [
+            {"id": _decision_id(decision), "feedback": feedback} for decision, feedback in tellings
+        ]
         if not items:
             return []
         answer = self._request("POST", "/feedback", {"tellings": items}, is_safe=True)
@@ -317,7 +320,7 @@ class StudyClient:
         }
 
     def history(self, after: int = 0) -> Iterator[dict[str, Any]]:
-        """Yield the events after a number, oldest first."""
+        """Yield the events whose sequence numbers are above `after`, oldest first."""
         while events := self._request("GET", f"/history?after={after}&limit={_HISTORY_BATCH}"):
             yield from events
             after = events[-1]["seq"]
@@ -379,7 +382,7 @@ def make_error(problem: Mapping[str, Any]) -> Exception:
 
 
 def _parse_decision(answer: dict[str, Any]) -> Decision:
-    """Return a decision; its fields of the setting are what remains of the answer."""
+    """Return a decision; the words of the setting are what `pop` leaves in `answer`."""
     asked_at = datetime.fromisoformat(answer.pop("at"))
     until = _parse_time(answer.pop("until"))
     return Decision(answer.pop("id"), answer, answer.pop("round"), asked_at, until)

@@ -49,10 +49,10 @@ def beta_mixture_bounds(count: float, total: float, alpha: float) -> tuple[float
     mean = min(total / count, 1.0)
     entropy = binary_entropy(mean)
     # A number is in the interval if the count times the Kullback-Leibler divergence between the
-    # mean of the values and this number is below `level`.
-    level = -math.log(alpha) - log_beta(total, count - total) - count * entropy
-    high = -math.expm1(log_1_minus_ucb(count, mean, entropy, level))
-    low = math.exp(log_1_minus_ucb(count, 1.0 - mean, entropy, level))
+    # mean of the values and this number is below `limit`.
+    limit = -math.log(alpha) - log_beta(total, count - total) - count * entropy
+    high = -math.expm1(log_1_minus_ucb(count, mean, entropy, limit))
+    low = math.exp(log_1_minus_ucb(count, 1.0 - mean, entropy, limit))
     return low, high
 
 
@@ -84,10 +84,10 @@ def beta_mixture_interval(count: int, total: float, alpha: float = 0.05, /) -> t
     For 0/1 values the ratio at the true mean is the likelihood averaged over all means, divided by
     the likelihood of the true mean. It is a nonnegative martingale that starts at 1. The
     probability that it ever exceeds 1/alpha is at most alpha (Ville). For other values x in [0, 1]
-    each factor :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x, so it is at most its chord
-    between x = 0 and x = 1. The mean of the chord is 1, so the ratio is a supermartingale, and the
-    interval holds. It is wider than needed for such values; the interval of `BetaMixture`, which
-    uses the chord, is not.
+    and any mean q, each factor :math:`(q/\mu)^x ((1-q)/(1-\mu))^{1-x}` is convex in x,
+    so it is at most its chord between x = 0 and x = 1. The mean of the chord is 1, so the ratio is
+    a supermartingale, and the interval holds. It is wider than needed for such values; the interval
+    of `BetaMixture`, which uses the chord, is not.
 
     References
     ----------
@@ -136,10 +136,10 @@ class BetaMixture:
 
     Examples
     --------
-    >>> seen = BetaMixture()
+    >>> sequence = BetaMixture()
     >>> for value in (1, 0, 1, 1):
-    ...     seen.update(value)
-    >>> low, high = seen.interval
+    ...     sequence.update(value)
+    >>> low, high = sequence.interval
     >>> round(low, 2), round(high, 2)
     (0.14, 1.0)
     """
@@ -161,7 +161,7 @@ class BetaMixture:
     def interval(self) -> tuple[float, float]:
         """The interval after the values so far; (0, 1) before the first."""
         low, high = beta_mixture_bounds(float(self.count), self.total, self.alpha)
-        # Entry 0 is the sum of all other entries: it is 0 if all values are 0 or 1.
+        # Entry 0 is 0 if all values are 0 or 1, whose weights the histogram does not hold.
         if self._histogram[0, 0] > 0.0:
             return self._find_end(low), self._find_end(high)
         return low, high
@@ -177,25 +177,25 @@ class BetaMixture:
         if not _END_ERROR < outside < 1.0 - _END_ERROR:
             return outside
         inside = self.total / self.count
-        excess = self._excess_evidence(outside)
-        lack = self._excess_evidence(inside)
+        excess_outside = self._excess_evidence(outside)
+        excess_inside = self._excess_evidence(inside)
         moved_end = ""
-        while excess > 0.0 and abs(outside - inside) > _END_ERROR:
-            middle = inside - lack * (outside - inside) / (excess - lack)
+        while excess_outside > 0.0 and abs(outside - inside) > _END_ERROR:
+            middle = inside - excess_inside * (outside - inside) / (excess_outside - excess_inside)
             value = self._excess_evidence(middle)
             if value == 0.0:
                 return middle
             if value > 0.0:
                 outside = middle
-                excess = value
+                excess_outside = value
                 if moved_end == "outside":
-                    lack *= 0.5
+                    excess_inside *= 0.5
                 moved_end = "outside"
             else:
                 inside = middle
-                lack = value
+                excess_inside = value
                 if moved_end == "inside":
-                    excess *= 0.5
+                    excess_outside *= 0.5
                 moved_end = "inside"
         return outside
 
@@ -210,9 +210,9 @@ def check_alpha(alpha: object) -> float:
     return check_number("alpha", alpha, Range(gt=0, lt=1))
 
 
-LENGTH: Final = 6
-"""The length of the array of sums that `add_value` updates; all are 0 at first."""
-# The paper calls 1/2 and 3/4 reasonable.
+SUM_COUNT: Final = 6
+"""The number of sums that `add_value` updates; all sums are 0 at first."""
+# Waudby-Smith and Ramdas (2024) call 1/2 and 3/4 reasonable.
 _LARGEST_BET: Final = 0.5
 
 
@@ -276,17 +276,17 @@ class EmpiricalBernstein:
 
     Examples
     --------
-    >>> seen = EmpiricalBernstein()
+    >>> sequence = EmpiricalBernstein()
     >>> for day in range(100):
-    ...     seen.update(0.4 if day % 2 else 0.6)
-    >>> low, high = seen.interval
+    ...     sequence.update(0.4 if day % 2 else 0.6)
+    >>> low, high = sequence.interval
     >>> round(low, 2), round(high, 2)
     (0.42, 0.58)
     """
 
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = check_alpha(alpha)
-        self._sums = [0.0] * LENGTH
+        self._sums = [0.0] * SUM_COUNT
 
     def update(self, value: float) -> None:
         """Add a value in [0, 1]."""

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from keyhole.validation import short_repr
 
-_UNIT_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_TYPED_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
-_UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
+_SHOWN_UNITS: Final = ((86_400.0, "days"), (3600.0, "h"), (60.0, "min"))
 _MIN_WHOLE_SECONDS: Final = 9.95  # from here on, whole seconds have two digits
 
 
@@ -23,10 +23,10 @@ def parse_seconds(name: str, text: str) -> float:
     text = text.strip()
     if not _DURATION.fullmatch(text):
         raise ValueError(f"{name} must be like 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
-    if text[-1] not in _UNIT_SECONDS:
+    if text[-1] not in _TYPED_UNITS:
         return float(text)
     numbers_and_units = re.findall(r"([\d.]+)([smhd])", text)
-    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in numbers_and_units)
+    return sum(float(number) * _TYPED_UNITS[unit] for number, unit in numbers_and_units)
 
 
 def to_seconds(name: str, duration: Any) -> Any:
@@ -65,5 +65,5 @@ def duration_unit(seconds: float) -> tuple[float, str]:
     ((1.0, 's'), (60.0, 'min'))
     """
     return next(
-        ((length, unit) for length, unit in _UNITS if abs(seconds) >= 2 * length), (1.0, "s")
+        ((length, unit) for length, unit in _SHOWN_UNITS if abs(seconds) >= 2 * length), (1.0, "s")
     )

@@ -51,7 +51,7 @@ def require_extra(extras: str, feature: str) -> None:
 
 
 def missing_extra_error(extras: str, feature: str, reason: object = "") -> ImportError:
-    """Return the error of missing extras, with the command that installs them.
+    """Return the error of missing extras: the command that installs them, and `reason` if given.
 
     Examples
     --------

@@ -16,9 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+# A draft is written beside a file, and replaces it once the draft is complete: see `open_draft`.
 _DRAFT_NAME: Final = re.compile(r"\..+\.[0-9a-f]{32}")
-_DRAFT_SECONDS: Final = 3600.0  # a draft to which nothing was written for this long has no writer
-# The command that shows and raises a limit, by the number of the error of a reached limit.
+_DRAFT_SECONDS: Final = 3600.0  # if a draft is not written to for this long, its writer was killed
+# By the errno of a limit of the system: the command that shows and raises that limit.
 _LIMIT_COMMANDS: Final = {
     errno.EMFILE: " (ulimit -n)",
     errno.EFBIG: " (ulimit -f)",
@@ -86,7 +87,7 @@ def decode_text(data: bytes, name: object) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The added byte makes `splitlines` count the line of the error even if the error begins it.
+        # With the added byte, `splitlines` counts a line that begins with the error.
         line = len((data[: error.start] + b".").splitlines())
         raise ValueError(
             f"{name}, line {line}: the text must be UTF-8, got byte {data[error.start]:#x}"
@@ -186,18 +187,18 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def refuse_file(folder: Path) -> None:
-    """Refuse a path for a folder of results if there is a file; the folder need not exist."""
+def refuse_non_folder(folder: Path) -> None:
+    """Refuse a path for a folder of results if there is something other than a folder."""
     if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
         raise ValueError(f"out must be a folder, got the file {folder}")
 
 
 def has_content(folder: Path) -> bool:
-    """Return whether a folder for results has content; refuse a file instead of a folder.
+    """Return whether a folder for results has content; refuse a file in its place.
 
-    Drafts of killed processes do not count.
+    Hidden files, such as the drafts of killed processes, do not count.
     """
-    refuse_file(folder)
+    refuse_non_folder(folder)
     return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
 
 

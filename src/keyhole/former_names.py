@@ -1,11 +1,10 @@
 """Former names of modules, and of values in them, which still work, with a warning."""
 
 import sys
-from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 from warnings import warn
 
 _SETTINGS: Final = (
@@ -21,20 +20,19 @@ _NEW_MODULES: Final = {
     "keyhole.tune.executor": "keyhole.tune",
     "keyhole.tune.survival": "keyhole.tune.charts",
     "keyhole.tune.value_estimates": "keyhole.tune.gain_estimates",
+    "keyhole.stochastic.policies.uniform": "keyhole.stochastic.policies.round_robin",
+    "keyhole.threshold.policies.capped_klucb": "keyhole.threshold.policies.monotone_klucb",
+    "keyhole.threshold.policies.uniform": "keyhole.threshold.policies.round_robin",
+    "keyhole.thresholding.policies.uniform": "keyhole.thresholding.policies.round_robin",
     "keyhole.validate": "keyhole.validation",
 }
+_DATA_SETS: Final = ("aslib", "cdnow", "crowd", "deliveries", "flights", "forests", "patrols")
 _NEW_NAMES: Final = {
     "keyhole.data": {
+        **{name: f"{name}_problem" for name in _DATA_SETS},
         "Events": "DailyCounts",
         "Times": "ArrivalTimes",
-        "aslib": "aslib_problem",
-        "cdnow": "cdnow_problem",
-        "crowd": "crowd_problem",
-        "deliveries": "deliveries_problem",
-        "flights": "flights_problem",
-        "forests": "forests_problem",
         "level_of_time": "count_met_deadlines",
-        "patrols": "patrols_problem",
         "read_events_csv": "read_daily_counts_csv",
         "read_measured_csv": "read_measured_runs_csv",
         "reporting_delay": "disease_reporting_delay",
@@ -49,26 +47,28 @@ _NEW_NAMES: Final = {
         "number": "number_input",
     },
     "keyhole.resource": {
+        **{name: f"{name}_problem" for name in ("portfolio", "replica", "three_models")},
         "Independent": "IndependentPair",
-        "portfolio": "portfolio_problem",
-        "replica": "replica_problem",
-        "three_models": "three_models_problem",
     },
     "keyhole.runner": {
         "MECHANISMS": "KILL_MECHANISMS",
         "OUTCOMES": "RUN_OUTCOMES",
         "Runner": "CommandRunner",
     },
-    "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy"},
-    "keyhole.thresholding": {"ConfidenceCoverageProblem": "BoundCoverageProblem"},
+    "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy", "Uniform": "RoundRobin"},
+    "keyhole.threshold": {"CappedKLUCB": "MonotoneKLUCB", "Uniform": "RoundRobin"},
+    "keyhole.thresholding": {
+        "ConfidenceCoverageProblem": "BoundCoverageProblem",
+        "Uniform": "RoundRobin",
+    },
     "keyhole.tune": {"CommandLimitEstimate": "PairEstimate", "Executor": "CommandExecutor"},
 }
 
 
 class _FormerModules:
-    """Finder of modules by former names; Python asks it for names without a file."""
+    """Finder and loader of modules by former names, which Python asks after all other finders."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name in _NEW_MODULES else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
@@ -77,25 +77,34 @@ class _FormerModules:
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         message = f"{name} will be gone in 0.4: import from {_NEW_MODULES[name]}"
+        # The frames of the import itself do not count for `stacklevel`.
         warn(message, DeprecationWarning, stacklevel=2)
-        module.__getattr__ = partial(getattr, import_module(_NEW_MODULES[name]))  # type: ignore[method-assign]
+        new_module = import_module(_NEW_MODULES[name])
+        module.__getattr__ = lambda value: getattr(new_module, find_new_name(name, value)[1])  # type: ignore[method-assign]
+
+
+def find_new_name(module: str, name: str) -> tuple[str, str]:
+    """Return today's module and name of a value; those given may be former ones, of an old file."""
+    # `_NEW_NAMES` lists policies under the package of their setting, which exports them.
+    package = module.partition(".policies.")[0]
+    return _NEW_MODULES.get(module, module), _NEW_NAMES.get(package, {}).get(name, name)
 
 
 def add_former_names(module_name: str) -> None:
     """Give a module a function `__getattr__`, which finds values by their former names."""
     module = sys.modules[module_name]
-    find_other_value = vars(module).get("__getattr__")
+    module_getattr = vars(module).get("__getattr__")
 
     def find_value(name: str) -> object:
         if new_name := _NEW_NAMES[module_name].get(name):
             message = f"{module_name}.{name} will be gone in 0.4: use {new_name}"
             warn(message, DeprecationWarning, stacklevel=2)
             return getattr(module, new_name)
-        if find_other_value:
-            return find_other_value(name)
+        if module_getattr:
+            return module_getattr(name)
         raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
 
-    # Set here, since to type checkers a module that defines `__getattr__` has every name.
+    # If the module itself defined the function, type checkers would accept any name of the module.
     module.__getattr__ = find_value  # type: ignore[method-assign]
 
 

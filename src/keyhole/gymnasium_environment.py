@@ -1,4 +1,4 @@
-"""Problems as environments of Gymnasium, in which its agents can take the decisions."""
+"""Problems as environments of Gymnasium, whose agents can then take the decisions."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -63,8 +63,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or if `with_regret` is True in a setting whose regret is not that
-        of its decisions.
+        If a value is not allowed, or if `with_regret` is True in a setting that has no metric
+        ``regret``.
 
     Examples
     --------
@@ -92,8 +92,8 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         self._with_regret = with_regret
         if with_regret and "regret" not in [m.name for m in metrics_for(problem, details=False)]:
             raise ValueError(
-                f"with_regret must be False in the setting {problem.setting.name!r}, whose regret "
-                "is not that of its decisions"
+                f"with_regret must be False in the setting {problem.setting.name!r}, which has no "
+                "metric regret"
             )
         self.action_space = _make_action_space(problem)
         self._feedback_spaces: dict[str, Any] = _make_feedback_spaces(problem)
@@ -152,7 +152,7 @@ class GymnasiumEnvironment(gymnasium.Env[Observation, Any]):
         decision = _read_action(self._problem, action)
         feedback = simulation.respond(decision)
         reward = _compute_reward(self._problem, {**decision, **self._context}, feedback)
-        # The kernel needs a limit that exists, although regret does not depend on it.
+        # The kernel `score` needs a limit that exists, although regret does not depend on it.
         report = {"best_limit": decision.get("limit")}
         info = {"regret": simulation.score(report)["regret"]} if self._with_regret else {}
         is_last = simulation.rounds == self._horizon
@@ -207,7 +207,7 @@ def _read_action(problem: Any, action: Any) -> dict[str, Any]:
 
 def _make_feedback_spaces(problem: Any) -> dict[str, Space[Any]]:
     """Return the spaces of a problem's feedback by name."""
-    if getattr(problem, "named", False):
+    if getattr(problem, "named", False):  # rewards arrive with the arms that earned them
         return {name: _box(np.inf, problem.arms) for name in ("totals", "counts")}
     largest_limit = float(getattr(problem, "limits", [1.0])[-1])
     spaces: dict[str, Space[Any]] = {
@@ -222,7 +222,7 @@ def _make_feedback_spaces(problem: Any) -> dict[str, Space[Any]]:
 
 
 def _sum_by_arm(feedback: Mapping[str, Any], arms: int) -> dict[str, Any]:
-    """Return the sum and the number of the rewards that have arrived, by arm."""
+    """Return the sum and the number of the rewards that arrived in a round, by arm."""
     count = int(feedback["count"])
     sources = feedback["sources"][:count]
     return {

@@ -48,7 +48,7 @@ def _set_handler(handler: Callable[[int, FrameType | None], None]) -> bool:
 
 @contextmanager
 def replaced_user_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
-    """Replace errors that users' code raises within the block, exits included, but not a Ctrl-C.
+    """Replace errors and exits that users' code raises within the block, but not a Ctrl-C.
 
     `replace` returns the error to raise in place of its argument, or the argument itself.
 

@@ -83,7 +83,6 @@ class Metric:
         return replace(self, name=f"{self.name}[{arm}]", words=name_in_words, per_arm=False)
 
 
-# Metrics of most environments.
 REGRET: Final = Metric("regret", "cumulative regret", drawn="from 0")
 REWARD: Final = Metric(
     "cumulative_reward", "cumulative reward", better="higher", drawn="from 0", detail=True

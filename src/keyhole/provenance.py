@@ -40,7 +40,7 @@ def describe_software(packages: Iterable[str] = ("keyhole", "numba", "numpy")) -
 
 
 def software_text(software: Mapping[str, Any]) -> str:
-    """Return a result of `describe_software` as a line of text; version 0.2.0 gave no commit.
+    """Return a result of `describe_software` as a line of text; ``commit`` may be missing.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def software_text(software: Mapping[str, Any]) -> str:
     >>> software_text(software | {"commit": None, "sources": "0123456789abcdef"})
     'keyhole 0.2.0; Python 3.12.1; Linux x86_64; sources 0123456789abcdef'
     """
-    versions = ", ".join(f"{name} {number}" for name, number in software["versions"].items())
+    versions = ", ".join(f"{name} {text}" for name, text in software["versions"].items())
     identities = [
         f"{name} {software[name]}" for name in ("commit", "sources") if software.get(name)
     ]

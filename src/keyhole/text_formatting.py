@@ -12,7 +12,7 @@ def count_text(number: float, noun: str) -> str:
     ('1 pull', '3 pulls')
     >>> count_text(2, "policy"), count_text(2, "day")
     ('2 policies', '2 days')
-    >>> count_text(float("inf"), "pull")  # as a learner's file may say
+    >>> count_text(float("inf"), "pull")  # a learner's file may have such a count
     'inf pulls'
     """
     if number != 1:

@@ -20,10 +20,10 @@ _Choice = TypeVar("_Choice", bound=str)
 _INT64: Final = 2**63
 _MAX_SHOWN_CHARACTERS: Final = 200
 _MAX_SHOWN_BITS: Final = 256
-_MAX_LISTED_WORDS: Final = 28  # of all allowed words, in a message
-_FIRST_LISTED_WORDS: Final = 8  # in a message, if there are more than `_MAX_LISTED_WORDS`
+_MAX_LISTED_WORDS: Final = 28  # a message lists all allowed words if there are at most so many
+_FIRST_LISTED_WORDS: Final = 8  # of more words, a message lists only the first ones
 _MAX_SUGGESTIONS: Final = 3
-_MIN_SHOWN_POWER: Final = 2**20
+_MIN_POWER_OF_TWO: Final = 2**20  # from here on, powers of two are shown as 2**n
 # Unicode's categories of control characters, surrogates, and line and paragraph separators.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NON_LETTERS: Final = re.compile(r"[\W\d_]+")
@@ -93,7 +93,7 @@ class Range:
 
 def _format_end(value: float) -> str:
     """Return an end of a range as text; a large power of two has the form 2**n."""
-    if isinstance(value, int) and value >= _MIN_SHOWN_POWER and value & (value - 1) == 0:
+    if isinstance(value, int) and value >= _MIN_POWER_OF_TWO and value & (value - 1) == 0:
         return f"2**{value.bit_length() - 1}"
     return f"{value:g}"
 
@@ -389,7 +389,7 @@ def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_names(name: str, values: Iterable[Any], earlier: Iterable[str] = ()) -> tuple[Any, ...]:
-    r"""Return names as `check_distinct` does; warn if one looks like another or an `earlier` one.
+    r"""Return names as `check_distinct` does; warn if one looks like another, or an `earlier` one.
 
     Such names differ only in invisible characters (zero-width characters, direction marks, byte
     order marks), in spaces, in forms of an accent, or as "north", "North" and "NORTH" do. They
@@ -446,18 +446,18 @@ def check_choice(name: str, value: Any, allowed: Iterable[_Choice], listing: str
     choices = list(allowed)
     if isinstance(value, str) and value in choices:
         return value
-    typed = value if isinstance(value, str) else short_repr(value)
+    text = value if isinstance(value, str) else short_repr(value)
     choices_text = ", ".join(choices)
     if len(choices) > _MAX_LISTED_WORDS:
         hidden_count = len(choices) - _FIRST_LISTED_WORDS
         choices_text = ", ".join(choices[:_FIRST_LISTED_WORDS])
         choices_text += f" and {hidden_count:,} more{listing and f' ({listing})'}"
-    hint = suggestion(typed, choices)
+    hint = suggestion(text, choices)
     raise ValueError(f"{name} must be one of {choices_text}; got {short_repr(value)}{hint}")
 
 
-def suggestion(typed: str, candidates: Iterable[str]) -> str:
-    """Return a question whether one of the candidates nearest to a text was meant, or "".
+def suggestion(text: str, candidates: Iterable[str]) -> str:
+    """Return a hint that asks whether a candidate near to a text was meant; "" if none is near.
 
     Examples
     --------
@@ -466,11 +466,11 @@ def suggestion(typed: str, candidates: Iterable[str]) -> str:
     >>> suggestion("regret", ["rounds", "simple_regret", "aggregate_regret"])
     " (did you mean 'simple_regret' or 'aggregate_regret'?)"
     """
-    typed = typed[:_MAX_SHOWN_CHARACTERS].casefold()
-    texts = {word.casefold(): word for word in candidates}
+    text = text[:_MAX_SHOWN_CHARACTERS].casefold()
+    names = {word.casefold(): word for word in candidates}
     # Candidates that contain the typed text as a whole word come first: "regret" is a word of both
     # 'simple_regret' and 'aggregate_regret', and "lsa" is a word of 'LSA(alpha=1)'.
-    matches = [key for key in texts if typed.isalpha() and typed in _NON_LETTERS.split(key)]
-    if typed in texts or not 0 < len(matches) <= _MAX_SUGGESTIONS:
-        matches = get_close_matches(typed, texts, 1)
-    return f" (did you mean {' or '.join(repr(texts[key]) for key in matches)}?)" if matches else ""
+    matches = [key for key in names if text.isalpha() and text in _NON_LETTERS.split(key)]
+    if text in names or not 0 < len(matches) <= _MAX_SUGGESTIONS:
+        matches = get_close_matches(text, names, 1)
+    return f" (did you mean {' or '.join(repr(names[key]) for key in matches)}?)" if matches else ""

@@ -13,7 +13,7 @@ from keyhole.benchmark import RESULTS_FILE, bench, read_results
 from keyhole.benchmark.benchmark import VALUES_FILE
 from keyhole.benchmark.rules import SCALES, SEED
 from keyhole.results.estimate import paired_difference
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Problem, RoundRobin
 
 pytestmark = pytest.mark.interpreted
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 def played(folder, **words):
-    chosen = {"problems": ["tao-1"], "policies": ["LSA", "Uniform", "UCBE"], "threads": 1}
+    chosen = {"problems": ["tao-1"], "policies": ["LSA", "RoundRobin", "UCBE"], "threads": 1}
     return bench("thresholding", out=folder, **chosen | words)
 
 
@@ -35,7 +35,7 @@ def test_the_numbers_are_those_of_a_simulation(folder):
     scale = SCALES["quick"]
     curves = simulate(
         Problem([0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8], threshold=0.5),
-        {"LSA": LSA(), "Uniform": Uniform()},
+        {"LSA": LSA(), "RoundRobin": RoundRobin()},
         horizon=1000,
         replications=scale.replications,
         seed=SEED,
@@ -51,12 +51,12 @@ def test_the_numbers_are_those_of_a_simulation(folder):
         assert (one.worst, one.quantile_90) == (wrong.max(), np.sort(wrong)[18])
         assert one.linear == (wrong > 2.5).sum()
         assert one.nanoseconds > 0
-    clear = paired_difference(values["Uniform"], values["LSA"]).low > 0
-    assert found["Uniform"].better == (["LSA"] if clear else [])
+    clear = paired_difference(values["RoundRobin"], values["LSA"]).low > 0
+    assert found["RoundRobin"].better == (["LSA"] if clear else [])
 
 
 def test_another_seed_gives_other_numbers_and_is_named_in_the_command(folder, tmp_path):
-    content = played(tmp_path, seed=30, policies=["Uniform"])
+    content = played(tmp_path, seed=30, policies=["RoundRobin"])
     (problem,) = content.problems
     assert problem.seed == 30
     assert "--seed 30 --out" in content.command
@@ -75,7 +75,7 @@ def test_the_file_is_what_the_call_returns(folder):
     assert read_results(folder / RESULTS_FILE) == content
     assert content.command == (
         "keyhole bench thresholding --scale quick --problems tao-1 --policies LSA "
-        "--policies Uniform --policies UCBE --out folder"
+        "--policies RoundRobin --policies UCBE --out folder"
     )
     assert content.software.versions["keyhole"] == content.keyhole
     assert len(content.software.sources) == 16

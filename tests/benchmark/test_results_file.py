@@ -165,7 +165,7 @@ def test_linear_runs_do_not_count_where_no_policy_can_learn():
     hard = [result("A", 290.0, linear=60), result("B", 295.0, linear=100)]
     easy = [result("A", 10.0, linear=1), result("B", 10.0)]
     (summary,) = summarize(content(problem("hard", hard), problem("easy", easy)))
-    assert summary.uncounted == 1
+    assert summary.uncounted_problems == 1
     assert {one.policy: one.linear_share for one in summary.standings} == {"A": 0.01, "B": 0}
 
 

@@ -21,7 +21,7 @@ threshold = 0.5
 name = "LSA"
 label = "ours"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 """
 
 

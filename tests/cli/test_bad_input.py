@@ -31,12 +31,12 @@ CHANGES = {
     "unknown policy": ('"LSA"', '"LSB"', "(did you mean 'LSA'?)"),
     "unknown parameter": ('name = "LSA"', 'name = "LSA"\nalhpa = 1', "(did you mean 'alpha'?)"),
     "a parameter where there is none": (
-        'name = "Uniform"',
-        'name = "Uniform"\nx = 1',
-        "policy[1].x must be left out: Uniform has no parameters",
+        'name = "RoundRobin"',
+        'name = "RoundRobin"\nx = 1',
+        "policy[1].x must be left out: RoundRobin has no parameters",
     ),
     "one bracket": (
-        '[[policy]]\nname = "LSA"\nlabel = "ours"\n[[policy]]\nname = "Uniform"',
+        '[[policy]]\nname = "LSA"\nlabel = "ours"\n[[policy]]\nname = "RoundRobin"',
         '[policy]\nname = "LSA"',
         "policy must be a list of tables, each headed [[policy]] with two brackets, got {'name'",
     ),
@@ -111,10 +111,10 @@ def test_a_users_file_that_cannot_be_imported_is_refused_on_one_line(keyhole, sp
 
 def test_a_warning_is_one_line_too(spec, tmp_path):
     (tmp_path / "mine.py").write_text(
-        "import warnings\nfrom keyhole.thresholding import Uniform\n"
+        "import warnings\nfrom keyhole.thresholding import RoundRobin\n"
         "warnings.warn('few\\nrounds', stacklevel=1)\n"
     )
-    spec.write_text(TEXT.replace('"LSA"', '"mine.py:Uniform"'))
+    spec.write_text(TEXT.replace('"LSA"', '"mine.py:RoundRobin"'))
     done = python("-m", "keyhole", "run", spec, "--out", tmp_path / "out", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.splitlines()[0] == "keyhole: warning: few rounds"

@@ -33,7 +33,7 @@ def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
     assert re.search(r"aggregate_regret after 60 rounds\n  ours +0\.\d+ ± 0\.\d+\n", out)
     assert out.endswith(f"report: {tmp_path / 'out' / 'report.html'}\n")
     assert (tmp_path / "out" / "report.html").is_file()
-    assert load_run(tmp_path / "out").labels == ("ours", "Uniform()")
+    assert load_run(tmp_path / "out").labels == ("ours", "RoundRobin()")
     assert "ours: 100 %" in err
     assert err.splitlines()[-2:] == ["writing tables", "drawing the report"]
     assert "keyhole run spec.toml --out out --threads 1" in (tmp_path / "out/run.json").read_text()
@@ -100,7 +100,7 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     assert first == "aggregate_regret at the last checkpoint"
     assert len(lines) == 4
     assert re.match(
-        r"  alpha = 1.0, threshold = 0.4: ours 0.\d+ ± 0.\d+, Uniform\(\) 0.\d+ ±", lines[0]
+        r"  alpha = 1.0, threshold = 0.4: ours 0.\d+ ± 0.\d+, RoundRobin\(\) 0.\d+ ±", lines[0]
     )
     assert summary.startswith("Intervals overlap at all 4 points.")
     assert summary.endswith("and a 95 % interval that overlaps no other.")

@@ -256,8 +256,8 @@ def test_a_study_is_checked_and_replayed(read, keyhole, tmp_path):
         "damage": "",
         "studies": [{"name": "s", "events": 2, "whole": 2, "damage": ""}],
     }
-    found = read("study", "replay", storage, "s", "Uniform")
-    assert (found["policy"], found["asked"], len(found["decisions"])) == ("Uniform()", 1, 1)
+    found = read("study", "replay", storage, "s", "RoundRobin")
+    assert (found["policy"], found["asked"], len(found["decisions"])) == ("RoundRobin()", 1, 1)
 
 
 @pytest.mark.interpreted

@@ -504,7 +504,7 @@ def test_a_bad_argument_is_refused_on_one_line(keyhole, done, labels, words, sai
 def test_told_otherwise_is_one_line(keyhole, done, labels):
     id = done("ask", *labels).split()[0]
     done("tell", *labels, id, "reward=1")
-    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "cannot be told otherwise; `corr")
+    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "other feedback; `correct`")
     done("correct", *labels, id, "reward=0")
     assert "  recommended: above: dog, owl\n" in done("show", *labels)
     events = [json.loads(line)["event"] for line in done("history", *labels, "--json").splitlines()]

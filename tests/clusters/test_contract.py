@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.cluster import check_cluster_address
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Problem, RoundRobin
 from tests.clusters.conftest import results, until
 
 # Each of its waits may be as long as all of another test.
@@ -131,7 +132,7 @@ def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
         result(cluster, end_worker)
 
 
-class Greedy(Uniform):
+class Greedy(RoundRobin):
     def select(p, s, t):
         return 7
 
@@ -152,6 +153,18 @@ def test_a_cluster_elsewhere_has_workers_of_its_own():
     for on in ("dask=tcp://host:8786", "ray=auto"):
         with pytest.raises(ValueError, match=f"workers must be left out: {on} has workers"):
             check_cluster_address(on, 2, name="workers")
+
+
+@pytest.mark.parametrize("on", ["slurm", "threads", "threads=2", "dask="])
+def test_connect_takes_schedulers_alone(on):
+    complaint = rf"^on must be dask\[=ADDRESS\] or ray\[=ADDRESS\], got {on!r}$"
+    with pytest.raises(ValueError, match=complaint):
+        connect(on)
+
+
+def test_connect_takes_no_executor():
+    with pytest.raises(TypeError, match=r"^on must be a text, got <concurrent"):
+        connect(ThreadPoolExecutor())
 
 
 def test_what_is_closed_has_no_capacity(cluster):

@@ -64,9 +64,9 @@ def test_every_metric_is_filled_by_name(details):
     ("metrics", "message"),
     [
         (("gain",), r"Bad.metrics\[0\] must be a keyhole.Metric, got 'gain'"),
-        ((Metric("a b"),), r"Bad.metrics\[0\].name must be a name in Python, got 'a b'"),
-        ((Metric("_a"),), r"Bad.metrics\[0\].name must be a name in Python, got '_a'"),
-        ((Metric("if"),), r"Bad.metrics\[0\].name must be a name in Python, got 'if'"),
+        ((Metric("a b"),), r"Bad.metrics\[0\].name must be a public name in Python, got 'a b'"),
+        ((Metric("_a"),), r"Bad.metrics\[0\].name must be a public name in Python, got '_a'"),
+        ((Metric("if"),), r"Bad.metrics\[0\].name must be a public name in Python, got 'if'"),
         ((Metric("a"), Metric("a")), "Bad.metrics"),
     ],
 )

@@ -13,7 +13,7 @@ from keyhole.delayed import QPMD
 from keyhole.resource import FixedLimit
 from keyhole.semibandit import MPTS
 from keyhole.stochastic import KLUCB, UCB1
-from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy, Uniform
+from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy, RoundRobin
 
 pytestmark = pytest.mark.interpreted
 
@@ -122,8 +122,8 @@ def test_a_misspelt_parameter_is_refused_with_the_nearest_name():
     for make in (LSA, lambda **values: LSA.from_parameters(values)):
         with pytest.raises(TypeError, match=r"of LSA must .* alpha; got 'alfa' \(did you mean 'al"):
             make(alfa=2)
-    with pytest.raises(TypeError, match="Uniform has no parameters, got 'alpha'"):
-        Uniform(alpha=2)
+    with pytest.raises(TypeError, match="RoundRobin has no parameters, got 'alpha'"):
+        RoundRobin(alpha=2)
     with pytest.raises(
         TypeError, match=r"of QPMD must .* base; got 'bse' \(did you mean 'base'\?\)"
     ):

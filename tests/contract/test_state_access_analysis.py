@@ -12,7 +12,7 @@ from keyhole.contract.pending_mode_inference import PENDING_MODES
 from keyhole.contract.policy import Policy
 from keyhole.contract.state_access_analysis import analyse_state_access
 from keyhole.contract.state_arrays import argmin_tree_array, float_array, int_array, scratch_array
-from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
+from keyhole.contract.wrapper_policy import WrapperPolicy, subclass_for_default_base
 from keyhole.draws.argmin_tree import (
     argmin_tree_fill,
     argmin_tree_find,
@@ -463,7 +463,7 @@ def test_own_policies_declare_their_modes_and_are_not_analysed():
 
 
 # Their `select` writes what it reads later on; why they need not wait, their files say.
-DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Uniform"} | {
+DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "RoundRobin"} | {
     "ThresholdThompson"
 }
 
@@ -471,7 +471,7 @@ DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Unifo
 def with_base(policy):
     """Return the class itself, or that for the default base: the analysis needs its kernels."""
     unbound = issubclass(policy, WrapperPolicy) and not hasattr(policy, "base_class")
-    return with_default_base(policy) if unbound and policy is not FixedLimit else policy
+    return subclass_for_default_base(policy) if unbound and policy is not FixedLimit else policy
 
 
 def test_no_own_policy_is_doubted():

@@ -9,7 +9,7 @@ from keyhole import simulate
 from keyhole.data import Labels, crowd_problem, load_labels, read_labels_csv
 from keyhole.data.crowd_labels import BUNDLED
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.thresholding import LSA, OptKG, Uniform
+from keyhole.thresholding import LSA, OptKG, RoundRobin
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def test_an_arms_mean_is_the_share_of_its_labels_that_are_1_and_only_even_splits
 @pytest.mark.interpreted
 def test_a_pull_draws_one_of_the_items_labels(pets):
     problem = crowd_problem(pets)
-    curves = simulate(problem, [Uniform()], horizon=600, replications=5, seed=3)
+    curves = simulate(problem, [RoundRobin()], horizon=600, replications=5, seed=3)
     # 200 labels an item settle the two that are not split; the third is right either way.
-    assert (curves.values("Uniform()", "aggregate_regret") == 0).all()
+    assert (curves.values("RoundRobin()", "aggregate_regret") == 0).all()
 
 
 @pytest.mark.interpreted
@@ -59,15 +59,15 @@ def test_without_replacement_a_label_is_bought_once(pets):
 @pytest.mark.parametrize("name", ["bluebirds", "sentiment_polarity_amt"])
 def test_once_every_label_is_bought_no_item_is_wrong(name):
     problem = crowd_problem(name, replacement=False)
-    curves = simulate(problem, [Uniform()], horizon=problem.rounds, replications=1, threads=1)
-    assert not curves.values("Uniform()", "aggregate_regret").any()
+    curves = simulate(problem, [RoundRobin()], horizon=problem.rounds, replications=1, threads=1)
+    assert not curves.values("RoundRobin()", "aggregate_regret").any()
 
 
 @pytest.mark.interpreted
 def test_gold_agreement_counts_the_items_with_gold(pets):
     # Seven labels an item, an odd number, so that the emu has no ties.
-    curves = simulate(crowd_problem(pets), [Uniform()], horizon=21, replications=400, seed=3)
-    agreement = curves.values("Uniform()", "gold_agreement")[0]
+    curves = simulate(crowd_problem(pets), [RoundRobin()], horizon=21, replications=400, seed=3)
+    agreement = curves.values("RoundRobin()", "gold_agreement")[0]
     assert set(agreement) == {0.5, 1.0}  # the cat is right; the emu is a coin toss
     assert abs(agreement.mean() - 0.75) < 0.06
 

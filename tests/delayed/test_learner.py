@@ -98,7 +98,7 @@ def test_a_sum_above_the_bound_of_delays_is_accepted_with_a_warning():
     for _ in range(99):
         learner.tell(0.0)
         learner.ask()
-    with pytest.warns(UserWarning, match="delays of at most 40 rounds, which ODAAFB"):
+    with pytest.warns(UserWarning, match="delays of at most 40 rounds, as ODAAFB"):
         learner.tell(45.0)
     assert learner.state["totals"].tolist() == [45.0, 0.0]
 
@@ -281,7 +281,7 @@ def test_more_rounds_than_the_policy_keeps_the_arm_are_refused():
 def test_rounds_beyond_the_horizon_are_refused():
     learner = ODAAF(expected_delay=2).learner(arms=1, horizon=30, feedback="anonymous")
     learner.ask()
-    with pytest.raises(ValueError, match=r"rounds must be at most 30, since the horizon .* got 31"):
+    with pytest.raises(ValueError, match=r"at most 30, with which the horizon .* got 31"):
         learner.tell(5, rounds=31)
     assert learner.rounds_told == 0
     learner.tell(5, rounds=30)

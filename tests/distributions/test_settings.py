@@ -52,10 +52,10 @@ RESOURCE = resource.Problem(
     penalty=resource.Power(slope=0.01),
 )
 SETTINGS = {
-    "stochastic": (STOCHASTIC, stochastic.Uniform()),
-    "thresholding": (THRESHOLDING, thresholding.Uniform()),
+    "stochastic": (STOCHASTIC, stochastic.RoundRobin()),
+    "thresholding": (THRESHOLDING, thresholding.RoundRobin()),
     "delayed": (DELAYED, delayed.DelayedUCB1()),
-    "threshold": (THRESHOLD, threshold.Uniform()),
+    "threshold": (THRESHOLD, threshold.RoundRobin()),
     "semibandit": (SEMIBANDIT, semibandit.MPTS(m=1)),
     "resource": (RESOURCE, resource.RCUCB()),
 }
@@ -94,11 +94,11 @@ def test_compiled_and_interpreted_kernels_draw_the_same(problem, policy):
 def test_what_is_earned_has_the_means_of_the_distributions():
     rounds, times = 100, 50
     curves = simulate(
-        STOCHASTIC, [stochastic.Uniform()], horizon=rounds, replications=times, details=True
+        STOCHASTIC, [stochastic.RoundRobin()], horizon=rounds, replications=times, details=True
     )
     variances = np.array([distribution.variance for distribution in STOCHASTIC.distributions])
     error = np.sqrt(rounds * variances.mean() / times)
-    found = curves.mean("Uniform", "cumulative_reward")[-1]
+    found = curves.mean("RoundRobin", "cumulative_reward")[-1]
     assert abs(found - rounds * STOCHASTIC.means.mean()) <= 5 * error
 
 
@@ -107,10 +107,10 @@ def test_samples_have_the_survival_functions_of_the_distributions():
     assert THRESHOLD.survival[1] == pytest.approx(stats.binom(5, 0.3).sf([0, 1, 2]))
     rounds, times = 300, 50
     curves = simulate(
-        THRESHOLD, [threshold.Uniform()], horizon=rounds, replications=times, details=True
+        THRESHOLD, [threshold.RoundRobin()], horizon=rounds, replications=times, details=True
     )
     share, error = THRESHOLD.survival.mean(), 0.5 / np.sqrt(rounds * times)
-    assert abs(curves.mean("Uniform", "reached_share")[-1] - share) <= 5 * error
+    assert abs(curves.mean("RoundRobin", "reached_share")[-1] - share) <= 5 * error
 
 
 def test_delays_of_scipy_arrive_when_they_say():

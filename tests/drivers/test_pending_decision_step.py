@@ -1,4 +1,4 @@
-"""The step of a policy with pending decisions: settled memory, and a copy for imputed feedback."""
+"""The step of a policy with pending decisions: main memory, and a copy for imputed feedback."""
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def test_a_decision_that_is_not_allowed_is_reported():
     assert policy_state.run(np.zeros(1), 1, 0, CHECK)
 
 
-def test_it_recommends_from_the_settled_state():
+def test_it_recommends_from_the_main_state():
     policy_state = PolicyWithPending(UCB1())
     policy_state.tell((1, 0, 0.1), (2, 1, 0.9))
     policy_state.decide(3, [(3, 0)])

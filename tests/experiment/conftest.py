@@ -17,7 +17,7 @@ threshold = 0.5
 name = "LSA"
 label = "ours"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 """
 
 
@@ -38,7 +38,7 @@ def finished(tmp_path_factory):
 def small_blocks(monkeypatch):
     """Have blocks of eight replications, however long they take."""
 
-    def take(self, seconds, at_once=1):
+    def take(self, seconds, threads=1):
         first, *others = self.remaining
         self.remaining = [gap for gap in (first[8:], *others) if gap]
         return first[:8]

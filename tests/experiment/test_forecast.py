@@ -20,7 +20,7 @@ threshold = 0.5
 [[policy]]
 name = "LSA"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 """
 
 
@@ -59,7 +59,7 @@ def test_a_spec_without_a_sweep_is_one_point():
 
 
 def test_each_kind_of_policy_has_a_pace_of_its_own():
-    measure = Measured(lambda plan, policy: {"LSA": 3.0, "Uniform": 1.0}[type(policy).__name__])
+    measure = Measured(lambda plan, policy: {"LSA": 3.0, "RoundRobin": 1.0}[type(policy).__name__])
     assert of(measure=measure).seconds == pytest.approx(16 * 60 * 4, rel=1e-3)
 
 

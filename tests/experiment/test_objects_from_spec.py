@@ -1,10 +1,12 @@
 import re
+from pathlib import Path
 
 import pytest
 
 from keyhole.experiment import Spec, run
-from keyhole.experiment.objects_from_spec import make_problem
+from keyhole.experiment.objects_from_spec import make_policy, make_problem
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
+from keyhole.threshold import MonotoneKLUCB
 
 # For every problem factory of every setting a small problem, and a policy that can play it.
 THRESHOLDS = 'feedback = "censored"\norder = "cyclic"'
@@ -210,3 +212,10 @@ def test_errors_in_a_scenario_begin_with_the_entry(folder):
     (folder / "toy" / "description.txt").write_text("algorithm_cutoff_time: 0\n")
     with pytest.raises(ValueError, match=r"^problem.aslib: .*description.txt: algorithm_cutoff"):
         make_problem(table | {"aslib": "toy"}, folder)
+
+
+def test_a_policy_is_found_by_its_former_name_with_a_warning():
+    said = r"^name 'CappedKLUCB' will be gone in 0.4: use 'MonotoneKLUCB'$"
+    with pytest.warns(UserWarning, match=said):
+        policy = make_policy({"name": "CappedKLUCB", "c": 3.0}, "threshold", Path())
+    assert policy == MonotoneKLUCB(c=3.0)

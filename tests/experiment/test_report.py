@@ -36,7 +36,7 @@ def test_a_report_shows_the_numbers(report, finished):
     curves = load_run(finished)
     mean = curves.estimates("ours", "aggregate_regret")[-1]
     assert keep_intervals_together(mean.plus_minus()) in report
-    gap = curves.paired("Uniform()", "ours", metric="aggregate_regret", round=60)
+    gap = curves.paired("RoundRobin()", "ours", metric="aggregate_regret", round=60)
     assert keep_intervals_together(str(gap)) in report
 
 

@@ -37,7 +37,7 @@ def test_the_tables_are_tidy(finished):
     ]  # fmt: skip
     rows = values.to_pandas()
     assert rows.groupby(["policy", "round"])["replication"].apply(list).to_dict() == {
-        (policy, t): list(range(40)) for policy in ("ours", "Uniform()") for t in (20, 60)
+        (policy, t): list(range(40)) for policy in ("ours", "RoundRobin()") for t in (20, 60)
     }
     means = rows.groupby(["policy", "round"])["aggregate_regret"].mean()
     shown = curves[curves["metric"] == "aggregate_regret"].set_index(["policy", "round"])["mean"]
@@ -46,7 +46,7 @@ def test_the_tables_are_tidy(finished):
 
 def test_curves_can_be_read_back(finished):
     curves = keyhole.load_run(finished)
-    assert curves.labels == ("ours", "Uniform()")
+    assert curves.labels == ("ours", "RoundRobin()")
     assert curves.checkpoints == (20, 60)
     assert curves.to_arrow().equals(pq.read_table(finished / "curves.parquet"))
 

@@ -61,11 +61,11 @@ def brought(monkeypatch):
         for name, found in modules.items():
             for module in found:
                 monkeypatch.setitem(sys.modules, module.__name__, module)
-                points.append(EntryPoint(name, module.__name__, setting_registry.GROUP))
+                points.append(EntryPoint(name, module.__name__, setting_registry.ENTRY_POINT_GROUP))
         monkeypatch.setattr(
             setting_registry,
             "entry_points",
-            lambda group: points if group == setting_registry.GROUP else [],
+            lambda group: points if group == setting_registry.ENTRY_POINT_GROUP else [],
         )
         setting_registry._find_plugins.cache_clear()
         setting_registry._load_setting.cache_clear()
@@ -183,7 +183,7 @@ def test_a_users_file_that_cannot_be_imported_is_one_line(tmp_path, text, code, 
         ('name = "mine.py:Mine"', r"weight must be given"),
         ('name = "mine.py:Mine"\nweight = -1', r"weight must be at least 0, got -1"),
         ('name = "mine.py:Mine"\nwieght = 1', r"wieght is not known; known are weight \(did you"),
-        ('name = "Uniform"\nx = 1', "x must be left out: Uniform has no parameters"),
+        ('name = "RoundRobin"\nx = 1', "x must be left out: RoundRobin has no parameters"),
         ('name = "labels.csv:Mine"', "name: 'labels.csv' must be a Python file"),
     ],
 )

@@ -167,8 +167,8 @@ CHANGES = [
     ),
     (
         'label = "ours"',
-        'label = "Uniform()"',
-        r"policy\[1\].label must differ between policies, got 'Uniform\(\)' twice",
+        'label = "RoundRobin()"',
+        r"policy\[1\].label must differ between policies, got 'RoundRobin\(\)' twice",
     ),
     ('name = "LSA"', "", r"policy\[0\].name must be given"),
     ('name = "LSA"', "name = 3", r"policy\[0\].name must be a text, got 3"),
@@ -187,7 +187,7 @@ def test_bad_specs_are_refused_with_one_line(text, old, new, message):
 def test_a_spec_becomes_a_plan(text):
     plan = Spec.from_text(text).plan
     assert plan.checkpoints == (20, 60)
-    assert list(plan.policies) == ["ours", "Uniform()"]
+    assert list(plan.policies) == ["ours", "RoundRobin()"]
     assert plan.seed == 4
     assert plan.problem.arms == 3
 
@@ -346,7 +346,7 @@ def test_each_policy_may_have_its_own_workers():
     head = 'workers = 2\nduration = {distribution = "Exponential"}\n'
     own = 'label = "ours"\nworkers = 8\npending = "ignore"'
     spec = Spec.from_text(head + TEXT.replace('label = "ours"', own))
-    ours, other = (spec.plan.workers[label] for label in ("ours", "Uniform()"))
+    ours, other = (spec.plan.workers[label] for label in ("ours", "RoundRobin()"))
     assert (ours.number, ours.pending, other.number, other.pending) == (8, "ignore", 2, None)
     assert repr(other.duration) == "Exponential(mean=1.0)"
     assert "clock" in spec.plan.metrics
@@ -364,7 +364,7 @@ def test_what_a_spec_with_workers_needs_can_be_compiled_ahead():
     names = [name for name, _ in spec_jobs(Spec.from_text(TEXT.replace('label = "ours"', own)))]
     assert names == [
         "LSA with workers in BernoulliRewardEnvironment",
-        "Uniform with workers in BernoulliRewardEnvironment",
+        "RoundRobin with workers in BernoulliRewardEnvironment",
     ]
 
 
@@ -373,7 +373,9 @@ def test_independent_errors_are_told_at_once(text):
     message = r"^2 errors: \(1\) seed must be .*, got -1; \(2\) replications must be .*, got 0$"
     with pytest.raises(ValueError, match=message):
         Spec.from_text(first)
-    second = text.replace('"LSA"', '"LSB"').replace('name = "Uniform"', 'name = "LSA"\nalhpa = 1')
+    second = text.replace('"LSA"', '"LSB"').replace(
+        'name = "RoundRobin"', 'name = "LSA"\nalhpa = 1'
+    )
     second = second.replace("threshold = 0.5", "threshold = 2")
     message = r"^3 errors: \(1\) problem.threshold .*\(2\) policy\[0\].*\(3\) policy\[1\].*'alpha'"
     with pytest.raises(ValueError, match=message):

@@ -47,7 +47,7 @@ def test_a_run_shows_rounds_used_and_errors_against_the_guarantee(folder):
     assert row[0] == "all"
     assert row[4:6] == [f"{used.max():,.0f}", "0 of 6"]
     assert row[6].startswith("0.0")
-    assert row[7] == "chance of any arm wrong by 0.05 or more: at most 0.05"
+    assert row[7] == "chance of any verdict wrong by 0.05 or more: at most 0.05"
     # The policy that cannot stop is in the same run, with all of its rounds.
     assert curves.values(curves.labels[0], "rounds_used").tolist() == [[10] * 6, [400] * 6]
 
@@ -55,7 +55,7 @@ def test_a_run_shows_rounds_used_and_errors_against_the_guarantee(folder):
 def test_the_report_has_a_section_of_it(folder):
     text = write_report(folder).read_text()
     assert "Stopping: rounds used and errors" in text
-    assert "chance of any arm wrong by 0.05 or more: at most 0.05" in text
+    assert "chance of any verdict wrong by 0.05 or more: at most 0.05" in text
 
 
 def test_policies_are_left_out_where_their_files_are_gone(folder):

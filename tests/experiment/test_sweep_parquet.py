@@ -15,7 +15,7 @@ import keyhole.experiment.runner
 import keyhole.play.simulation_job
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.forecast import measure_forecast
-from keyhole.experiment.run_folder import RESULTS, write_provenance
+from keyhole.experiment.run_folder import RESULT_FILES, write_provenance
 from keyhole.experiment.sweep_parquet import column_type
 from tests.processes import python
 
@@ -32,7 +32,7 @@ threshold = 0.5
 [[policy]]
 name = "LSA"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 label = "even"
 [sweep]
 "policy.alpha" = [1.0, 1.35]
@@ -68,7 +68,7 @@ def small_blocks(monkeypatch):
 
 
 def content(folder):
-    return [(folder / name).read_bytes() for name in RESULTS]
+    return [(folder / name).read_bytes() for name in RESULT_FILES]
 
 
 def test_each_point_is_what_it_would_be_alone(grid, tmp_path):
@@ -181,7 +181,7 @@ def test_a_grid_goes_on_where_its_tables_were_interrupted(grid, tmp_path, monkey
         patch.setattr(keyhole.experiment.runner, "_make_tables", failing)
         with pytest.raises(KeyboardInterrupt):
             run(Spec.from_text(TEXT), tmp_path / "run")
-    assert not any((tmp_path / "run" / name).exists() for name in RESULTS)
+    assert not any((tmp_path / "run" / name).exists() for name in RESULT_FILES)
     run(Spec.from_text(TEXT), tmp_path / "run")
     assert len(played) == 6
     assert content(tmp_path / "run") == content(grid)
@@ -218,10 +218,10 @@ def test_a_run_of_a_grid_has_no_curves_of_its_own(grid):
 def test_a_plain_run_has_one_point(finished):
     (point,) = open_run(finished).points
     assert point.values == {}
-    assert point.curves.labels == ("ours", "Uniform()")
+    assert point.curves.labels == ("ours", "RoundRobin()")
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", RESULT_FILES)
 def test_altered_results_of_a_grid_are_refused(grid, tmp_path, name):
     run(Spec.from_text(TEXT), tmp_path / "run")
     data = bytearray((tmp_path / "run" / name).read_bytes())

@@ -49,7 +49,7 @@ threshold = 0.5
 [[policy]]
 name = "LSA"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 [sweep]
 "policy.alpha" = [0.5, 1.0, 2.0]
 "problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
@@ -122,7 +122,8 @@ def test_the_spec_on_the_page_gives_no_value_to_what_is_varied():
         "duration": "Exponential",
         "policy": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}, {"name": "Wide", "width": 1}],
         "sweep": {"horizon": [100, 200], "problem.means[0]": [0.1, 0.3], "problem.threshold": [0.4],
-                  "policy[0]": [{"name": "LSA"}, {"name": "Uniform"}], "policy.epsilon": [0, 0.1]},
+                  "policy[0]": [{"name": "LSA"}, {"name": "RoundRobin"}],
+                  "policy.epsilon": [0, 0.1]},
     }  # fmt: skip
     rows = dict(spec_report_section(spec).blocks[0].rows)
     assert rows["horizon"] == "varied"
@@ -264,7 +265,7 @@ TURNS = {"policy[0]": [{"name": "LSA"}, {"name": "APT"}], "problem.means": [[0.1
 
 def in_turn(values, levels={"LSA": 1.0, "APT": 5.0}):  # noqa: B006
     name = values["policy[0]"]["name"]
-    return {name: levels[name], "Uniform": 2.0}
+    return {name: levels[name], "RoundRobin": 2.0}
 
 
 def test_policies_that_take_turns_are_in_one_panel():

@@ -41,7 +41,7 @@ class Starts:
         """Return the names of those that were compiled; all must work."""
         self._patch.setenv("KEYHOLE_CACHE_DIR", str(folder))
         self._patch.setattr(compile_cache, "_functions", weakref.WeakValueDictionary())
-        self._patch.setattr(compile_cache, "_functions_used_last", {})
+        self._patch.setattr(compile_cache, "_recent_functions", {})
         cache_files.prepare_folder.cache_clear()
         self._compiled.clear()
         for function, result in ((twice, 10.0), (thrice, 15.0)):
@@ -175,14 +175,14 @@ def announced(monkeypatch, folder):
         assert heard.said.wait(ENOUGH)
         return twice
 
-    compile_cache.compile_cached("Uniform", "announced", build, SIGNATURE)
+    compile_cache.compile_cached("RoundRobin", "announced", build, SIGNATURE)
     cache_files.prepare_folder.cache_clear()
     return heard.getvalue()
 
 
 def test_long_compiling_is_announced_once(monkeypatch, tmp_path):
     folder = tmp_path / "cache"
-    said = "keyhole: compiling Uniform (once, and kept for later runs)\n"
+    said = "keyhole: compiling RoundRobin (once, and kept for later runs)\n"
     assert announced(monkeypatch, folder) == said
     assert announced(monkeypatch, folder) == ""
 
@@ -199,18 +199,18 @@ class ImmediateTimer:
 
 def test_nothing_is_announced_where_it_is_to_be_quiet(monkeypatch, capsys):
     monkeypatch.setattr(compile_cache.threading, "Timer", ImmediateTimer)
-    with compile_cache.quiet_compilation(), compile_cache._announce_compilation("Uniform", None):
+    with compile_cache.quiet_compilation(), compile_cache._announce_compilation("RoundRobin", None):
         pass
     assert capsys.readouterr().err == ""
-    with compile_cache._announce_compilation("Uniform", None):
+    with compile_cache._announce_compilation("RoundRobin", None):
         pass
-    assert capsys.readouterr().err.startswith("keyhole: compiling Uniform (once")
+    assert capsys.readouterr().err.startswith("keyhole: compiling RoundRobin (once")
 
 
 def test_code_that_cannot_be_cached_is_announced_as_such(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
-    said = "keyhole: compiling Uniform (once, in every process)\n"
+    said = "keyhole: compiling RoundRobin (once, in every process)\n"
     assert announced(monkeypatch, folder) == said
 
 
@@ -231,10 +231,10 @@ def test_the_file_of_code_is_found_before_it_is_compiled(monkeypatch, tmp_path):
 
 
 def test_code_is_freed_with_its_last_reference(monkeypatch):
-    from keyhole.thresholding import Uniform
+    from keyhole.thresholding import RoundRobin
 
-    monkeypatch.setattr(compile_cache, "_MOST_USED_LAST", 0)
-    learner = Uniform().learner(arms=2, threshold=0.5)
+    monkeypatch.setattr(compile_cache, "_MAX_RECENT_FUNCTIONS", 0)
+    learner = RoundRobin().learner(arms=2, threshold=0.5)
     held = weakref.ref(learner._step)
     assert held() is not None
     del learner

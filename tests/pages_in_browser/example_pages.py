@@ -43,7 +43,7 @@ epsilon = 0.05
 [[policy]]
 name = "APT"
 [[policy]]
-name = "Uniform"
+name = "RoundRobin"
 """
 SWEEP = """
 [sweep]
@@ -110,7 +110,7 @@ def make_benchmark(folder):
         content = bench(
             "thresholding",
             problems=["tao-1", "fifty-uniform", "fifteen"],
-            policies=["LSA", "Uniform", "UCBE"],
+            policies=["LSA", "RoundRobin", "UCBE"],
             out=folder,
             threads=1,
         )

@@ -12,7 +12,7 @@ from tests.pages_in_browser.example_pages import PHONE, WIDE, measure
 from tests.pages_in_browser.test_all_pages import violations
 
 ROUNDS = np.array([100.0, 200.0, 300.0, 400.0])
-MEANS = {"LSA": [4.0, 3.0, 2.0, 1.0], "APT(.05)": [5.0, 4.5, 4.0, 3.5], "Uniform": [6.0] * 4}
+MEANS = {"LSA": [4.0, 3.0, 2.0, 1.0], "APT(.05)": [5.0, 4.5, 4.0, 3.5], "RoundRobin": [6.0] * 4}
 
 
 def make_chart(name, **more):
@@ -27,7 +27,7 @@ def make_chart(name, **more):
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     chart = make_chart(
-        "main", named=["LSA", "Uniform"], caption="Means with 95 % intervals.",
+        "main", named=["LSA", "RoundRobin"], caption="Means with 95 % intervals.",
         references=[ReferenceLine(value=5.5, label="by chance")],
         rings=[Ring(x=300.0, y=2.0, label="chosen")],
     )  # fmt: skip
@@ -117,10 +117,10 @@ def test_a_double_click_leaves_one_curve_and_another_one_shows_all(path, open_pa
 
 def test_the_switches_of_a_grid_are_those_of_all_its_panels(path, open_page):
     page = open_page(path)
-    page.locator(".chart-grid").get_by_role("button", name="Uniform").click()
-    assert not is_drawn(page, "#panel-1", "Uniform")
-    assert not is_drawn(page, "#panel-2", "Uniform")
-    assert is_drawn(page, "#main", "Uniform")
+    page.locator(".chart-grid").get_by_role("button", name="RoundRobin").click()
+    assert not is_drawn(page, "#panel-1", "RoundRobin")
+    assert not is_drawn(page, "#panel-2", "RoundRobin")
+    assert is_drawn(page, "#main", "RoundRobin")
 
 
 def test_panels_stand_side_by_side_and_on_a_phone_below_each_other(path, open_page):
@@ -140,7 +140,7 @@ def test_without_a_script_curves_names_ticks_and_legends_are_there(media, path, 
     page.emulate_media(media=media)
     for label in MEANS:
         assert is_drawn(page, "#main", label)
-    assert page.locator("#main .chart-name").all_inner_texts() == ["LSA", "Uniform"]
+    assert page.locator("#main .chart-name").all_inner_texts() == ["LSA", "RoundRobin"]
     assert "Means with 95" in page.locator("#main figcaption").inner_text()
     for text in ("round", "wrong labels", "400", "by chance", "chosen"):
         assert page.locator("#main").get_by_text(text, exact=True).is_visible()

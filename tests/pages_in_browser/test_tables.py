@@ -7,7 +7,7 @@ from keyhole.pages.page import Answer, Page, Section, Table, write_page
 TABLE = Table(
     "Regret",
     ["policy", "regret", "note"],
-    [["LSA", "9 [8, 10]", "b"], ["APT", "1,234 [1,100, 1,300]", ""], ["Uniform", "-2", "a"]],
+    [["LSA", "9 [8, 10]", "b"], ["APT", "1,234 [1,100, 1,300]", ""], ["RoundRobin", "-2", "a"]],
 )
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
@@ -30,8 +30,8 @@ def first_cells(page):
 @pytest.mark.parametrize(
     ("column", "ascending"),
     [
-        ("policy", ["APT", "LSA", "Uniform"]),
-        ("regret", ["Uniform", "LSA", "APT"]),  # numbers, not their digits
+        ("policy", ["APT", "LSA", "RoundRobin"]),
+        ("regret", ["RoundRobin", "LSA", "APT"]),  # numbers, not their digits
     ],
 )
 def test_a_click_on_a_heading_sorts_and_a_second_one_reverses(column, ascending, page):
@@ -62,15 +62,15 @@ def test_decimals_within_texts_and_times_are_sorted_by_value(tmp_path, open_page
 def test_empty_cells_come_last_either_way(page):
     button = page.get_by_role("button", name="note")
     button.click()
-    assert first_cells(page) == ["Uniform", "LSA", "APT"]
+    assert first_cells(page) == ["RoundRobin", "LSA", "APT"]
     button.click()
-    assert first_cells(page) == ["LSA", "Uniform", "APT"]
+    assert first_cells(page) == ["LSA", "RoundRobin", "APT"]
 
 
 def test_the_keyboard_sorts(page):
     page.get_by_role("button", name="regret").focus()
     page.keyboard.press("Enter")
-    assert first_cells(page) == ["Uniform", "LSA", "APT"]
+    assert first_cells(page) == ["RoundRobin", "LSA", "APT"]
 
 
 def test_a_table_is_copied_as_it_is_sorted_for_a_spreadsheet(page):
@@ -85,5 +85,5 @@ def test_a_table_is_copied_as_it_is_sorted_for_a_spreadsheet(page):
 def test_without_a_script_a_table_has_no_buttons(path, open_page):
     page = open_page(path, java_script_enabled=False)
     page.locator("summary").click()
-    assert first_cells(page) == ["LSA", "APT", "Uniform"]
+    assert first_cells(page) == ["LSA", "APT", "RoundRobin"]
     assert page.locator("button").count() == 0

@@ -40,7 +40,7 @@ name = "LSA"
 label = "LSA"
 
 [[policies]]
-name = "Uniform"
+name = "RoundRobin"
 label = "Uniform"
 
 [[parameter_figures]]

@@ -150,7 +150,7 @@ def test_a_page_is_rewritten_when_its_statement_is_judged_with_more_runs(made, t
     links = {one.attrs["href"]: one.words() for one in page.all("a")}
     address = f"../{other.entry.name}/report.html#{verdict.id}"
     assert links[address] == "in 9,000 runs it does not hold"
-    assert "1 verdict from longer runs." in page.words()
+    assert "1 verdict from another entry." in page.words()
 
 
 def test_nothing_is_left_but_results(made):

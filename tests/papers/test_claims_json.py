@@ -106,5 +106,5 @@ def test_every_field_is_documented():
 def test_parts_of_two_scales_are_refused(tmp_path, parts):
     (part,) = parts
     other = JudgedEntry(part.entry, "paper", part.runs, part.verdicts)
-    with pytest.raises(ValueError, match="parts must be of one scale, got"):
+    with pytest.raises(ValueError, match="outcomes must be of one scale, got"):
         write_claims_json(tmp_path / "claims.json", [part, other])

@@ -97,7 +97,7 @@ def test_an_interrupted_reproduction_resumes(load, plain_figures, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         reproduce("tiny", out=out, threads=1)
     again = reproduce("tiny", out=out, threads=1)
-    assert played == ["LSA", "Uniform", "LSA", "LSA", "Uniform"]
+    assert played == ["LSA", "RoundRobin", "LSA", "LSA", "RoundRobin"]
     assert len(again.verdicts) == 3
 
 

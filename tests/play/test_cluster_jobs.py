@@ -16,7 +16,7 @@ from keyhole.play.cluster_jobs import package_versions, run_on_cluster, run_task
 from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.simulation_job import SimulationJob, plan_digest
 from keyhole.play.simulation_plan import Plan
-from keyhole.thresholding import LSA, UCBE, Problem, Uniform
+from keyhole.thresholding import LSA, UCBE, Problem, RoundRobin
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
@@ -75,7 +75,7 @@ class Inline(Cluster):
 
 
 def plan():
-    return Plan.make(PROBLEM, [LSA(), Uniform()], horizon=60, checkpoints=[20, 60], seed=3)
+    return Plan.make(PROBLEM, [LSA(), RoundRobin()], horizon=60, checkpoints=[20, 60], seed=3)
 
 
 def jobs_of(plan, replications=40):
@@ -101,7 +101,7 @@ def no_keep(*_):
 
 def test_a_cluster_yields_what_threads_do():
     arguments = {"horizon": 60, "replications": 40, "seed": 3, "checkpoints": [20, 60]}
-    policies = {"a": LSA(), "b": Uniform(), "told": UCBE(b=1.0)}
+    policies = {"a": LSA(), "b": RoundRobin(), "told": UCBE(b=1.0)}
     here = simulate(PROBLEM, policies, details=True, **arguments)
     there = simulate(PROBLEM, policies, details=True, on=Inline(), **arguments)
     assert there.metrics == here.metrics
@@ -110,7 +110,7 @@ def test_a_cluster_yields_what_threads_do():
             assert np.array_equal(there.values(label, metric), here.values(label, metric))
 
 
-class Mine(Uniform):
+class Mine(RoundRobin):
     """A policy of a module that is not installed."""
 
     def select(p, s, t):
@@ -169,7 +169,7 @@ def test_a_module_that_workers_lack_is_named():
 
 
 def test_what_was_played_before_is_not_handed_out():
-    job = SimulationJob(plan(), "Uniform()", 40, [range(8, 16), range(30, 31)])
+    job = SimulationJob(plan(), "RoundRobin()", 40, [range(8, 16), range(30, 31)])
     cluster, kept = Inline(), []
     run_on_cluster(cluster, [job], lambda job, part, _: kept.append((part.start, part.stop)))
     assert kept == [(8, 16), (30, 31)]
@@ -215,7 +215,7 @@ def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
     assert len(said) == 1
 
 
-class Greedy(Uniform):
+class Greedy(RoundRobin):
     def select(p, s, t):
         return 7
 
@@ -245,7 +245,7 @@ def task(**changes):
     it = plan()
     arguments = {
         "data": pickle_plan(it), "versions": package_versions(), "digest": plan_digest(it),
-        "label": "Uniform()", "replications": range(8),
+        "label": "RoundRobin()", "replications": range(8),
     }  # fmt: skip
     return run_task(**arguments | changes)
 

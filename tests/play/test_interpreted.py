@@ -16,7 +16,7 @@ from keyhole.distributions.busy_times import Exponential
 from keyhole.kernels.interpreted_mode import AtomicCall
 from keyhole.kernels.interpreter import interpreted_arrays
 from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, uniform
-from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform
+from keyhole.stochastic import UCB1, Policy, Problem, RoundRobin, ThompsonSampling
 from keyhole.threshold import KaplanMeierUCB
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7])
@@ -100,13 +100,13 @@ def test_an_error_that_a_kernel_raises_is_its_own():
     assert ", in update, round 5, arm " in note
 
 
-POLICIES = [UCB1(), ThompsonSampling(), Uniform()]
+POLICIES = [UCB1(), ThompsonSampling(), RoundRobin()]
 
 
 @pytest.mark.parametrize(
     ("policies", "options"),
     [
-        ([ThompsonSampling(), Uniform()], {}),
+        ([ThompsonSampling(), RoundRobin()], {}),
         ([UCB1()], {"workers": 3, "duration": Exponential(), "checked": True}),
         pytest.param(POLICIES, {}, marks=pytest.mark.slow),
         pytest.param(POLICIES, {"checked": True}, marks=pytest.mark.slow),
@@ -131,7 +131,7 @@ def test_simulations_are_those_of_compiled_code(policies, options):
     [
         ThompsonSampling(),
         pytest.param(UCB1(), marks=pytest.mark.slow),
-        pytest.param(Uniform(), marks=pytest.mark.slow),
+        pytest.param(RoundRobin(), marks=pytest.mark.slow),
     ],
     ids=repr,
 )

@@ -31,7 +31,7 @@ def compilings(monkeypatch, tmp_path):
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compile_cache, "_compile", counting)
-    for held in ("_functions", "_functions_used_last", "_budgets"):
+    for held in ("_functions", "_recent_functions", "_budgets"):
         monkeypatch.setattr(compile_cache, held, type(getattr(compile_cache, held))())
     return names
 
@@ -73,7 +73,7 @@ def test_machine_code_takes_over_although(compilings, event):
         with pytest.raises(ValueError, match="must lie in"):
             learner.tell([(9, 1)], rounds=2)
         learner.tell([])
-    learner._step.budget.seconds = BUDGET + 1.0
+    learner._step.budget.used_seconds = BUDGET + 1.0
     ask_and_wait(learner, 2)
     assert compilings == ["QPMD"]
     assert not isinstance(learner._step, TieredFunction)
@@ -86,7 +86,7 @@ def test_machine_code_takes_over_between_two_calls(compilings):
     assert learner.ask() == alike.ask()
     assert compilings == []
     other = copy.deepcopy(learner)
-    learner._step.budget.seconds = BUDGET + 1.0
+    learner._step.budget.used_seconds = BUDGET + 1.0
     for one in (learner, alike):
         one.tell(1.0)
     assert compilings == ["APT"]
@@ -97,7 +97,7 @@ def test_machine_code_takes_over_between_two_calls(compilings):
     other.tell(1.0)  # one that began before
     assert not isinstance(other._step, TieredFunction)
     compile_cache._functions.clear()
-    compile_cache._functions_used_last.clear()
+    compile_cache._recent_functions.clear()
     # What is kept in a file is not begun by Python.
     assert not isinstance(APT().learner(arms=2, threshold=0.5)._step, TieredFunction)
     assert compilings == ["APT"]
@@ -128,8 +128,8 @@ def test_many_small_simulations_are_compiled_in_the_end(uncompiled):
     play = lambda: simulate(PROBLEM, [APT()], horizon=10, replications=1)  # noqa: E731
     play()
     (budget,) = compile_cache._budgets.values()
-    assert 0.0 < budget.seconds < BUDGET
-    budget.seconds = BUDGET + 1.0
+    assert 0.0 < budget.used_seconds < BUDGET
+    budget.used_seconds = BUDGET + 1.0
     with pytest.raises(TypeError, match=r"^compiled$"):
         play()
 

@@ -96,9 +96,7 @@ def test_a_loaded_learner_goes_on_as_the_saved_one(learner, tmp_path, asked):
 )
 def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
     saved = learner._make_saved_learner()
-    straight = Learner._restore(
-        Learner.__new__(type(learner)), learner.policy, saved, from_file=False
-    )
+    straight = Learner._restore(Learner.__new__(type(learner)), learner.policy, saved)
     if asked:
         learner.ask()
         straight.ask()

@@ -138,7 +138,7 @@ def test_semibandits_ask_and_tell_by_name():
     [
         ("north", "losses must be names of arms, or 0 or 1 by name; got 'north'"),
         (["west"], "an arm of losses must be one of north, south; got 'west'"),
-        ({"north": 1}, "losses must be names, or have all arms; 'south' is missing"),
+        ({"north": 1}, "losses by name must have all arms; 'south' is missing"),
         ({"north": 1, "south": 0.5}, r"losses\[1\] must be 0 or 1, got 0.5"),
     ],
 )

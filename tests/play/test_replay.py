@@ -9,7 +9,7 @@ from keyhole.play import learning_from_log
 from keyhole.resource import RCUCB, Power, ReductionUCB
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.threshold import KaplanMeierUCB, SurvivalThompson
-from keyhole.thresholding import LSA, OptKG, Uniform
+from keyhole.thresholding import LSA, OptKG, RoundRobin
 
 ROUNDS = 60
 DRAW = np.random.default_rng(3)
@@ -191,7 +191,7 @@ def test_one_that_does_not_says_where_it_would_have_decided_otherwise():
 
 
 def test_whether_something_happened_is_a_reward_in_a_log():
-    one, other = (bandit(Uniform(), threshold=0.5) for _ in range(2))
+    one, other = (bandit(RoundRobin(), threshold=0.5) for _ in range(2))
     one.replay([0, 1, 2], [True, False, True])
     other.replay(np.array([0, 1, 2]), np.array([1.0, 0.0, 1.0]))
     assert memory(one) == memory(other)

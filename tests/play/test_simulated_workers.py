@@ -18,7 +18,7 @@ from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as Classical
 from keyhole.threshold import AnytimeKaplanMeierUCB
 from keyhole.threshold import Problem as Levels
-from keyhole.thresholding import LSA, Policy, Problem, Uniform
+from keyhole.thresholding import LSA, Policy, Problem, RoundRobin
 from tests.reference.parallel import play
 from tests.resource.cases import replica_problem
 from tests.stochastic.cases import FIVE, bernoulli, reference_of
@@ -127,7 +127,7 @@ def test_equal_times_are_told_in_the_order_of_the_decisions():
 def test_results_do_not_depend_on_threads_or_on_who_else_plays():
     asked = {"horizon": 200, "replications": 20, "workers": 5, "duration": Exponential()}
     one = simulate(LABELS, {"it": LSA()}, threads=1, **asked)
-    other = simulate(LABELS, {"it": LSA(), "other": Uniform()}, threads=3, **asked)
+    other = simulate(LABELS, {"it": LSA(), "other": RoundRobin()}, threads=3, **asked)
     for metric in one.metrics:
         assert np.array_equal(one.values("it", metric), other.values("it", metric))
 
@@ -135,9 +135,14 @@ def test_results_do_not_depend_on_threads_or_on_who_else_plays():
 def test_a_checkpoint_waits_for_all_that_is_open():
     # With as many workers as decisions nothing is told before the checkpoint, and all is then.
     curves = simulate(
-        LABELS, {"it": Uniform()}, horizon=300, replications=20, workers=300, duration=Constant(5)
+        LABELS,
+        {"it": RoundRobin()},
+        horizon=300,
+        replications=20,
+        workers=300,
+        duration=Constant(5),
     )
-    alone = simulate(LABELS, {"it": Uniform()}, horizon=300, replications=20)
+    alone = simulate(LABELS, {"it": RoundRobin()}, horizon=300, replications=20)
     assert curves.mean("it", "clock") == [5]
     assert np.array_equal(
         curves.values("it", "aggregate_regret"), alone.values("it", "aggregate_regret")
@@ -179,9 +184,9 @@ def test_what_is_not_allowed_is_refused(how, message):
 
 
 def test_what_a_policy_cannot_do_is_refused():
-    words = r"^pending must be 'ignore' or 'wait' for Uniform\(\), got 'impute'$"
+    words = r"^pending must be 'ignore' or 'wait' for RoundRobin\(\), got 'impute'$"
     with pytest.raises(ValueError, match=words):
-        simulate(LABELS, [Uniform()], horizon=10, replications=1, workers=2, pending="impute")
+        simulate(LABELS, [RoundRobin()], horizon=10, replications=1, workers=2, pending="impute")
     problem = Classical([0.2, 0.4])
     curves = simulate(problem, [ImprovedUCB()], horizon=10, replications=1, workers=2)
     assert curves.mean("ImprovedUCB()", "clock") == [10]  # it waits, unless told otherwise
@@ -195,5 +200,5 @@ def test_there_are_no_workers_where_rounds_are_time():
 
 def test_the_nth_decision_takes_equally_long_for_every_policy():
     asked = {"horizon": 50, "replications": 5, "workers": 6, "duration": Exponential()}
-    curves = simulate(LABELS, {"a": LSA(), "b": Uniform()}, **asked)
+    curves = simulate(LABELS, {"a": LSA(), "b": RoundRobin()}, **asked)
     assert np.array_equal(curves.values("a", "clock"), curves.values("b", "clock"))

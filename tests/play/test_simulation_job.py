@@ -3,14 +3,14 @@ import pytest
 import keyhole.play.simulation_job
 from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.play.simulation_plan import Plan
-from keyhole.thresholding import Problem, Uniform
+from keyhole.thresholding import Problem, RoundRobin
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
 def job(replications, horizon=100, left=None):
-    plan = Plan.make(PROBLEM, [Uniform()], horizon=horizon, checkpoints=None, seed=3)
-    return SimulationJob(plan, "Uniform()", replications, left or [range(replications)])
+    plan = Plan.make(PROBLEM, [RoundRobin()], horizon=horizon, checkpoints=None, seed=3)
+    return SimulationJob(plan, "RoundRobin()", replications, left or [range(replications)])
 
 
 def test_the_first_block_is_small_until_a_speed_is_measured():
@@ -22,12 +22,12 @@ def test_the_first_block_is_small_until_a_speed_is_measured():
     assert it.rounds_left == 100 * 790_000
 
 
-@pytest.mark.parametrize(("at_once", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
-def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
+@pytest.mark.parametrize(("threads", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
+def test_parts_are_whole_groups_for_all_who_play_at_once(threads, count):
     it = job(1000)
     it.record_duration(range(10), 1.0)
     it.remaining = [range(1000)]
-    assert len(it.take_next_block(10.0, at_once)) == count
+    assert len(it.take_next_block(10.0, threads)) == count
 
 
 def test_every_thread_has_a_replication_where_one_takes_long():
@@ -59,4 +59,4 @@ def test_progress_is_that_of_all_blocks(monkeypatch):
     run_locally(job(20, left=[range(4, 20)]), keep, 1, lambda *said: told.append(said))
     assert kept == [(4, 12), *((first, first + 1) for first in range(12, 20))]
     assert [played for _, played, _ in told] == sorted(played for _, played, _ in told)
-    assert told[-1] == ("Uniform()", 2000, 2000)
+    assert told[-1] == ("RoundRobin()", 2000, 2000)

@@ -8,7 +8,7 @@ from keyhole.play.thread_pool import DaemonThreadPool
 
 
 def wait_for(pool):
-    while not pool.wait_for_all(0.1):
+    while not pool.wait_for_next(0.1):
         pass
 
 

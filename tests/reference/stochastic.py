@@ -225,7 +225,7 @@ class BestArmStopping(Bandit):
         return minimize_scalar(against, bounds=(0, 1), method="bounded").fun >= level
 
 
-class Uniform(Bandit):
+class RoundRobin(Bandit):
     """The arms in turn."""
 
     def choose(self, t):

@@ -121,7 +121,7 @@ class PerThresholdUCB(ByIndex):
         return math.sqrt(2 * math.log(before) / n)
 
 
-class CappedKLUCB(ByIndex):
+class MonotoneKLUCB(ByIndex):
     """The least of the KL-UCB bounds up to the threshold, each by bisection."""
 
     def __init__(self, *size, c):
@@ -207,7 +207,7 @@ class SurvivalThompson(ByIndex):
         return draws.index(max(draws))
 
 
-class Uniform(ByIndex):
+class RoundRobin(ByIndex):
     """The arms in turn."""
 
     def choose(self, t, c):

@@ -99,7 +99,7 @@ class UCBE(ByIndex):
         return abs(s - self.threshold * n) / n - math.sqrt(self.a / n)
 
 
-class Uniform(ByMean):
+class RoundRobin(ByMean):
     """Round robin: the least pulled arm."""
 
     def choose(self, pulls, totals):

@@ -409,11 +409,11 @@ ARM = BetaExponential(5, 5, 1)
         (lambda: Replay([0.5], [1, 2]), "consumptions must have 1 entries, got 2"),
         (
             lambda: triangle_distribution(1.0, 0.5, too_rich),
-            r"a reward drawn by draw must lie in \[0, 1\], got 1",
+            r"a reward returned by draw must lie in \[0, 1\], got 1",
         ),
         (
             lambda: triangle_distribution(1.0, 0.5, negative),
-            "a consumption drawn by draw must be at least 0, got -",
+            "a consumption returned by draw must be at least 0, got -",
         ),
         (
             lambda: CustomDistribution(
@@ -422,7 +422,7 @@ ARM = BetaExponential(5, 5, 1)
                 density=lambda x: np.exp(-x),
                 mean_reward=lambda x: 0.5 + 0 * x,
             ),
-            "density must be that of the consumptions drawn by draw: up to their median, 1.4.*",
+            "density must be that of the consumptions returned by draw: up to their median, 1.4.*",
         ),
         (lambda: replica_problem("Indep").gain(10, 0.5), r"arm must lie in \[0, 10\), got 10"),
         (lambda: replica_problem("Indep").gain(0, 2.0), r"limit must lie in \(0, 1\], got 2.0"),

@@ -4,10 +4,10 @@ import pytest
 from keyhole import Curves, Metric
 from keyhole.results.curve_chart import curve_chart
 
-# Of LSA, the interval reaches 0; of Uniform, its lower end is below half of the least mean.
+# Of LSA, the interval reaches 0; of RoundRobin, its lower end is below half of the least mean.
 VALUES = {
     "LSA": np.array([[[0.0, 0.0, 0.0, 8.0]]]),
-    "Uniform": np.array([[[1.9, 2.0, 9.0, 15.0, 9.0]]])[:, :, :4],
+    "RoundRobin": np.array([[[1.9, 2.0, 9.0, 15.0, 9.0]]])[:, :, :4],
 }
 
 

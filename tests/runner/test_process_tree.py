@@ -62,10 +62,10 @@ def test_children_that_may_not_be_signalled_are_left_after_a_wait():
             os.close(said)
             os.read(heard, 1)
             os._exit(0)
-        first = process_tree.kill_children()
+        first = process_tree.kill_descendants()
         few = len(refused) < 100
         os.kill = kill
-        print(first, few, process_tree.kill_children())
+        print(first, few, process_tree.kill_descendants())
     """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-S", "-c", script]

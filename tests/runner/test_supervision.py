@@ -31,7 +31,7 @@ def test_suspension_is_distinguished_from_preemption(monkeypatch):
 )
 def test_ok_and_failed_imply_that_limits_were_kept(seconds, cpu, memory, code, outcome):
     """A run may exit between the moment at which a limit is exceeded and the next sample."""
-    meter = supervision.UsageMeter(1.0, 100, supervision.reaped_cpu_seconds)
+    meter = supervision.UsageMeter(1.0, 100, supervision.read_reaped_cpu)
     meter.cpu, meter.memory = cpu, memory
     main, request = SimpleNamespace(problem=""), {"limit": 1.0, "memory": 100}
     assert supervision._judge_outcome(request, main, code, seconds, meter) == outcome
@@ -40,4 +40,4 @@ def test_ok_and_failed_imply_that_limits_were_kept(seconds, cpu, memory, code, o
 def test_system_time_is_counted(monkeypatch):
     used = SimpleNamespace(ru_utime=1.0, ru_stime=0.5)
     monkeypatch.setattr(supervision.resource, "getrusage", lambda who: used)
-    assert supervision.reaped_cpu_seconds() == 1.5
+    assert supervision.read_reaped_cpu() == 1.5

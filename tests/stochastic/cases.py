@@ -9,9 +9,9 @@ from keyhole.stochastic import (
     HoeffdingUCB,
     ImprovedUCB,
     OptimisticThompson,
+    RoundRobin,
     ThompsonSampling,
     TopTwoThompson,
-    Uniform,
 )
 from tests.interpreted_draws import beta, seek_pull, uniform
 from tests.reference import stochastic as reference
@@ -31,7 +31,7 @@ POLICIES = [
     TopTwoThompson(),
     TopTwoThompson(a=0.5, b=2.0, share=0.25),
     ImprovedUCB(),
-    Uniform(),
+    RoundRobin(),
 ]
 
 

@@ -15,11 +15,11 @@ from keyhole.stochastic import (
     ImprovedUCB,
     Policy,
     Problem,
+    RoundRobin,
     TopTwoThompson,
-    Uniform,
 )
-from keyhole.stochastic.policies.best_arm_stopping import is_mean_proved_higher
-from keyhole.stochastic.policies.top_two_thompson import log_loss, transport_cost
+from keyhole.stochastic.policies.best_arm_stopping import is_mean_higher_by_sums
+from keyhole.stochastic.policies.top_two_thompson import total_entropy, transport_cost
 from tests.lengths import short_or_long
 from tests.reference import stochastic as reference
 from tests.stochastic import kl_lucb
@@ -83,7 +83,7 @@ def test_the_evidence_against_the_true_mean_has_a_mean_of_at_most_1(values, weig
 )
 def test_the_cheap_bound_never_hides_evidence(pulls, shares, level):
     (n, m), (s, f) = pulls, (round(n * x) for n, x in zip(pulls, shares, strict=True))
-    found = is_mean_proved_higher(float(n), float(s), float(m), float(f), level)
+    found = is_mean_higher_by_sums(float(n), float(s), float(m), float(f), level)
     likelihood = transport_cost(float(n), float(s), float(m), float(f))
     if found:
         assert likelihood >= level
@@ -97,7 +97,7 @@ def log_evidence(n, s, m, f):
         math.lgamma(a + 1) + math.lgamma(b - a + 1) - math.lgamma(b + 2)
         for a, b in ((s, n), (f, m))
     )
-    return mixtures + log_loss(float(n + m), float(s + f))
+    return mixtures + total_entropy(float(n + m), float(s + f))
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def log_evidence(n, s, m, f):
 )
 def test_evidence_is_found_as_soon_as_it_is_there(n, m, f, level):
     first = next(s for s in range(n * f // m + 1, n) if log_evidence(n, s, m, f) >= level)
-    assert is_mean_proved_higher(float(n), float(first), float(m), float(f), level)
-    assert not is_mean_proved_higher(float(n), float(first - 1), float(m), float(f), level)
+    assert is_mean_higher_by_sums(float(n), float(first), float(m), float(f), level)
+    assert not is_mean_higher_by_sums(float(n), float(first - 1), float(m), float(f), level)
 
 
 @pytest.mark.parametrize("means", [[0.6, 0.2], [0.02, 0.7, 0.3], [0.5]])
@@ -121,7 +121,7 @@ def test_the_best_arm_is_named(means):
 
 
 def test_of_equal_means_the_lowest_arm_is_recommended():
-    learner = BestArmStopping(base=Uniform()).learner(arms=3)
+    learner = BestArmStopping(base=RoundRobin()).learner(arms=3)
     for reward in (0.0, 1.0, 1.0):
         learner.ask()
         learner.tell(reward)
@@ -184,7 +184,7 @@ def test_at_the_edge_errors_are_rare(base):
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("problem", EDGE)
-@pytest.mark.parametrize("base", [TopTwoThompson(), Uniform(), Spoiler()], ids=repr)
+@pytest.mark.parametrize("base", [TopTwoThompson(), RoundRobin(), Spoiler()], ids=repr)
 def test_at_the_edge_errors_are_rare_in_four_thousand_runs(problem, base):
     assert assert_rarely_wrong(EDGE[problem], base, horizon=2000, runs=4000) < 0.02
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.stochastic import KLUCB
-from keyhole.stochastic.policies.klucb import find_only_arm_above, separate_largest_bounds
+from keyhole.stochastic.policies.klucb import find_only_arm_above, guess_x_between
 
 pytestmark = pytest.mark.interpreted
 
@@ -45,7 +45,7 @@ def test_the_only_arm_above_a_number_has_the_largest_bound(arms, level, x):
             assert found == arms.index(arms[found])  # the lowest of equals
         if 1.0 in mean:  # no bound lies above
             break
-        x = min(max(separate_largest_bounds(state, x, level), -7.0), -0.001)
+        x = min(max(guess_x_between(state, x, level), -7.0), -0.001)
 
 
 def test_a_number_between_the_two_largest_bounds_is_soon_found():
@@ -53,7 +53,7 @@ def test_a_number_between_the_two_largest_bounds_is_soon_found():
     state = SimpleNamespace(pulls=pulls, mean=mean, entropy=np.array([*map(entropy, mean)]))
     x = -0.5
     for _ in range(3):
-        x = separate_largest_bounds(state, x, 3.0)
+        x = guess_x_between(state, x, 3.0)
     assert find_only_arm_above(state, x, 3.0) == 1
 
 

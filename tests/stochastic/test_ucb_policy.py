@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.stochastic import BernsteinUCB, DeviationUCBPolicy, HoeffdingUCB, Problem
-from keyhole.stochastic.policy_base import confidence_radius
+from keyhole.stochastic.policy_base import find_width
 
 pytestmark = pytest.mark.interpreted
 
@@ -28,7 +28,7 @@ def test_the_closed_form_is_the_least_error(policy, pulls, horizon):
     p = SimpleNamespace(**policy.parameters(), horizon=horizon)
     kind = type(policy)
     closed = kind.width(p, float(pulls), kind.deviation)
-    assert closed == pytest.approx(confidence_radius(p, float(pulls), kind.deviation), rel=1e-9)
+    assert closed == pytest.approx(find_width(p, float(pulls), kind.deviation), rel=1e-9)
 
 
 def test_a_width_that_is_searched_for_leads_to_the_same_regret():

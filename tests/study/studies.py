@@ -68,14 +68,14 @@ def check_rebuilt_states_agree(study, context=None):
         one_by_one(study.definition, log, policies),
     ]
     if log:
-        others.append(read_snapshot((here.seq, kept), log[-1], policies))
+        others.append(read_snapshot(kept, log[-1], policies))
         half = apply_log(study.definition, log[: len(log) // 2], policies)
         # Of the log, since a state of a snapshot does not keep the corrections before it.
         has_all_changes = (
             half.definition_seq == here.definition_seq and half.corrections == find_corrections(log)
         )
         if has_all_changes and half.last_event is not None:
-            half = read_snapshot((half.seq, make_snapshot(half)), half.last_event, policies)
+            half = read_snapshot(make_snapshot(half), half.last_event, policies)
             half.apply_all(log[len(log) // 2 :])
             others.append(half)
     for other in others:

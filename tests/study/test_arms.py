@@ -34,7 +34,7 @@ def calls(monkeypatch):
         (PolicyState, "with_arms"),
         (DecisionRowCodec, "with_positions"),
         (DecisionRowCodec, "unpack_row"),
-        (TimeoutRule, "has_expired"),
+        (TimeoutRule, "is_overdue"),
     ):
         watch(home, name)
     return found
@@ -59,7 +59,7 @@ def test_arms_have_numbers_for_good_and_positions_by_use():
 
 @pytest.mark.parametrize(
     ("in_use", "message"),
-    [([0, 0], "an arm must be in use once only"), ([0, 2], r"an arm in use must .*, got 2")],
+    [([0, 0], "each arm in use must be listed once"), ([0, 2], r"an arm in use must .*, got 2")],
 )
 def test_arms_that_cannot_be_are_refused(in_use, message):
     with pytest.raises(ValueError, match=message):
@@ -149,7 +149,7 @@ def test_decisions_to_be_handed_out_again_are_not_looked_at_by_each_ask(tmp_path
         calls.clear()
         again = [study.ask().id for _ in range(20)]
         assert again == first[1:21]
-        assert calls["has_expired"] <= 2 * 20
+        assert calls["is_overdue"] <= 2 * 20
         check_rebuilt_states_agree(study)
 
 

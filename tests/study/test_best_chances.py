@@ -6,8 +6,8 @@ from keyhole.stochastic import (
     UCB1,
     BestArmStopping,
     OptimisticThompson,
+    RoundRobin,
     ThompsonSampling,
-    Uniform,
 )
 from keyhole.study import Study
 
@@ -60,7 +60,7 @@ def test_narrow_and_wide_posteriors_are_compared(tmp_path):
         assert study.best_chances()["b"] == pytest.approx(0.25, abs=1e-3)
 
 
-@pytest.mark.parametrize("policy", [UCB1(), BestArmStopping(base=Uniform())], ids=repr)
+@pytest.mark.parametrize("policy", [UCB1(), BestArmStopping(base=RoundRobin())], ids=repr)
 def test_without_a_posterior_there_are_none(tmp_path, policy):
     with Study.create(tmp_path / "s.db", "s", policy, ["a", "b"]) as study:
         study.tell(study.ask(), 1)

@@ -239,5 +239,5 @@ def test_a_snapshot_with_longer_arrays_than_its_feedback_needs_is_not_used(tmp_p
             (2 + 9 * state.feedback_count, False),
         ):
             state.policy_state = state.policy_state.with_facts({"ledger": ledger})
-            found = read_snapshot((state.seq, make_snapshot(state)), last, [Plumber])
+            found = read_snapshot(make_snapshot(state), last, [Plumber])
             assert (found is not None) == is_believed

@@ -25,7 +25,7 @@ def study(tmp_path):
 def counted(study):
     counts = study._replica.query_counts(lambda counts: counts)
     state = study._replica.query_state(lambda now: (now.rounds, now.feedback_count, now.seq))
-    assert (len(counts.asked), counts.feedback_count, counts.seq) == state
+    assert (len(counts.asked_arms), counts.feedback_count, counts.seq) == state
     assert list(counts.pending) == [decision.id for decision in study.pending]
     assert counts.arms.names_in_use == study.arms
     return counts

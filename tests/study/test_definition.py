@@ -12,7 +12,7 @@ from keyhole.resource import RCUCB, Power
 from keyhole.study import Study
 from keyhole.study.definition import Definition
 from keyhole.study.storage.store import digest_of_definition
-from keyhole.thresholding import LSA
+from keyhole.thresholding import LSA, RoundRobin
 from keyhole.thresholding.setting import SETTING
 from tests.study.studies import labels
 
@@ -191,3 +191,25 @@ def test_a_base_class_of_policies_is_refused(tmp_path):
         labels(tmp_path / "s.db", policy=thresholding.Policy())
     with labels(tmp_path / "s.db") as study, pytest.raises(TypeError, match=said):
         study.change_policy(thresholding.Policy())
+
+
+def test_a_study_whose_policy_had_another_name_goes_on(tmp_path):
+    path = tmp_path / "s.db"
+    start = path, "labels", RoundRobin(), ["a", "b"]
+    Study.create(*start, threshold=0.5).close()
+    former = {"policy": "Uniform", "module": "keyhole.thresholding.policies.uniform"}
+    redefine(path, lambda words: words.update(former))
+    with Study.open(path, "labels") as study:
+        assert study.policy == RoundRobin()
+        study.tell(study.ask().id, 1)
+    with Study.create(*start, threshold=0.5, exist_ok=True) as study:
+        assert study.ask().arm == "b"
+
+
+def test_facts_of_another_policy_are_in_the_units_of_the_study(tmp_path):
+    start = tmp_path / "s.db", "percent", LSA(), ["a", "b"]
+    with Study.create(*start, threshold=40.0, scale=(0, 100)) as study:
+        with pytest.raises(ValueError, match=r"^threshold must be 40\.0 as before, got 50\.0$"):
+            study.change_policy(RoundRobin(), threshold=50.0)
+        study.change_policy(RoundRobin(), threshold=40.0)
+        assert study.policy == RoundRobin()

@@ -117,8 +117,8 @@ EVENTS = {
     "long feedback": (event(TOLD, "pending", REWARD * 2), "its feedback is invalid"),
     "a body of what is given up": (event(EXPIRED, "pending", REWARD), "it must have no bytes"),
     "again what is not": (event(ASKED_AGAIN, "pending", b""), "one to ask again"),
-    "late, but pending": (event(TOLD_LATE, "pending", late()), "must be a settled one"),
-    "a correction of what is pending": (event(CORRECTED, "pending", late()), "must be a settled"),
+    "late, but pending": (event(TOLD_LATE, "pending", late()), "one that is over"),
+    "a correction of what is pending": (event(CORRECTED, "pending", late()), "one that is over"),
     "a corrected reward": (event(CORRECTED, "settled", late(reward=2.0)), "reward must "),
     "a correction of no arm": (event(CORRECTED, "settled", late(arm=7)), "malformed"),
     "late of no arm": (event(TOLD_LATE, "settled", late(arm=7)), "malformed"),
@@ -218,7 +218,7 @@ def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
         study.ask()
     late = struct.pack("<ddqd", 1.0, 1.0, 0, 7.0) + struct.pack("<ddq", 0.5, 0.5, 0)
     append(path, event(TOLD_LATE, first.id, late), name="x")
-    message = "its decision was not allowed"
+    message = "its decision is not allowed"
     with closing(Study.open(path, "x")) as study, pytest.raises(DamagedError, match=message):
         study.ask()
 

@@ -8,7 +8,7 @@ from keyhole.delayed import DelayedUCB1
 from keyhole.resource import RCUCB, HazardThompson, HazardUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import KLUCB, UCB1, BestArmStopping, ImprovedUCB, ThompsonSampling
-from keyhole.stochastic import Uniform as Alternation
+from keyhole.stochastic import RoundRobin as Alternation
 from keyhole.study import Study, StudyDoneError, backup
 from keyhole.threshold import KaplanMeierThompson, KaplanMeierUCB, SurvivalThompson
 from keyhole.thresholding import (
@@ -22,7 +22,7 @@ from keyhole.thresholding import (
     OptKG,
     PerArmStopping,
     PooledKG,
-    Uniform,
+    RoundRobin,
 )
 from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 from tests.study.test_state import COSTS, SAMPLES, at_some_threshold, of_nothing, ran, sampled
@@ -137,7 +137,11 @@ def test_a_policy_whose_arms_cannot_change_may_leave_some_out(
     ("policy", "facts", "message"),
     [
         (ImprovedUCB(), {"horizon": 100}, r"^exclude must be empty: Impr.* \(off_policy\)$"),
-        (Uniform(), {"threshold": 0.5}, "^exclude must be empty: Uni.*: `select` writes `turn`"),
+        (
+            RoundRobin(),
+            {"threshold": 0.5},
+            "^exclude must be empty: Round.*: `select` writes `turn`",
+        ),
         (DelayedUCB1(), {"horizon": 100, "feedback": "named"}, r"^exclude must be empty: Delayed"),
         (CSBDT(), {"resource": 1.0}, "^exclude must be empty: what CSBDT.* is about all arms$"),
         (

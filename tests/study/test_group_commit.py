@@ -430,7 +430,7 @@ def test_a_log_that_has_become_shorter_is_accepted_when_it_is_opened_again(tmp_p
             db.execute("DELETE FROM event WHERE seq > 2")
             db.execute("UPDATE tail SET seq = 2")  # as in an older copy
         db.close()
-        with pytest.raises(StoreError, match="row 4 of study 1 had been read and is missing"):
+        with pytest.raises(StoreError, match="event 4 of study 1 had been read and is missing"):
             study.ask()
         for call in (study.ask, study.recommend):
             with pytest.raises(StoreError, match="open the study again"):

@@ -11,7 +11,7 @@ from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB
 from keyhole.study import Study
 from keyhole.threshold import KaplanMeierUCB
-from keyhole.thresholding import APT, LSA, Uniform
+from keyhole.thresholding import APT, LSA, RoundRobin
 from tests.study.studies import (
     ARMS,
     Clock,
@@ -234,8 +234,8 @@ def test_an_eventful_log_is_played_again(path):
         assert study.replay(LSA()).asked == 7
         with pytest.raises(ValueError, match="policy must be of the setting 'thresholding'"):
             study.replay(UCB1())
-        with pytest.raises(TypeError, match=r"Uniform.* does not support adding or"):
-            study.replay(Uniform())
+        with pytest.raises(TypeError, match=r"RoundRobin.* does not support adding or"):
+            study.replay(RoundRobin())
 
 
 def test_a_log_is_not_played_again_by_who_learns_from_its_own_decisions_alone(path):

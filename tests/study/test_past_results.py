@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
-from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling, Uniform
+from keyhole.stochastic import UCB1, ImprovedUCB, RoundRobin, ThompsonSampling
 from keyhole.study import Study, check_database
 from keyhole.study.group_commit import Transaction
 from keyhole.study.past_results import is_sorted_by_reward
@@ -45,7 +45,7 @@ def test_past_results_are_decisions_that_were_told(study, past):
 
 
 @pytest.mark.parametrize("pending", ["impute", "ignore", "wait"])
-@pytest.mark.parametrize("policy", [UCB1(), ThompsonSampling(), Uniform()], ids=repr)
+@pytest.mark.parametrize("policy", [UCB1(), ThompsonSampling(), RoundRobin()], ids=repr)
 def test_the_policy_decides_as_one_that_reads_the_log(tmp_path, past, policy, pending):
     given = {"seed": 3, "pending": pending, "durability": "process_crash"}
     with Study.create(tmp_path / "s.db", "s", policy, ["a", "b", "c"], **given) as study:

@@ -138,7 +138,7 @@ def test_an_older_copy_is_refused_until_it_is_opened(path, elsewhere):
         study.ask()
         study.recommend()
         put(elsewhere, path, study)
-        check_refused(study, "row 2 of study 1 had been read and is missing.*open the study again")
+        check_refused(study, "event 2 of study 1 had been read .* missing.*open the study again")
     with Study.open(path, "labels") as again:
         assert again.ask().arm == "b"
         check_rebuilt_states_agree(again)
@@ -155,7 +155,7 @@ def test_an_older_copy_that_went_another_way_is_refused(path, elsewhere):
             for _ in range(5):
                 other.ask()
         put(elsewhere, path, study)
-        check_refused(study, "row 2 of study 1 had been read and is missing")
+        check_refused(study, "event 2 of study 1 had been read and is missing")
     assert len(contents(path, "labels")) == 6
 
 
@@ -334,9 +334,9 @@ def test_a_copy_of_another_size_that_comes_while_the_log_is_written_into_the_fil
     fill(study)
     monkeypatch.setattr(replaced_file_check, "_MAX_COMMITS", 1)
     monkeypatch.setattr(sqlite_connection, "checkpoint", copy_after)
-    with pytest.raises(StoreError, match="row 11 of study 1 had been read and is missing"):
+    with pytest.raises(StoreError, match="event 11 of study 1 had been read and is missing"):
         study.ask()
-    check_refused(study, "row 11 of study 1 had been read and is missing")
+    check_refused(study, "event 11 of study 1 had been read and is missing")
     study.close()
     assert contents(path, "labels") == []
 

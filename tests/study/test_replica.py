@@ -132,7 +132,7 @@ def test_a_log_that_has_become_shorter_is_not_looked_at(tmp_path):
         with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as db:
             db.execute("DELETE FROM event WHERE seq > 2")
             db.execute("UPDATE tail SET seq = 2")  # as in an older copy
-        with pytest.raises(StoreError, match="row 4 of study 1 had been read and is missing"):
+        with pytest.raises(StoreError, match="event 4 of study 1 had been read and is missing"):
             study.recommend()
         for call in (study.log, study.ask):
             with pytest.raises(StoreError, match="open the study again"):

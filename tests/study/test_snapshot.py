@@ -173,7 +173,7 @@ def test_a_forged_snapshot_that_no_study_can_have_is_not_used(path, expected, ch
         store = study._writer.store
         found = store.snapshot(1)
         last = next(store.read(1, seq - 1, 1))
-        assert snapshot_module.read_snapshot(found, last, ()) is None
+        assert snapshot_module.read_snapshot(found[1], last, ()) is None
         assert fingerprint(state_of(study)) == expected
 
 

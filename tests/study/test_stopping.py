@@ -197,9 +197,9 @@ def test_a_verdict_that_the_policy_does_not_have_makes_a_snapshot_unusable(path)
     with labels(path, policy=PerArmStopping()) as study:
         label(study, study.ask())
         state, last = state_of(study), study.log()[-1]
-        assert read_snapshot((last.seq, make_snapshot(state)), last, ()) is not None
+        assert read_snapshot(make_snapshot(state), last, ()) is not None
         state.policy_state.state["settled"][1] = 3
-        assert read_snapshot((last.seq, make_snapshot(state)), last, ()) is None
+        assert read_snapshot(make_snapshot(state), last, ()) is None
         study._writer._state = None
 
 

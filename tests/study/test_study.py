@@ -193,7 +193,7 @@ def test_told_otherwise_is_a_conflict(study):
         study,
         lambda: study.tell(decision.id, 0),
         DifferentFeedbackError,
-        rf"{decision.id} was told \{{'reward': 1.0\}} before, and cannot be told otherwise",
+        rf"{decision.id} was told \{{'reward': 1.0\}} before, and cannot be told other feedback",
     )
 
 

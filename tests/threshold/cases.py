@@ -9,13 +9,13 @@ from keyhole.threshold import (
     AnytimeDKWUCB,
     AnytimeKaplanMeierUCB,
     AnytimeOPTIM,
-    CappedKLUCB,
     KaplanMeierThompson,
     KaplanMeierUCB,
+    MonotoneKLUCB,
     PerThresholdUCB,
     Problem,
+    RoundRobin,
     SurvivalThompson,
-    Uniform,
 )
 from tests.interpreted_draws import beta, seek_pull, uniform
 from tests.reference import threshold as reference
@@ -39,13 +39,13 @@ POLICIES = [
     KaplanMeierUCB(),
     PerThresholdUCB(),
     AnytimeKaplanMeierUCB(),
-    CappedKLUCB(),
-    CappedKLUCB(c=3.0),
+    MonotoneKLUCB(),
+    MonotoneKLUCB(c=3.0),
     KaplanMeierThompson(),
     KaplanMeierThompson(a=0.5, b=2.0),
     SurvivalThompson(),
     SurvivalThompson(weight=0.2),
-    Uniform(),
+    RoundRobin(),
 ]
 FITTING = {
     DKWUCB: ("uncensored", "iid"),
@@ -56,10 +56,10 @@ FITTING = {
     KaplanMeierUCB: ("censored", "iid"),
     PerThresholdUCB: ("censored", "adversarial"),
     AnytimeKaplanMeierUCB: ("censored", "iid"),
-    CappedKLUCB: ("censored", "adversarial"),
+    MonotoneKLUCB: ("censored", "adversarial"),
     KaplanMeierThompson: ("censored", "iid"),
     SurvivalThompson: ("censored", "iid"),
-    Uniform: ("uncensored", "cyclic"),
+    RoundRobin: ("uncensored", "cyclic"),
 }
 """For each policy a feedback and an order that it works with."""
 

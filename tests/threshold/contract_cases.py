@@ -3,9 +3,9 @@
 from keyhole.threshold import (
     DKWUCB,
     AnytimeDKWUCB,
-    CappedKLUCB,
     KaplanMeierThompson,
     KaplanMeierUCB,
+    MonotoneKLUCB,
     Problem,
     SurvivalThompson,
 )
@@ -30,7 +30,7 @@ GROUPS = [
         seed=2,
         slow=[
             AnytimeDKWUCB(c=3.0),
-            CappedKLUCB(c=3.0),
+            MonotoneKLUCB(c=3.0),
             KaplanMeierThompson(a=0.5, b=2.0),
             SurvivalThompson(weight=0.2),
         ],

@@ -13,14 +13,14 @@ from keyhole.threshold import (
     AnytimeDKWUCB,
     AnytimeKaplanMeierUCB,
     AnytimeOPTIM,
-    CappedKLUCB,
     IndexPolicy,
     KaplanMeierThompson,
     KaplanMeierUCB,
+    MonotoneKLUCB,
     PerThresholdUCB,
     Problem,
+    RoundRobin,
     SurvivalThompson,
-    Uniform,
 )
 from tests.lengths import short_or_long
 from tests.reference.threshold import play
@@ -69,9 +69,9 @@ def test_the_reference_takes_the_same_decisions(policy, survival, seed):
     assert drive(learner, problem, thresholds, sample) == slow
 
 
-@pytest.mark.filterwarnings("ignore:CappedKLUCB.* ignores what samples tell")
+@pytest.mark.filterwarnings("ignore:MonotoneKLUCB.* ignores what samples tell")
 @pytest.mark.parametrize("order", ["iid", "adversarial", "optimistic"])
-@pytest.mark.parametrize("policy", [CappedKLUCB(), SurvivalThompson()], ids=repr)
+@pytest.mark.parametrize("policy", [MonotoneKLUCB(), SurvivalThompson()], ids=repr)
 def test_policies_for_any_order_agree_with_their_references_on_each(policy, order):
     for feedback in ("censored", "uncensored"):
         problem = Problem(FIVE, feedback=feedback, order=order)
@@ -90,7 +90,7 @@ def test_policies_for_any_order_agree_with_their_references_on_each(policy, orde
 
 
 def test_a_bound_learnt_at_a_low_level_caps_the_higher_ones():
-    learner = CappedKLUCB().learner(arms=2, levels=5, feedback="censored")
+    learner = MonotoneKLUCB().learner(arms=2, levels=5, feedback="censored")
     for _ in range(40):  # arm 0 fails at level 1, arm 1 does not
         arm = learner.ask(threshold=1)
         learner.tell(0 if arm == 0 else None, censored=arm == 1)
@@ -161,7 +161,7 @@ def test_on_rising_thresholds_kaplan_meier_is_a_bandit_for_each_threshold():
 @pytest.mark.parametrize(
     "policy",
     # A bound of 1 stays 1 while nothing fails, and draws are no ties.
-    [p for p in POLICIES if not isinstance(p, (KMUCB, CappedKLUCB, *DRAWING))],
+    [p for p in POLICIES if not isinstance(p, (KMUCB, MonotoneKLUCB, *DRAWING))],
     ids=repr,
 )
 def test_equal_arms_are_pulled_from_the_lowest_on(policy):
@@ -202,7 +202,7 @@ def test_policies_of_uncensored_feedback_refuse_the_other():
 @pytest.mark.compiled
 def test_every_policy_learns():
     for policy in POLICIES:
-        if isinstance(policy, KMUCB | Uniform):
+        if isinstance(policy, KMUCB | RoundRobin):
             continue
         problem = problem_for(policy)
         curves = simulate(
@@ -216,7 +216,7 @@ def test_every_policy_learns():
 
 
 @pytest.mark.parametrize(
-    "policy", [AnytimeKaplanMeierUCB(), CappedKLUCB(), KaplanMeierThompson()], ids=repr
+    "policy", [AnytimeKaplanMeierUCB(), MonotoneKLUCB(), KaplanMeierThompson()], ids=repr
 )
 def test_a_policy_that_ignores_what_is_seen_beyond_the_threshold_says_so(policy):
     told = {"arms": 2, "levels": 3}
@@ -229,5 +229,5 @@ def test_a_policy_that_ignores_what_is_seen_beyond_the_threshold_says_so(policy)
 
 
 def test_policies_that_use_whole_samples_or_lose_nothing_do_not_warn():
-    for policy in (SurvivalThompson(), AnytimeDKWUCB(), AnytimeOPTIM(), Uniform()):
+    for policy in (SurvivalThompson(), AnytimeDKWUCB(), AnytimeOPTIM(), RoundRobin()):
         policy.learner(arms=2, levels=3, feedback="uncensored")

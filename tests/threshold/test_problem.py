@@ -201,7 +201,7 @@ def test_survival_from_mass_never_rises(weights):
             lambda: Problem.from_mass([[0.5, 0.4]], feedback="censored"),
             r"mass\[0\] must sum to 1, got 0\.9",
         ),
-        (lambda: Problem.from_mass([[1.0]], feedback="censored"), "mass must have at least the"),
+        (lambda: Problem.from_mass([[1.0]], feedback="censored"), "mass must .* got only level 0"),
         (
             lambda: Problem.replay([[0, 4]], 3, feedback="censored"),
             r"samples\[0\]\[1\] must lie in \[0, 3\], got 4",

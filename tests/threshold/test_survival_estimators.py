@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.stochastic.policy_base import log_2_over_delta
+from keyhole.stochastic.policy_base import ln_of_2_over_delta
 from keyhole.threshold import (
     KaplanMeierUCB,
     ModifiedKaplanMeierEstimator,
@@ -84,7 +84,7 @@ def test_lemma_4_covers_what_a_policy_estimates():
         problem, [KaplanMeierUCB()], horizon=400, replications=20, checkpoints=[50, 400]
     )
     assert (curves.mean("KaplanMeierUCB()", "lemma_4_misses") <= 0.05).all()
-    assert log_2_over_delta(10) == pytest.approx(math.log(400))
+    assert ln_of_2_over_delta(10) == pytest.approx(math.log(400))
 
 
 @pytest.mark.parametrize(

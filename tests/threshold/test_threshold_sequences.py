@@ -76,7 +76,7 @@ def test_orders_can_be_written_in_a_spec():
     [
         (lambda: iid([0.5, 0.6]), r"probabilities must sum to 1, got 1\.1"),
         (lambda: iid([1.5, -0.5]), r"probabilities\[0\] must lie in \[0, 1\], got 1\.5"),
-        (lambda: given([]), "sequence must be a list of thresholds"),
+        (lambda: given([]), "sequence must be a list of at least one threshold"),
         (lambda: given([1, 0]), r"sequence\[1\] must be at least 1, got 0"),
         (lambda: given([1, 2.5]), r"sequence\[1\] must be"),
         (

@@ -1,7 +1,7 @@
 """Problems, samplers and references for the tests of the thresholding bandit."""
 
 from keyhole.draws.streams import ENVIRONMENT, stream
-from keyhole.thresholding import APGAI, APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Uniform
+from keyhole.thresholding import APGAI, APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, RoundRobin
 from tests.interpreted_draws import seek_pull, uniform
 from tests.reference import thresholding as reference
 
@@ -29,7 +29,7 @@ def reference_of(policy, problem, horizon):
         APT: {},
         OptKG: {},
         PooledKG: {},
-        Uniform: {},
+        RoundRobin: {},
         UCBE: {"means": problem.means.tolist(), "horizon": horizon},
         KnownGaps: {"means": problem.means.tolist()},
     }[type(policy)]

@@ -14,7 +14,7 @@ from keyhole.thresholding import (
     PerArmStopping,
     PooledKG,
     Problem,
-    Uniform,
+    RoundRobin,
 )
 from tests.conformance import ContractGroup
 
@@ -33,7 +33,7 @@ GROUPS = [
             UCBE(b=-1),
             OptKG(),
             PooledKG(),
-            Uniform(),
+            RoundRobin(),
             KnownGaps(),
             PerArmStopping(),
             FamilywiseStopping(),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.thresholding import BoundCoverageProblem, Uniform, bounds
+from keyhole.thresholding import BoundCoverageProblem, RoundRobin, bounds
 from tests.lengths import short_or_long
 from tests.thresholding.cases import bernoulli
 
@@ -22,7 +22,7 @@ def test_means_that_leave_the_bounds_are_counted():
     checkpoints = [1, 20, HORIZON]
     curves = simulate(
         problem,
-        {"it": Uniform()},
+        {"it": RoundRobin()},
         horizon=HORIZON,
         checkpoints=checkpoints,
         replications=RUNS,
@@ -54,7 +54,7 @@ def test_a_miss_of_any_arm_is_a_miss():
     one, four = (
         simulate(
             BoundCoverageProblem([0.5] * k, a=12, b=1),
-            {"it": Uniform()},
+            {"it": RoundRobin()},
             horizon=short_or_long(150, 400),
             replications=short_or_long(60, 400),
         )

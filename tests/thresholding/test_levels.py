@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.thresholding import APT, LSA, UCBE, OptKG, Problem, Uniform
+from keyhole.thresholding import APT, LSA, UCBE, OptKG, Problem, RoundRobin
 from tests.thresholding.cases import SETUP_1, SETUP_2, SETUP_3
 
 REPLICATIONS = 2000
@@ -23,7 +23,7 @@ POLICIES = {
     "UCBE(4)": UCBE(4),
     "Opt-KG(1,1)": OptKG(),
     "Opt-KG(.5,.5)": OptKG(0.5, 0.5),
-    "Uniform": Uniform(),
+    "RoundRobin": RoundRobin(),
 }
 # Independent programs, at least 2,000 replications in set-up 1.
 SETUP_1_LEVELS = {
@@ -37,7 +37,7 @@ SETUP_1_LEVELS = {
     "UCBE(4)": (-2.55, -3.12, -3.67),
     "Opt-KG(1,1)": (-2.90, -4.07, -5.68),
     "Opt-KG(.5,.5)": (-2.79, -3.88, -5.49),
-    "Uniform": (-2.41, -2.99, -3.40),
+    "RoundRobin": (-2.41, -2.99, -3.40),
 }
 # The same, 300 replications.
 SETUP_2_LEVELS = {
@@ -46,7 +46,7 @@ SETUP_2_LEVELS = {
     "APT(.05)": -2.93,
     "UCBE(0)": -0.86,
     "Opt-KG(1,1)": -2.73,
-    "Uniform": -2.39,
+    "RoundRobin": -2.39,
 }
 SETUP_3_LEVELS = {
     "LSA(1.35)": -2.07,
@@ -54,7 +54,7 @@ SETUP_3_LEVELS = {
     "APT(.05)": -1.96,
     "UCBE(0)": -0.86,
     "Opt-KG(1,1)": -2.04,
-    "Uniform": -1.82,
+    "RoundRobin": -1.82,
 }
 
 # All policies are in set-up 1, and the same code plays them there.

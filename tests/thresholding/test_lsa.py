@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Problem, RoundRobin
 from tests.thresholding.cases import SETUP_1, bernoulli, drive
 
 pytestmark = pytest.mark.interpreted
@@ -76,9 +76,9 @@ def test_with_the_empirical_gap_in_its_logarithm_an_arm_is_never_pulled_again():
 @pytest.mark.compiled
 def test_lsa_beats_uniform_in_the_papers_first_set_up():
     curves = simulate(
-        Problem(SETUP_1, 0.5), [LSA(), Uniform()], horizon=500, replications=1000, seed=2
+        Problem(SETUP_1, 0.5), [LSA(), RoundRobin()], horizon=500, replications=1000, seed=2
     )
-    paired = curves.paired("LSA(alpha=1.35)", "Uniform()", metric="aggregate_regret", round=500)
+    paired = curves.paired("LSA(alpha=1.35)", "RoundRobin()", metric="aggregate_regret", round=500)
     assert paired.high < -0.2
 
 

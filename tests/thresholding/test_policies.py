@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.thresholding import APGAI, APT, LSA, UCBE, KnownGaps, OptKG, PooledKG, Problem, Uniform
+from keyhole.thresholding import (
+    APGAI,
+    APT,
+    LSA,
+    UCBE,
+    KnownGaps,
+    OptKG,
+    PooledKG,
+    Problem,
+    RoundRobin,
+)
 from tests.lengths import short_or_long
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
@@ -34,7 +44,7 @@ POLICIES = (
     OptKG(a=3, b=0.7),
     PooledKG(),
     PooledKG(strength=20),
-    Uniform(),
+    RoundRobin(),
     KnownGaps(),
 )
 # The first of each class, in `make test`: a learner is compared with the reference for all.
@@ -103,7 +113,7 @@ def policies(draw):
             st.builds(APT, epsilon=st.floats(0, 0.5)),
             st.builds(UCBE, b=st.floats(-3, 3)),
             st.builds(OptKG, a=size, b=size),
-            st.just(Uniform()),
+            st.just(RoundRobin()),
             st.just(KnownGaps()),
         )
     )
@@ -147,14 +157,14 @@ def test_mirrored_arms_tie_exactly(policy):
     assert all(asked[t + 1] == 0 for t in ties)
 
 
-@pytest.mark.parametrize("policy", [LSA(), APT(), OptKG(), Uniform(), KnownGaps()], ids=repr)
+@pytest.mark.parametrize("policy", [LSA(), APT(), OptKG(), RoundRobin(), KnownGaps()], ids=repr)
 def test_all_arms_can_be_on_the_threshold(policy):
     curves = simulate(Problem([0.5, 0.5], 0.5), {"it": policy}, horizon=50, replications=8)
     assert np.isfinite(curves.values("it", "aggregate_regret")).all()
 
 
 @pytest.mark.parametrize(
-    "policy", [LSA(), APT(), OptKG(), Uniform(), KnownGaps(), UCBE()], ids=repr
+    "policy", [LSA(), APT(), OptKG(), RoundRobin(), KnownGaps(), UCBE()], ids=repr
 )
 def test_a_budget_below_the_number_of_arms_is_refused(policy):
     problem = Problem(SETUP_1, 0.5)
@@ -179,10 +189,10 @@ def test_a_budget_below_the_number_of_arms_is_refused(policy):
             lambda: APT.from_parameters({"epsilom": 0.1}),
             r"parameter of APT must be one of epsilon; got 'epsilom' \(did you mean 'epsilon'\?\)",
         ),
-        (lambda: Uniform.from_parameters({"a": 1}), "Uniform has no parameters, got 'a'"),
+        (lambda: RoundRobin.from_parameters({"a": 1}), "RoundRobin has no parameters, got 'a'"),
         (
             lambda: UCBE().learner(arms=2, threshold=0.5, horizon=10),
-            r"hardness \(sum of the true gaps to the power -2\) must be given",
+            r"hardness \(sum of 1 / gap\*\*2 over the arms\) must be given",
         ),
         (
             lambda: UCBE().learner(arms=5, threshold=0.5, horizon=4, hardness=3.0),
@@ -190,7 +200,7 @@ def test_a_budget_below_the_number_of_arms_is_refused(policy):
         ),
         (
             lambda: KnownGaps().learner(arms=2, threshold=0.5),
-            r"gaps \(true gaps of the arms\) must be given",
+            r"gaps \(true gaps to the threshold\) must be given",
         ),
         (
             lambda: KnownGaps().learner(arms=2, threshold=0.5, gaps=[0.1]),

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from keyhole import simulate
+from keyhole.distributions import Replay
 from keyhole.play.interactive_environment import InteractiveEnvironment
-from keyhole.thresholding import LSA, Policy, Problem, Uniform
+from keyhole.thresholding import LSA, Policy, Problem, RoundRobin
 from tests.lengths import short_or_long
 
 pytestmark = pytest.mark.interpreted
@@ -93,7 +94,7 @@ def test_details_say_what_was_pulled_earned_and_got_wrong(gold, replacement):
     pools = [[1.0] * 5, [0.5] * 5, [0.25] * 5]
     problem = Problem.replay(pools, 0.6, gold=gold, replacement=replacement)
     curves = simulate(
-        problem, {"it": Uniform()}, horizon=7, replications=2, checkpoints=[3, 7], details=True
+        problem, {"it": RoundRobin()}, horizon=7, replications=2, checkpoints=[3, 7], details=True
     )
     found = {metric: curves.values("it", metric)[:, 0].tolist() for metric in curves.metrics}
     assert found["cumulative_reward"] == [1.75, 4.5]
@@ -138,7 +139,7 @@ def test_a_replayed_arm_whose_samples_average_to_the_threshold_is_free(samples, 
 
 @pytest.mark.parametrize("reward", [0.1, 0.3, 0.7, 0.9])
 def test_an_arm_that_always_pays_the_threshold_is_never_said_to_be_below(reward):
-    learner = Uniform().learner(arms=1, threshold=reward)
+    learner = RoundRobin().learner(arms=1, threshold=reward)
     for _ in range(300):
         learner.ask()
         learner.tell(reward)
@@ -146,7 +147,7 @@ def test_an_arm_that_always_pays_the_threshold_is_never_said_to_be_below(reward)
 
 
 def test_a_mean_that_falls_short_by_one_sample_is_below():
-    learner = Uniform().learner(arms=1, threshold=0.7)
+    learner = RoundRobin().learner(arms=1, threshold=0.7)
     for pull in range(1000):
         learner.ask()
         learner.tell(0.7 if pull else 0.7 - 1e-9)
@@ -234,6 +235,13 @@ def test_a_replay_without_any_arm_that_can_be_wrong_has_no_hardness():
     assert Problem.replay([[0, 1]], 0.5).hardness == 0
 
 
+def test_the_arm_that_makes_the_hardness_infinite_is_named():
+    problem = Problem([Replay([0.0, 1.0]), 0.25, 0.5], 0.5)
+    assert problem.free.tolist() == [True, False, False]
+    with pytest.raises(ValueError, match=r"got means\[2\] = 0.5"):
+        problem.fact("hardness")
+
+
 def test_agreement_with_gold_is_a_share_of_the_labels_given():
     problem = Problem.replay([[0], [0], [1], [1]], 0.5, gold=[False, True, None, False])
     found = scored(problem)  # labels 0, 1, 0, 1
@@ -299,8 +307,8 @@ def test_there_are_as_many_rounds_as_samples():
 def test_when_all_samples_are_used_no_label_is_wrong():
     pools = [[0.0, 0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.2, 0.9, 0.1, 0.1, 0.6]]
     problem = Problem.replay(pools, 0.5, replacement=False)
-    curves = simulate(problem, [Uniform()], horizon=15, replications=200)
-    assert not curves.values("Uniform()", "aggregate_regret").any()
+    curves = simulate(problem, [RoundRobin()], horizon=15, replications=200)
+    assert not curves.values("RoundRobin()", "aggregate_regret").any()
 
 
 def test_gold_is_compared_without_replacement_too():

@@ -18,7 +18,7 @@ from keyhole.thresholding import (
     PerArmStopping,
     Policy,
     Problem,
-    Uniform,
+    RoundRobin,
 )
 from tests.reference import thresholding as reference
 from tests.thresholding.cases import SETUP_1, bernoulli
@@ -75,19 +75,19 @@ def test_it_takes_the_decisions_of_the_reference(kind, tolerance):
     assert len(learner.settled) >= 2
 
 
-@pytest.mark.parametrize("base", [LSA(), Uniform(), APT(epsilon=0.05), OptKG()], ids=repr)
+@pytest.mark.parametrize("base", [LSA(), RoundRobin(), APT(epsilon=0.05), OptKG()], ids=repr)
 def test_the_base_does_not_change_how_many_pulls_it_takes(base):
     reward = bernoulli([0.2, 0.4, 0.7], 3, 0)
     learner = PerArmStopping(base=base).learner(arms=3, threshold=0.5)
     asked = run_to_the_end(learner, reward, 5000)
-    alone = PerArmStopping(base=Uniform()).learner(arms=3, threshold=0.5)
+    alone = PerArmStopping(base=RoundRobin()).learner(arms=3, threshold=0.5)
     assert sorted(asked) == sorted(run_to_the_end(alone, reward, 5000))
     assert learner.settled == alone.settled
     assert learner.remaining == []
 
 
 def test_a_settled_arm_is_tried_no_more_and_keeps_its_verdict():
-    learner = PerArmStopping(base=Uniform()).learner(arms=2, threshold=0.5)
+    learner = PerArmStopping(base=RoundRobin()).learner(arms=2, threshold=0.5)
     asked = []
     for _ in range(40):
         asked.append(learner.ask())
@@ -96,7 +96,7 @@ def test_a_settled_arm_is_tried_no_more_and_keeps_its_verdict():
     assert learner.remaining == [1]
     assert asked.count(0) == 6
     # A log may go on with it: the base learns, and the verdict stands.
-    learner = PerArmStopping(base=Uniform()).learner(arms=1, threshold=0.5)
+    learner = PerArmStopping(base=RoundRobin()).learner(arms=1, threshold=0.5)
     learner.replay([0] * 30, [1.0] * 8 + [0.0] * 22)
     assert learner.settled == {0: "above"}
     assert learner.recommend().tolist() == [True]
@@ -232,7 +232,7 @@ EDGES = {
 
 def test_more_is_found_among_many_arms_than_with_no_wrong_arm_at_all():
     problem = Problem([0.7] * 8 + [0.45] * 24, 0.5)
-    rules = {kind.__name__: kind(base=Uniform()) for kind in RULES}
+    rules = {kind.__name__: kind(base=RoundRobin()) for kind in RULES}
     curves = simulate(problem, rules, horizon=32 * 30, replications=4)
     settled = [curves.mean(name, "settled")[-1] for name in rules]
     # In the order of what they promise: among all arms, any, and among those settled.
@@ -240,7 +240,7 @@ def test_more_is_found_among_many_arms_than_with_no_wrong_arm_at_all():
 
 
 def test_evidence_for_a_verdict_stays_and_others_need_less():
-    learner = FalseDiscoveryStopping(base=Uniform()).learner(arms=4, threshold=0.5)
+    learner = FalseDiscoveryStopping(base=RoundRobin()).learner(arms=4, threshold=0.5)
     arms = []
     while not learner.is_done:
         arm = learner.ask()

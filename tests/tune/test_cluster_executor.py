@@ -32,7 +32,7 @@ def runners(monkeypatch):
         opened.append(CommandRunner())
         return opened[-1]
 
-    monkeypatch.setattr(cluster_executor, "Runner", open_runner)
+    monkeypatch.setattr(cluster_executor, "CommandRunner", open_runner)
     yield
     for runner in opened:
         runner.close()
@@ -189,7 +189,7 @@ def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
 
     arguments = (cluster_executor.version("keyhole"), {}, ["true"], 60.0, {})
     with monkeypatch.context() as patch:
-        patch.setattr(cluster_executor, "Runner", Closed)
+        patch.setattr(cluster_executor, "CommandRunner", Closed)
         assert cluster_executor.run_on_worker(*arguments)[0].outcome == "ok"
     assert cluster_executor.run_on_worker(*arguments)[0].outcome == "ok"
     cluster_executor._idle_runners[0].close()

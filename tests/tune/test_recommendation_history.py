@@ -43,7 +43,7 @@ def test_many_pairs_have_no_history(tmp_path, monkeypatch):
     assert [past.runs for past in replay_recommendations(tune)] == [41]
     chart = gain_chart(tune)
     assert len(chart.curves) == 40
-    assert "Left out: commands without runs, or behind the first 40." in chart.caption
+    assert "Left out: commands without runs, or below the 40 best." in chart.caption
 
 
 def test_the_ring_is_around_the_recommended_pair(tmp_path):

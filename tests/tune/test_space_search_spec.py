@@ -14,13 +14,13 @@ def lacking(low, lower):
 BAD = {
     "a parameter without a field": (
         {"parameters": SPACE["parameters"] | {"phase": {"range": [0, 1], "default": 1}}},
-        r"parameters.phase must be a field of the command, .* add \{phase\}"),
+        r"parameters.phase must be a field that the arm leaves open, .* add \{phase\}"),
     "a field without a parameter": (
         {"arm": [{"name": "sim", "command": "true {mean} {luby} {inc} {effort}"}]},
         r"arm 'sim': unknown field \{effort\}; known are .*"),
     "a parameter that is the arm's": (
         {"arm": [SPACE["arm"][0] | {"parameters": {"inc": 3}}]},
-        "parameters.inc must be a field of the command, got none of this name"),
+        "parameters.inc must be a field that the arm leaves open, got none"),
     "no parameter": ({"parameters": {}}, "parameters must be a table of parameters, got {}"),
     "forbidden alone": (
         {"parameters": None, "forbidden": [{"luby": "on"}]}, "parameters must be a table of para"),
@@ -57,7 +57,7 @@ BAD = {
         "arm 'f': the argument lower of its function must have a default"),
     "an argument that a function lacks": (
         {"arm": [{"name": "f", "function": work.works}], "limits": 1},
-        "parameters.mean must be a field of the command"),
+        "parameters.mean must be a field that the arm leaves open"),
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keyhole.tune.charts import Survival, thin_curve
+from keyhole.tune.charts import Survival, thin_survival
 from tests.tune.trial_records import record
 
 
@@ -45,6 +45,6 @@ def test_a_curve_of_many_runs_is_drawn_with_few_steps():
     runs = [dataclasses.replace(one, seconds=float(s)) for s in seconds if s < 1.0]
     curve = Survival.from_runs(runs)
     assert len(curve.seconds) == len(runs)
-    thin = thin_curve(curve)
+    thin = thin_survival(curve)
     assert len(thin.seconds) <= 500
     assert (thin.seconds[0], thin.seconds[-1]) == (curve.seconds[0], curve.seconds[-1])

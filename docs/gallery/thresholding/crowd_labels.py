@@ -8,12 +8,12 @@ is labelled next: the logarithm of the share of wrong answers, by the number of 
 
 from keyhole import simulate
 from keyhole.data import crowd_problem
-from keyhole.thresholding import APT, LSA, PooledKG, Uniform
+from keyhole.thresholding import APT, LSA, PooledKG, RoundRobin
 
 problem = crowd_problem("bluebirds")
 curves = simulate(
     problem,
-    [Uniform(), APT(), LSA(), PooledKG()],
+    [RoundRobin(), APT(), LSA(), PooledKG()],
     horizon=2000,
     replications=100,
     checkpoints={"count": 40},

@@ -10,11 +10,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from keyhole import simulate
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Problem, RoundRobin
 
 means = np.linspace(0.1, 0.9, 17)
 curves = simulate(
-    Problem(means, threshold=0.5), [LSA(), Uniform()], horizon=2000, replications=200, details=True
+    Problem(means, threshold=0.5),
+    [LSA(), RoundRobin()],
+    horizon=2000,
+    replications=200,
+    details=True,
 )
 figure, axes = plt.subplots(layout="constrained")
 for policy in curves.labels:
@@ -22,5 +26,5 @@ for policy in curves.labels:
     axes.plot(means, pulls, "o-", label=policy)
 axes.set(xlabel="mean of the arm", ylabel="labels of 2,000", ylim=(0, 1100))
 axes.legend()
-# Figure: Labels by the mean of the arm: LSA spends most on arms near one half, Uniform the same
+# Figure: Labels by the mean of the arm: LSA spends most on arms near one half, RoundRobin the same
 # on all.

@@ -96,12 +96,12 @@ axes.set(
 
 from keyhole import simulate
 from keyhole.data import crowd_problem
-from keyhole.thresholding import LSA, Uniform
+from keyhole.thresholding import LSA, RoundRobin
 
 problem = crowd_problem(labels)
 curves = simulate(
     problem,
-    {"equally often": Uniform(), "LSA": LSA()},
+    {"equally often": RoundRobin(), "LSA": LSA()},
     horizon=4000,
     replications=100,
     checkpoints={"count": 40},

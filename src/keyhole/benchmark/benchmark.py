@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from keyhole.benchmark import results_file
 from keyhole.benchmark.problem_list import Contest, Entrant, make_contests, select_problems
-from keyhole.benchmark.rules import LINEAR_SHARE, SCALES, SEED, SITUATIONS, Scale
+from keyhole.benchmark.rules import LINEAR_REGRET_SHARE, SCALES, SEED, SITUATIONS, Scale
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -49,16 +49,17 @@ def bench(
 ) -> results_file.BenchmarkResults:
     """Simulate policies on the benchmark's problems; write ``benchmark.json`` into a folder.
 
-    Beside it, ``values.parquet`` has the regret of every replication. Simulations are kept in the
-    folder: a call with the same folder resumes an interrupted one, and a call with further policies
-    or problems simulates only these.
+    Beside it, ``values.parquet`` has the regret of every replication. The folder also keeps the
+    simulations: another call with it resumes an interrupted call, or simulates only the policies
+    and problems that are new.
 
     Parameters
     ----------
     settings : str or iterable of str, optional
         The names of settings; by default all of Keyhole's own.
     scale : {"quick", "paper"}, default "quick"
-        20 replications of a tenth of the rounds, or 200 replications of all rounds.
+        "quick": 20 replications of a tenth of a problem's rounds, or of 1,000 rounds if these are
+        more, or of all rounds if it has fewer than 1,000. "paper": 200 replications of all rounds.
     out : str or Path
         The folder; created if needed.
     problems : sequence of str, optional
@@ -80,14 +81,14 @@ def bench(
         If a name is unknown, if the folder holds something else, or if a policy fails in its first
         rounds. Policies are first played uncompiled, to check indices and recommendations.
     """
-    # All arguments are checked first, since simulations may take hours. SITUATIONS names all
-    # settings.
+    # All arguments are checked first, since simulations may take hours. The keys of SITUATIONS are
+    # all settings.
     names = [settings] if isinstance(settings, str) else settings or SITUATIONS
     setting_names = dict.fromkeys(check_choice("setting", name, SITUATIONS) for name in names)
     check_choice("scale", scale, SCALES)
     selected_problems = select_problems(setting_names, problems)
     folder = Path(out)
-    # Every folder of a benchmark has the folder of simulations, since it is made before any result.
+    # The folder of simulations is made before any result, so that every benchmark has it.
     if has_content(folder) and not (folder / _CACHE_FOLDER).is_dir():
         raise ValueError(f"{folder} holds something other than a benchmark")
     contests = make_contests(
@@ -101,7 +102,7 @@ def bench(
     with folder_lock(folder):
         specs = {contest.spec.name: contest.spec for contest in contests}
         cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
-        _simulate_one_by_one(specs, cache, threads, progress)
+        _simulate_specs(specs, cache, threads, progress)
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step_name("measuring the time of a round")
@@ -111,7 +112,7 @@ def bench(
             keyhole=version("keyhole"),
             scale=scale,
             date=datetime.now(UTC).date().isoformat(),
-            command=_rerun_command(setting_names, scale, problems, policies, seed),
+            command=_rerun_commands(setting_names, scale, problems, policies, seed),
             software=results_file.SoftwareRecord(**describe_software()),
             problems=[_problem_record(contest, cache, times) for contest in contests],
         )
@@ -121,14 +122,14 @@ def bench(
     return content
 
 
-def _rerun_command(
+def _rerun_commands(
     settings: Iterable[str],
     scale: str,
     problems: Sequence[str],
     policies: Sequence[str],
     seed: int,
 ) -> str:
-    """Return the commands that give the same results; they name no folder of this machine."""
+    """Return the shell commands that give the same results, without folders of this machine."""
     arguments = ["--scale", scale]
     for pattern in problems:
         arguments += ["--problems", pattern]
@@ -136,6 +137,7 @@ def _rerun_command(
         arguments += ["--policies", Path(policy).name]
     if seed != SEED:
         arguments += ["--seed", str(seed)]
+    # A command without a name runs all settings.
     names = [""] if list(settings) == list(SITUATIONS) else settings
     return " && ".join(
         shlex.join(["keyhole", "bench", *filter(None, [name]), *arguments, "--out", "folder"])
@@ -145,6 +147,7 @@ def _rerun_command(
 
 def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -> None:
     """Write the regret of every replication at the horizon to a Parquet file."""
+    # The last row of values is the horizon; the first metric of every setting is its regret.
     rows = [
         (contest.problem.setting, contest.problem.name, label, replication, float(regret))
         for contest in contests
@@ -157,12 +160,12 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
         pq.write_table(table, file)
 
 
-def _simulate_one_by_one(
+def _simulate_specs(
     specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
 ) -> None:
-    """Simulate what the cache lacks; show the time left, which includes compilation."""
+    """Simulate what the cache lacks; with `progress`, show the time left, including compilation."""
     work = list_work(specs, cache, threads) if progress else []
-    # There is one call of the cache for each spec, since the time left depends on which are done.
+    # The cache is called for one spec at a time, since the time left depends on which are done.
     with track_total(progress, work) as total:
         for name, spec in specs.items():
             cache.simulate_missing_blocks([spec], None, threads, total.tracker(name))
@@ -170,19 +173,19 @@ def _simulate_one_by_one(
 
 
 class _RoundTimes:
-    """A file of the nanoseconds that a round of each policy takes in each problem."""
+    """The nanoseconds that a round of each policy takes in each problem, kept in a file."""
 
     def __init__(self, path: Path, scale: Scale) -> None:
         self._path = path
         self._scale = scale
         try:
-            # A damaged file is no error, since times can be measured again.
+            # A missing or damaged file is no error, since times can be measured again.
             self._times: dict[str, float] = json.loads(path.read_bytes())
         except (OSError, ValueError):
             self._times = {}
 
     def nanoseconds(self, contest: Contest, entrant: Entrant) -> float:
-        """Return the processor time of a policy's round on one thread, with the environment."""
+        """Return the processor time of a round of the policy and the environment on one thread."""
         # If the problem or a parameter of the policy changes, so does the key.
         entry = {"label": entrant.label, **entrant.entry}
         key = f"{contest.problem.digest} {json.dumps(entry, sort_keys=True)}"
@@ -206,14 +209,14 @@ class _RoundTimes:
 def _problem_record(
     contest: Contest, cache: ResultCache, times: _RoundTimes
 ) -> results_file.ProblemRecord:
-    # The first metric of every setting is its regret; the last row is the horizon.
+    # The regret at the horizon, as in `_write_values`.
     regrets = {label: values[-1, 0] for label, values in cache.values(contest.spec).items()}
     problem_fields = ("setting", "name", "part", "situation", "title", "drawn", "digest")
     spec_fields = ("horizon", "replications", "seed")
     return results_file.ProblemRecord(
         **{field: getattr(contest.problem, field) for field in problem_fields},
         **{field: getattr(contest.spec, field) for field in spec_fields},
-        wrong_choice=_round_digits(contest.wrong_choice_loss),
+        wrong_choice=_round_number(contest.wrong_choice_loss),
         results=[
             _result_record(contest, entrant, regrets, times.nanoseconds(contest, entrant))
             for entrant in contest.entrants
@@ -233,19 +236,19 @@ def _result_record(
         policy=entrant.label,
         entry=dict(entrant.entry),
         yardstick=entrant.is_yardstick,
-        mean=_round_digits(mean.value),
-        std_error=_round_digits(mean.error),
-        # With "higher" it is the regret of one run: the default interpolates between two runs.
-        quantile_90=_round_digits(float(np.quantile(values, _QUANTILE, method="higher"))),
-        worst=_round_digits(float(values.max())),
+        mean=_round_number(mean.value),
+        std_error=_round_number(mean.error),
+        # "higher" gives the regret of one run; the default would interpolate between two runs.
+        quantile_90=_round_number(float(np.quantile(values, _QUANTILE, method="higher"))),
+        worst=_round_number(float(values.max())),
         # The number of replications with nearly linear regret.
-        linear=int((values > LINEAR_SHARE * contest.wrong_choice_loss).sum()),
+        linear=int((values > LINEAR_REGRET_SHARE * contest.wrong_choice_loss).sum()),
         nanoseconds=nanoseconds,
         # All policies have common random numbers, so differences are taken run by run.
         better=[n for n in rival_labels if paired_difference(values, regrets[n]).low > 0.0],
     )
 
 
-def _round_digits(value: float) -> float:
+def _round_number(value: float) -> float:
     """Return a number rounded to the six digits that the results file has."""
     return float(f"{value:.{_DIGITS}g}")

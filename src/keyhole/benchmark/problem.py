@@ -40,9 +40,9 @@ class BenchmarkProblem:
     setting : str
         The name of its setting.
     part : {"tuning", "judging"}
-        Whether policies may be tuned on it, or are only judged by it.
+        "tuning" if policies may be tuned on it, "judging" if they are only judged on it.
     drawn : bool
-        Whether it was drawn by a rule, so that nobody chose it.
+        Whether it was drawn at random by a rule, so that nobody chose it.
     """
 
     name: str
@@ -62,12 +62,12 @@ class BenchmarkProblem:
 
 
 def wrong_choice_loss(problem: Problem) -> float:
-    """Return the regret of a wrong choice: in a round, or in `thresholding` at the end.
+    """Return the regret of a wrong choice in one round, or in `thresholding` at the end.
 
-    In `stochastic` and `delayed` it is the mean gap of the arms that are not best; in `threshold`
-    the mean of this over the levels; in `resource` this with each arm at its best limit. In
-    `semibandit` it is the mean loss of the arms that the best allocation funds, and in
-    `thresholding` half the number of arms.
+    In `stochastic` and `delayed` it is the mean gap of the arms that are not best. In `threshold`
+    it is the mean over the levels of these mean gaps, and in `resource` the mean gap with each arm
+    at its best limit. In `semibandit` it is the mean loss of the arms that the best allocation
+    funds, and in `thresholding` half the number of arms.
     """
     return _LOSSES[problem.setting.name](problem)
 
@@ -93,7 +93,7 @@ _LARGEST_DENOMINATOR: Final = 1000  # of an arm's mean, written as a fraction
 
 
 def expand_short_forms(value: Any) -> Any:
-    """Return a value of a problem file with all short forms written out."""
+    """Return a value of a problem file with all short forms written out: see the cases."""
     if isinstance(value, list):
         return [expand_short_forms(element) for element in value]
     match value:
@@ -104,6 +104,7 @@ def expand_short_forms(value: Any) -> Any:
         case {"pareto": [power, scale]}:  # delays with a heavy tail if the power is below 2
             return _delay_quantiles(lambda p: scale * (p ** (-1 / power) - 1), _PARETO_QUANTILES)
         case {"geometric": mean}:
+            # The logarithm of the probability that a delay goes on for another round.
             slope = math.log1p(-1 / (1 + mean))
             return _delay_quantiles(lambda p: math.log(p) / slope, _GEOMETRIC_QUANTILES)
         case {"arms_with_delays": arms}:
@@ -120,8 +121,8 @@ def _reward_delay_table(
 ) -> dict[str, object]:
     """Return the table of a problem with recorded rewards and delays.
 
-    Each of the `arms` is a mean reward and a list of equally likely delays. With `prompt_zeros`
-    rewards of 0 have no delay.
+    Each element of `arms` is a mean reward and a list of equally likely delays. With
+    `prompt_zeros`, rewards of 0 have no delay.
     """
     rewards = []
     delays = []
@@ -135,5 +136,5 @@ def _reward_delay_table(
 
 
 def _delay_quantiles(inverse: Callable[[float], float], count: int) -> list[int]:
-    """Return quantiles of a delay that exceeds `inverse(p)` with probability p."""
+    """Return `count` quantiles of a delay, which exceeds `inverse(p)` with probability p."""
     return [math.floor(inverse((i + 0.5) / count)) for i in range(count)]

@@ -24,9 +24,9 @@ from keyhole.validation import check_choice
 
 @dataclass(frozen=True)
 class Entrant:
-    """A policy of the benchmark: its label, and the rest of its entry in a spec.
+    """A policy of the benchmark: its label, and its entry in a spec without the label.
 
-    In a contest, the entry includes what the problem tells the policy.
+    In a `Contest`, the entry includes the parameters that the problem tells the policy.
     """
 
     label: str
@@ -62,7 +62,8 @@ def all_problems(setting: str) -> tuple[BenchmarkProblem, ...]:
 def select_problems(settings: Iterable[str], patterns: Sequence[str]) -> list[BenchmarkProblem]:
     """Return the problems of some settings that match any pattern; all if there are no patterns.
 
-    A pattern matches names, as in a shell: ``told-*``; or it is the name of a part: ``judging``.
+    A pattern matches names as in a shell, such as ``told-*``, or is the name of a part, such as
+    ``judging``.
     """
     problems = [problem for setting in settings for problem in all_problems(setting)]
     if not patterns:
@@ -79,10 +80,10 @@ def _matches_pattern(problem: BenchmarkProblem, pattern: str) -> bool:
 
 
 def select_entrants(setting: str, names: Sequence[str]) -> list[Entrant]:
-    """Return the policies of a setting with these names, which may be ``file.py:Class``.
+    """Return the policies of a setting that are in `names`; without names, all of them.
 
-    Without names, return all policies of the setting. Policies that `VARIANTS` leaves out are never
-    returned.
+    A name may be ``file.py:Class``. A policy of `VARIANTS` has an entrant for each of its variants,
+    and none if its list is empty.
     """
     entrants = [
         Entrant(_make_label(name, parameters), {"name": name, **parameters})
@@ -137,7 +138,7 @@ def make_contests(
         if not entrants:
             continue
         with warnings.catch_warnings():
-            # Whatever a policy warns of shows in its regret.
+            # A warning of a policy needs no text here: its cause shows in the regret.
             warnings.simplefilter("ignore")
             spec = Spec.from_table(
                 {
@@ -179,6 +180,7 @@ def _entry_for_problem(
     """
     policy_class = cast(Any, find_policy_class(entrant.entry["name"], problem.setting, Path()))
     entry = dict(entrant.entry)
+    # A policy that is not in `ORDERS` plays every order.
     order = problem.problem.get("order", "iid")
     if ORDERS.get(entry["name"], order) != order:
         raise UnplayableError(f"it is made for another `order` than that of {problem.name!r}")
@@ -189,7 +191,7 @@ def _entry_for_problem(
             entry[parameter.name] = problem.told[parameter.name]
         elif parameter.name == "horizon":
             entry["horizon"] = horizon
-        # Users must know a parameter without a default, so the problem has to state it.
+        # The problem must state a parameter without a default, since users must know its value.
         elif parameter.default is MISSING and parameter.default_factory is MISSING:
             raise UnplayableError(
                 f"its parameter {parameter.name!r} has no default, and {problem.name!r} does "

@@ -6,7 +6,7 @@ from typing import Final
 
 from keyhole.benchmark.problem import PARTS
 from keyhole.benchmark.results_file import BenchmarkResults
-from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_SHARE
+from keyhole.benchmark.rules import FLOOR_SHARE, LINEAR_REGRET_SHARE
 from keyhole.benchmark.summary import (
     SituationSummary,
     policies_on_problem_table,
@@ -48,7 +48,7 @@ def _make_page(content: BenchmarkResults) -> Page:
     ranked_summaries = [summary for summary in summaries if summary.ranked]
     situations = {(summary.setting, summary.situation) for summary in summaries}
     how_to_read = render_template(
-        "benchmark/templates/how_to_read.txt.j2", linear=LINEAR_SHARE, floor=FLOOR_SHARE
+        "benchmark/templates/how_to_read.txt.j2", linear=LINEAR_REGRET_SHARE, floor=FLOOR_SHARE
     )
     return Page(
         title="Which policy, in which situation?",
@@ -70,7 +70,7 @@ def _make_page(content: BenchmarkResults) -> Page:
 
 
 def _provenance_sections(content: BenchmarkResults) -> list[Section]:
-    """Return the section of versions and command; nothing for a file of 0.2.0, which lacks them."""
+    """Return the section of versions and command; none for a file of 0.2.0, which lacks them."""
     if content.software is None:
         return []
     row = [software_text(content.software.model_dump()), str(content.date), str(content.command)]
@@ -92,7 +92,7 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
         "The policy with the smallest ratio among those with few linear runs, on the problems for "
-        "tuning and for judging; the next one, with a 95 % interval of the ratio."
+        "tuning and for judging; the next one, with a 95 % interval of the ratio if they differ."
     )
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 

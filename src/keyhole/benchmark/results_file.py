@@ -13,7 +13,7 @@ from keyhole.spec_values import error_message
 FORMAT: Final = "keyhole-benchmark"
 VERSION: Final = 1
 
-# The schemas of single values are written out: those of Pydantic differ between its versions.
+# The JSON schemas of literals are written out, since Pydantic's differ between its versions.
 _Format = Annotated[
     Literal["keyhole-benchmark"], WithJsonSchema({"const": FORMAT, "type": "string"})
 ]

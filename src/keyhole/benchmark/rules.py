@@ -8,14 +8,14 @@ from typing import Any, Final
 from keyhole.files import read_toml
 
 SEED: Final = 29
-LINEAR_SHARE: Final = 0.5
+LINEAR_REGRET_SHARE: Final = 0.5
 """A run is linear if its regret exceeds this share of the regret of wrong choices in all rounds."""
-MORE_LINEAR: Final = 0.05
+TOLERATED_LINEAR: Final = 0.05
 """A policy is not the best if its share of linear runs is above the smallest share plus this."""
 FLOOR_SHARE: Final = 1e-4
-"""This share of the regret of a wrong choice in every round is added to both regrets of a ratio."""
-MOST_LINEAR: Final = 0.5
-"""Linear runs count on problems where some policy has at most this share of them."""
+"""The regret of a wrong choice in every round, times this, is added to both regrets of a ratio."""
+COUNTED_LINEAR: Final = 0.5
+"""Linear runs count only on problems where some policy has at most this share of linear runs."""
 
 
 @dataclass(frozen=True)

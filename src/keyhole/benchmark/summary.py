@@ -9,7 +9,7 @@ import numpy as np
 
 from keyhole.benchmark.problem import PARTS, Part
 from keyhole.benchmark.results_file import BenchmarkResults, ProblemRecord, ResultRecord
-from keyhole.benchmark.rules import FLOOR_SHARE, MORE_LINEAR, MOST_LINEAR, SEED, SITUATIONS
+from keyhole.benchmark.rules import COUNTED_LINEAR, FLOOR_SHARE, SEED, SITUATIONS, TOLERATED_LINEAR
 from keyhole.pages.page import Table
 from keyhole.results.estimate import Estimate
 from keyhole.text_formatting import count_text
@@ -32,8 +32,8 @@ class Standing:
     ranks : tuple of int
         For each problem, one more than the number of policies that are clearly better.
     linear, runs : int
-        The numbers of linear runs (see `LINEAR_SHARE` in `keyhole.benchmark.rules`) and of runs, on
-        the problems where linear runs count (see `can_be_learnt`).
+        The numbers of linear runs (see `LINEAR_REGRET_SHARE` in `keyhole.benchmark.rules`) and of
+        runs, on the problems where linear runs count (see `can_be_learnt`).
     nanoseconds : float
         The mean time of a round over the problems.
     """
@@ -105,11 +105,11 @@ class SituationSummary:
     def eligible(self) -> list[Standing]:
         """The ranked policies with few linear runs, the smallest ratio first."""
         # A policy may have the smallest mean, and yet some runs that never find the best arm.
-        linear_limit = min(standing.linear_share for standing in self.ranked) + MORE_LINEAR
+        linear_limit = min(standing.linear_share for standing in self.ranked) + TOLERATED_LINEAR
         return [standing for standing in self.ranked if standing.linear_share <= linear_limit]
 
     @property
-    def rival(self) -> "tuple[str, RatioInterval] | None":
+    def next_best(self) -> "tuple[str, RatioInterval] | None":
         """The ranked policy that follows `best` in ratio, and its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
@@ -119,14 +119,14 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """A text with the name of `rival` and the ratio of its regret to that of `best`."""
-        if self.rival is None:
+        """The policy of `next_best` with the ratio, or with `UNDECIDED`; empty if there is none."""
+        if self.next_best is None:
             return ""
-        policy, interval = self.rival
-        return f"{policy}, {interval} times" if interval.is_above else f"{policy}, {UNDECIDED}"
+        policy, interval = self.next_best
+        return f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {UNDECIDED}"
 
     @property
-    def uncounted(self) -> int:
+    def uncounted_problems(self) -> int:
         """The number of problems on which linear runs do not count."""
         return sum(not can_be_learnt(problem) for problem in self.problems)
 
@@ -152,11 +152,11 @@ def summarize(content: BenchmarkResults) -> list[SituationSummary]:
 
 
 def can_be_learnt(problem: ProblemRecord) -> bool:
-    """Return whether some policy that is no yardstick is linear in at most half of its runs.
+    """Return whether at most half of the runs of some policy, yardsticks apart, are linear.
 
     If the budget lets no policy find the best arm, linear runs say nothing about a policy.
     """
-    return min(result.linear for result in problem.rivals) <= MOST_LINEAR * problem.replications
+    return min(result.linear for result in problem.rivals) <= COUNTED_LINEAR * problem.replications
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class RatioInterval:
     high: float
 
     @property
-    def is_above(self) -> bool:
+    def is_above_one(self) -> bool:
         """Whether the interval lies above 1 when it is rounded as it is shown."""
         return round(self.low, 2) > 1
 
@@ -257,7 +257,7 @@ UNDECIDED: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _TWO_DECIMALS_BELOW: Final = 10  # for ratios
 _ONE_DECIMAL_BELOW: Final = 100
-_WHOLE_FROM: Final = 10  # per cent; smaller shares are shown with two digits
+_WHOLE_FROM: Final = 10  # per cent; smaller shares have two digits
 _MOST_OF_SOME: Final = 99  # per cent; only a share of 1 is shown as 100 %
 
 HEAD: Final = (
@@ -276,12 +276,12 @@ def situation_table(summary: SituationSummary) -> Table:
 
 
 def _standing_row(summary: SituationSummary, standing: Standing) -> list[str]:
-    marks = " (yardstick)" if standing.is_yardstick else ""
+    suffix = " (yardstick)" if standing.is_yardstick else ""
     played_count = len(standing.ranks)
     if played_count < len(summary.problems):
-        marks += f" (plays {played_count} of {len(summary.problems)})"
+        suffix += f" (plays {played_count} of {len(summary.problems)})"
     return [
-        f"{standing.policy}{marks}",
+        f"{standing.policy}{suffix}",
         format_ratio(standing.mean_ratio),
         format_ratio(max(standing.ratios)),
         format_ratio(standing.worst_ratio),

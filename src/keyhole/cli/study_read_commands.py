@@ -43,7 +43,7 @@ def history(study: Any, as_json: AsJson = False) -> None:
 
     formatter = EventFormatter(study.definition, metadata=study.metadata())
     for row in study.log():
-        event = formatter.words(row)
+        event = formatter.format(row)
         if as_json:
             print_json(event)
         else:
@@ -95,7 +95,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
     expired_set = frozenset(expired_ids)
     now = time.time()
     overdue_count = sum(
-        decision.id not in expired_set and expiry_rule.has_expired(now - decision.at.timestamp(), 0)
+        decision.id not in expired_set and expiry_rule.is_overdue(now - decision.at.timestamp(), 0)
         for decision in pending
     )
     if overdue_count:

@@ -26,7 +26,7 @@ _END_STATES: Final = ("closing", "closed", "failed")  # of a Dask worker
 class ClusterLostError(RuntimeError):
     """The scheduler does not answer any more; the same call may succeed later."""
 
-    later = True
+    later = True  # as in errors of studies
 
 
 class Cluster(Executor):
@@ -34,8 +34,8 @@ class Cluster(Executor):
 
     A task must be a function that workers can import. A task may run several times, since
     schedulers repeat it if its worker dies. Closing a cluster that `connect` returned cancels its
-    tasks, and ends processes that were started for this client. A cluster of Ray to which the
-    process was connected before is left as it is.
+    tasks, and ends the processes that `connect` started. A cluster of Ray to which this process
+    was connected before is left as it is.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def dead_workers_error(count: int) -> RuntimeError:
 
 
 def check_versions(worker_versions: Mapping[str, str], client_versions: Mapping[str, str]) -> None:
-    """Refuse a worker if a version differs from its client's; arguments map names to versions."""
+    """Refuse a worker if a version, such as that of a package, differs from its client's."""
     for name, version in worker_versions.items():
         if client_versions.get(name) != version:
             raise ValueError(
@@ -158,7 +158,7 @@ def make_wanted_check() -> Callable[[], bool]:
 
 THREADS: Final = "threads"
 _SCHEDULERS: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
-_ADDRESSES: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _SCHEDULERS)
+_ADDRESS_FORMS: Final = " or ".join(f"{scheduler}[=ADDRESS]" for scheduler in _SCHEDULERS)
 _ALLOWED_WORKERS: Final = Range(ge=1, le=1024)
 
 
@@ -171,6 +171,10 @@ def check_cluster_address(
     """
     if threads is not None:
         check_integer(name, threads, _ALLOWED_WORKERS)
+    if not isinstance(on, str | Executor):
+        raise TypeError(
+            f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
+        )
     address: object = None
     if isinstance(on, Cluster):
         address = on.name
@@ -180,15 +184,11 @@ def check_cluster_address(
         raise ValueError(f"{name} must be left out: {address} has workers of its own")
 
 
-def _parse_cluster_address(on: str) -> tuple[str, str | None]:
-    """Return the scheduler (or "threads"), and the address (or None)."""
-    if not isinstance(on, str):
-        raise TypeError(
-            f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
-        )
+def _parse_cluster_address(on: str, local: tuple[str, ...] = (THREADS,)) -> tuple[str, str | None]:
+    """Return the scheduler (or an entry of `local`), and the address (or None)."""
     scheduler, sign, address = check_line("on", on).partition("=")
-    if scheduler not in (THREADS, *_SCHEDULERS) or (sign and (scheduler == THREADS or not address)):
-        raise ValueError(f"on must be {THREADS}, {_ADDRESSES}, got {short_repr(on)}")
+    if scheduler not in (*local, *_SCHEDULERS) or (sign and (scheduler == THREADS or not address)):
+        raise ValueError(f"on must be {', '.join([*local, _ADDRESS_FORMS])}, got {short_repr(on)}")
     return scheduler, address or None
 
 
@@ -216,12 +216,10 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     >>> connect("slurm")
     Traceback (most recent call last):
     ...
-    ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
+    ValueError: on must be dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
-    scheduler, address = _parse_cluster_address(on)
+    scheduler, address = _parse_cluster_address(on, local=())
     check_cluster_address(on, workers, name="workers")
-    if scheduler == THREADS:
-        raise ValueError(f"on must be {_ADDRESSES} here, got {on!r}")
     require_extra(scheduler, f"on = {on!r}")
     module = import_module(_SCHEDULERS[scheduler])
     return cast(Cluster, module.connect_or_start(on, address, workers))

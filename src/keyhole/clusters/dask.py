@@ -54,7 +54,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
     """Block Ctrl-C while processes start, and in these processes, which inherit the mask."""
-    resource_tracker.ensure_running()  # if it were started below, it would unblock Ctrl-C
+    resource_tracker.ensure_running()  # comes first, since its start unblocks Ctrl-C
     with delayed_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -66,8 +66,8 @@ def _block_interrupts() -> Iterator[None]:
 def _start_local(workers: int) -> LocalCluster:
     """Start worker processes, which import the main script."""
     try:
-        # Port 0 means any free port, since several clusters may run on this machine. Other machines
-        # cannot reach 127.0.0.1.
+        # Port 0 is any free port: several clusters may run on this machine. Other machines cannot
+        # reach 127.0.0.1.
         return LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL, preload=[_IGNORE_INTERRUPTS],
@@ -114,7 +114,7 @@ def _call_pickled(pickled_function: bytes, /, *args: Any, **kwargs: Any) -> Any:
     import pickle
 
     result = pickle.loads(pickled_function)(*args, **kwargs)
-    pickle.dumps(result)  # raises the error of an unpicklable result, which Dask retries for ever
+    pickle.dumps(result)  # raises if it cannot be pickled; Dask itself would retry for ever
     return result
 
 

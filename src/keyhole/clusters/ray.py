@@ -19,7 +19,7 @@ _TIMEOUT: Final = 10.0  # seconds in which an address must answer
 def connect_or_start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Connect to the cluster at an address, or start `workers` processes on this machine.
 
-    Without an address, a cluster that this process has already initialised is used, if any.
+    Without an address, the cluster to which this process is already connected is used, if any.
     """
     if address is None and ray.is_initialized():
         return Ray(on, is_owner=False)
@@ -68,7 +68,7 @@ class Ray(Cluster):
         return ray.put(data)
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a task; cancelling its future cancels it."""
+        """Submit a task, which is cancelled with its future."""
         reference = self._task.remote(fn, *args, **kwargs)
         future = Future[Any]()
 

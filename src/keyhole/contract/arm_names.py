@@ -12,7 +12,7 @@ from keyhole import validation
 from keyhole.cached_property import cached_property
 
 Names: TypeAlias = list[Any] | tuple[Any, ...] | NDArray[Any] | type[Enum]
-"""The type of names of arms for type checkers; not `Sequence`, since a text is one, but refused."""
+"""The type of names of arms for type checkers; not `Sequence`, which would allow a text."""
 
 _MAX_LISTED_NAMES: Final = 100  # in a message
 
@@ -123,7 +123,7 @@ def name_text(name: Any) -> str:
 
 
 def split_named_arms(field: str, arms: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """Return the values of arms, and their names if `arms` is a mapping by name, else None.
+    """Return the values of arms, and their names: None unless `arms` is a mapping by name.
 
     The names must have different texts, since the metrics of an arm are named after its text.
 

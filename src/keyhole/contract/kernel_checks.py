@@ -22,7 +22,7 @@ _WHOLE: Final = "a whole number"
 _FRACTION: Final = "a number with a fraction"
 _ARRAY: Final = "an array"
 _REQUIRED_TEXTS: Final = {"int64": _WHOLE, "float64": "a number", "bool": _BOOL}
-_TEXTS: Final = (
+_TYPE_TEXTS: Final = (
     (type(None), _NOTHING), (bool, _BOOL), (int, _WHOLE), (float, _FRACTION), (str, "text"),
 )  # fmt: skip
 
@@ -66,7 +66,7 @@ def check_exact_arguments(owner: str, kernel: Kernel, required: Sequence[str]) -
 
 
 def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
-    """Yield the attributes of a variable that code uses: name, line, and whether code writes it.
+    """Yield each use of a variable's attributes in code: name, line, and whether it is written.
 
     Nothing is yielded for a variable that the code assigns itself.
 
@@ -87,8 +87,8 @@ def find_attribute_uses(code: CodeType, variable: str) -> Iterator[tuple[str, in
         return
     for previous_step, step in pairwise(steps):
         if step.opname in (*_READS, *_WRITES):
-            loads = "LOAD_FAST" in previous_step.opname or previous_step.opname == "LOAD_DEREF"
-            if loads and _operands(previous_step)[-1] == variable:
+            is_load = "LOAD_FAST" in previous_step.opname or previous_step.opname == "LOAD_DEREF"
+            if is_load and _operands(previous_step)[-1] == variable:
                 line = (step.positions and step.positions.lineno) or 0
                 yield step.argval, line, step.opname in _WRITES
     # Nested functions have the variable as a free variable.
@@ -138,11 +138,11 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     """
     integers = (_BOOL, _WHOLE)
     texts = {"float64": (*integers, _FRACTION)}
-    allowed = [texts.get(field.dtype, integers) for field in result_fields.values()]
-    allowed_types = {python_type for python_type, text in _TEXTS if _can_return(text, allowed)}
+    allowed_texts = [texts.get(field.dtype, integers) for field in result_fields.values()]
+    allowed_types = {cls for cls, text in _TYPE_TEXTS if _can_return(text, allowed_texts)}
 
     def check_result_type(description: _Description) -> None:
-        if not _can_return(description, allowed):
+        if not _can_return(description, allowed_texts):
             function = python_function(kernel)
             required_text = _describe_result_fields(result_fields)
             location = source_location(kernel, _line_of_return(function))
@@ -170,18 +170,18 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
     return set_python_equivalent(returned, return_checked)
 
 
-def _can_return(description: _Description, allowed: Sequence[Collection[str]]) -> bool:
+def _can_return(description: _Description, allowed_texts: Sequence[Collection[str]]) -> bool:
     """Return whether a kernel may return a value of this description.
 
-    `allowed` has the allowed descriptions of each value that must be returned.
+    `allowed_texts` has the allowed descriptions of each value that must be returned.
     """
-    if not allowed:
+    if not allowed_texts:
         return description == _NOTHING
-    values = (description,) if len(allowed) == 1 else description
+    values = (description,) if len(allowed_texts) == 1 else description
     return (
         isinstance(values, tuple)
-        and len(values) == len(allowed)
-        and all(value in texts for value, texts in zip(values, allowed, strict=True))
+        and len(values) == len(allowed_texts)
+        and all(value in texts for value, texts in zip(values, allowed_texts, strict=True))
     )
 
 
@@ -200,7 +200,7 @@ def _describe_value(value: object) -> _Description:
     """Return the description of a value that an interpreted kernel returns."""
     if isinstance(value, tuple):
         return tuple(map(_describe_value, value))
-    return next((text for python_type, text in _TEXTS if isinstance(value, python_type)), _ARRAY)
+    return next((text for cls, text in _TYPE_TEXTS if isinstance(value, cls)), _ARRAY)
 
 
 def _describe_type(value: object) -> _Description:

@@ -32,7 +32,7 @@ from keyhole.kernels.interpreter.error_explanation import UnnoticedError
 from keyhole.kernels.kernel_decorators import is_bounds_checked
 from keyhole.kernels.kernel_decorators import kernel as compiled
 
-# The kernels of the classes that were used last; a key begins with the digest of the class. Kernels
+# The kernels of the most recently used classes; a key begins with the digest of the class. Kernels
 # are cached since typing them takes seconds, and a learner, an engine and a study of one policy use
 # the same kernels. The cache is small, since kernels hold their typed functions.
 _cached_kernels: Final[dict[str, dict[str, Kernel]]] = {}
@@ -74,7 +74,7 @@ def bind_kernel(
     return compiled(scope["adapter"])
 
 
-def _with_nan_check(owner: str, name: str, helper: Kernel) -> Kernel:
+def _add_nan_check(owner: str, name: str, helper: Kernel) -> Kernel:
     """Return a function that calls `helper`, and raises an error if `helper` returns NaN."""
     # NaN would go unnoticed, since every comparison with NaN is false.
     arguments = ", ".join(kernel_checks.kernel_argument_names(helper))
@@ -101,7 +101,7 @@ def tuple_reader(length: int, start: int = 0) -> Kernel:
 
 
 class CompiledClass:
-    """The memory layouts and the compiled kernels of one policy or environment class."""
+    """The memory layouts and the compiled kernels of `owner`, a policy or environment class."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class CompiledClass:
             (name, fingerprint(kernel, error_lines=error_lines))
             for name, kernel in self._all_functions()
         ]
-        # The error about a helper that returns NaN names the class (`_with_nan_check`).
+        # The error about a helper that returns NaN names the class (`_add_nan_check`).
         class_name = self.owner.__name__ if self.helper_sources else ""
         # Nothing is added for policies that cannot stop, so that they keep their digests.
         stop_parts = ("can stop",) if self.can_stop else ()
@@ -178,13 +178,13 @@ class CompiledClass:
         return kernels
 
     def kernels(self, *, nan_checked: bool = False) -> dict[str, Kernel]:
-        """Return the kernels with their fixed argument lists, linked to the present helpers.
+        """Return the kernels with their fixed argument lists, linked to the current helpers.
 
         With `nan_checked`, or if indices are checked, a helper that returns NaN raises an error.
         The engine leaves this check out, since it takes 10 ns a round (measured, LSA, K = 10).
         """
         nan_checked = bool(self.helper_sources) and (nan_checked or is_bounds_checked())
-        key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._code_locations()}"
+        key = f"{self.code_digest} {is_bounds_checked()} {nan_checked} {self._location_hash()}"
         kernels = _cached_kernels.pop(key, None) or self._bind_all_kernels(nan_checked)
         _cached_kernels[key] = kernels
         # A dict keeps the order of insertion, so its first key is the least recently used key.
@@ -193,7 +193,7 @@ class CompiledClass:
             _cached_kernels.pop(next(iter(_cached_kernels)), None)
         return kernels
 
-    def _code_locations(self) -> int:
+    def _location_hash(self) -> int:
         """Return a value that changes if interpreted kernels move to other lines; 0 if compiled."""
         # The code objects of interpreted copies hold the numbers of their lines.
         if not is_interpreted():
@@ -206,7 +206,7 @@ class CompiledClass:
         helpers = {name: compiled_copy(helper) for name, helper in self.helper_sources.items()}
         if nan_checked:
             owner = self.owner.__name__
-            helpers = {name: _with_nan_check(owner, name, h) for name, h in helpers.items()}
+            helpers = {name: _add_nan_check(owner, name, h) for name, h in helpers.items()}
         if self.base is not None:
             helpers |= _base_kernels(self.base)
         return helpers
@@ -242,7 +242,7 @@ def _base_kernels(base: type[Policy]) -> dict[str, Kernel]:
 
 
 def base_kernel_args(policy: type[Policy]) -> dict[str, str]:
-    """Return the argument lists with which other kernels call a policy's kernels, by kernel."""
+    """Return the argument list with which other kernels call each kernel of a policy, by name."""
     return {signature.name: signature.flat_args(policy.setting) for signature in BASE_KERNELS}
 
 
@@ -272,8 +272,8 @@ def compiled_guard(policy: CompiledClass, setting: Setting) -> Kernel:
     guard = kernel_signatures.GUARD
     owner = f"Setting({setting.name!r})"
     expressions = guard.argument_expressions(records)
-    returns = guard.result_fields(records)
-    return bind_kernel(owner, setting.allowed, guard.args(), expressions, {}, returns)
+    result_fields = guard.result_fields(records)
+    return bind_kernel(owner, setting.allowed, guard.args(), expressions, {}, result_fields)
 
 
 def driver_digest(driver: str, *sources: CompiledClass | Kernel) -> CodeDigest:

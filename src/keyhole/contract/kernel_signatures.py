@@ -55,7 +55,7 @@ class KernelSignature:
     def result_fields(self, records: "KernelRecords") -> dict[str, Field]:
         """Return the single values that the kernel must return; none if it fills arrays."""
         if self.outputs == "allowed":
-            return {"": kernel_checks.BOOL}
+            return {"": kernel_checks.BOOL}  # a value without a name
         if self.outputs not in _GROUPS or records.layout_of(self.outputs).is_filled:
             return {}
         return records.layout_of(self.outputs).layout.fields
@@ -249,8 +249,8 @@ class RecordLayout:
     def make_caller(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 
-        It runs `kernel`, bound to the argument list `call` and its targets. If the kernel fills
-        arrays, these are in `buffer`, from `start` on.
+        The function passes the arguments `call` to `kernel`, and then the arrays to fill, which are
+        in `buffer`, from `start` on. A kernel that returns its values gets 0 in place of arrays.
         """
         # Kernels cannot return arrays, since compiled code allocates no memory. They fill cells of
         # the buffer instead.
@@ -291,7 +291,7 @@ class KernelRecords:
 
 
 is_restoring: Final[ContextVar[bool]] = ContextVar("is_restoring", default=False)
-"""Whether a class is being restored. Another process has checked it, and its content follows."""
+"""Whether a class is being restored: another process has checked it; attributes are set later."""
 
 
 def check_functions(
@@ -353,9 +353,9 @@ def check_kernels(
         kernel = getattr(cls, name, None)
         if kernel is None:
             continue
-        if name in (fixed_arguments := getattr(cls, "helper_arguments", {})):
-            kernel_checks.check_exact_arguments(owner, kernel, fixed_arguments[name])
-            if "s" not in fixed_arguments[name]:  # then it can do nothing but return a value
+        if name in (helper_arguments := getattr(cls, "helper_arguments", {})):
+            kernel_checks.check_exact_arguments(owner, kernel, helper_arguments[name])
+            if "s" not in helper_arguments[name]:  # then it can do nothing but return a value
                 kernel_checks.check_returns_value(owner, kernel)
         if name in kernels:
             # `impute` may call `update`, to learn expected feedback as it learns real feedback.
@@ -381,7 +381,7 @@ def missing_state_arrays(cls: type, name: str) -> tuple[str, ...]:
 def _make_remedy(cls: type, name: str) -> Callable[[str], str]:
     """Return a function that returns what to do about an array that an inherited kernel misses."""
     defining_class = next(base for base in cls.__mro__ if name in vars(base))
-    # A `WrapperPolicy` gets a subclass for each base, with the name of the class as written.
+    # The subclass of a `WrapperPolicy` for a base has the name of the class as written.
     if defining_class is cls or defining_class.__qualname__ == cls.__qualname__:
         return lambda array: ""
     missing_text = join_words(missing_state_arrays(cls, name))

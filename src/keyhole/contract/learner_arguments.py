@@ -51,9 +51,9 @@ _INTERPRETED: Final = Argument(
     None,
     "bool, optional",
     """Whether Python runs the policy's kernels, for debugging: slowly, with the same decisions.
-    By default as `keyhole.interpreted` says. Without it, kernels are compiled. But if the kernels
-    of one of Keyhole's own policies are not compiled yet, Python runs them for the first half
-    second of processor time.""",
+    By default `keyhole.interpreted` decides, else the environment variable KEYHOLE_INTERPRET.
+    Without either, kernels are compiled. But if the kernels of one of Keyhole's own policies are
+    not compiled yet, Python runs them for the first half second of processor time.""",
 )
 
 

@@ -81,8 +81,8 @@ def reason_to_wait(cls: type[Policy]) -> str:
 def describe_remedy(cls: type[Policy]) -> str:
     """Return what the author of a waiting class can do.
 
-    To ignore pending decisions is suggested only if all reasons allow it (`may_ignore`). It would
-    be wrong if `update` then learnt from what another decision has left in the state.
+    Ignoring pending decisions is suggested only if all reasons allow it (`may_ignore`): `update`,
+    for example, must not learn from what another decision has left in the state.
     """
     reasons = _inferred_reasons(cls)
     remedies = {reason.remedy: None for reason in reasons if reason.remedy}
@@ -138,7 +138,7 @@ def check_declared_modes(cls: type[Policy]) -> None:
 
 
 def check_mode_allowed(policy: Policy, pending: str, modes: Modes) -> None:
-    """Refuse a mode that a policy does not have, other than "wait"."""
+    """Refuse a mode that a policy does not have; "wait" is always allowed."""
     if pending not in (*modes, "wait"):
         allowed = " or ".join(map(repr, dict.fromkeys((*modes, "wait"))))
         message = f"pending must be {allowed} for {policy}, got {pending!r}"
@@ -153,8 +153,8 @@ def infer_pending_modes(cls: Any) -> None:
     A declaration holds for the kernels that its class has or inherits, not for kernels that a
     subclass writes anew.
     """
-    # The nearest class that declares modes, as a tuple and not as `InferredModes`. There is such a
-    # class, since `Policy` declares modes.
+    # The nearest class that declares modes: its `pending` is a tuple, not an `InferredModes`. There
+    # is such a class, since `Policy` declares modes.
     declarer = next(base for base in cls.__mro__ if isinstance(vars(base).get("pending"), tuple))
     modes: Modes = vars(declarer)["pending"]
     if declarer is cls:
@@ -198,8 +198,8 @@ def _list_covered_kernels(cls: type[Policy], declarer: type[Policy]) -> list[str
     Helpers that never get the state, by the `helper_arguments` of this class, are left out: they
     see only what its kernels pass to them.
     """
-    fixed_arguments = getattr(declarer, "helper_arguments", {})
-    helpers = [name for name in cls.helpers if "s" in fixed_arguments.get(name, ("s",))]
+    helper_arguments = getattr(declarer, "helper_arguments", {})
+    helpers = [name for name in cls.helpers if "s" in helper_arguments.get(name, ("s",))]
     return [*_READERS, *helpers]
 
 

@@ -44,7 +44,7 @@ class Guarantee:
 
 
 def check_verdicts(cls: "type[Policy]") -> None:
-    """Refuse verdicts that are not texts, and a class with verdicts but without arrays for them."""
+    """Refuse verdicts that are not distinct texts, and a class that lacks the arrays for them."""
     name = f"{cls.__name__}.verdicts"
     if not isinstance(cls.verdicts, tuple) or not all(isinstance(v, str) for v in cls.verdicts):
         raise TypeError(f"{name} must be a tuple of texts, got {cls.verdicts!r}")
@@ -79,8 +79,8 @@ def settled_arms(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> dict[in
     """Return the verdicts on the settled arms, by the arm's number."""
     if not policy.verdicts:
         return {}
-    codes = enumerate(state["settled"].tolist())
-    return {arm: policy.verdicts[code - 1] for arm, code in codes if code}
+    codes = state["settled"].tolist()
+    return {arm: policy.verdicts[code - 1] for arm, code in enumerate(codes) if code}
 
 
 def remaining_arms(policy: "Policy", state: Mapping[str, NDArray[Any]], arms: int) -> list[int]:
@@ -243,7 +243,7 @@ class Policy:
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # a base class for several settings
             return
-        # The base class of a setting gets both attributes, and its policies inherit them.
+        # The base class of a setting gets `works_with` and `learner`, which its policies inherit.
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
@@ -389,8 +389,8 @@ class Policy:
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known quantities of the policy by name, checked.
 
-        A subclass may refuse values with which it does not work. None stands for a quantity that is
-        not known.
+        A subclass may refuse values with which it does not work. In `values`, None stands for a
+        quantity that is not known.
         """
         facts = self.setting.check(self.needs, values)
         if self.setting.mode:

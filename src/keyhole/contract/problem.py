@@ -16,11 +16,11 @@ from keyhole.validation import check_distinct, short_repr
 class Environment:
     """The compiled simulator of a problem, which answers each decision with feedback.
 
-    The *truth*, such as the means, is declared by class attributes made with `integer`, `number`,
-    `float_array` and `int_array`. The nested class `State` declares the environment's own state.
-    Kernels are written as for a policy (see `keyhole.contract.policy.Policy`). They may name ``e``
-    (the truth), ``s`` (the state), ``rng`` (the environment's random stream), ``t`` (the
-    round, from 1), and the values of the setting.
+    The *truth*, such as the means, is declared by class attributes made with `integer_input`,
+    `number_input`, `float_array` and `int_array`. The nested class `State` declares the
+    environment's own state. Kernels are written as for a policy (see
+    `keyhole.contract.policy.Policy`). They may name ``e`` (the truth), ``s`` (the state), ``rng``
+    (the environment's random stream), ``t`` (the round, from 1), and the values of the setting.
 
     ``init`` prepares the state. ``observe`` returns the context, if the setting has one.
     ``respond`` returns the feedback to a decision. ``score(e, s, t, <report>, metrics)`` fills
@@ -29,7 +29,7 @@ class Environment:
     sums it in the state. A policy learns nothing but the result of `respond`.
 
     An environment that declares ``horizon = integer_input()`` knows how many rounds the run has.
-    ``memory = integer_input()`` is the same number, for the shapes of arrays.
+    ``memory = integer_input()`` is the same number, meant as a length of arrays.
     """
 
     setting: ClassVar[Setting]
@@ -62,14 +62,14 @@ def checked_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
     TypeError
         If a metric is not made with `Metric`.
     ValueError
-        If a name is not an identifier, or is used twice.
+        If a name is not an identifier, is a keyword, begins with ``_``, or is used twice.
     """
     for i, metric in enumerate(environment.metrics):
-        metric_name = f"{environment.__qualname__}.metrics[{i}]"
+        field = f"{environment.__qualname__}.metrics[{i}]"
         if not isinstance(metric, Metric):
-            raise TypeError(f"{metric_name} must be a keyhole.Metric, got {short_repr(metric)}")
+            raise TypeError(f"{field} must be a keyhole.Metric, got {short_repr(metric)}")
         if not metric.name.isidentifier() or iskeyword(metric.name) or metric.name[0] == "_":
-            raise ValueError(f"{metric_name}.name must be a name in Python, got {metric.name!r}")
+            raise ValueError(f"{field}.name must be a public name in Python, got {metric.name!r}")
     check_distinct(
         f"{environment.__qualname__}.metrics", [metric.name for metric in environment.metrics]
     )
@@ -80,7 +80,7 @@ ROUND_COUNT_NAMES: Final = ("horizon", "memory")
 """The names under which policies and environments get the number of rounds of a run.
 
 The horizon is a known quantity. The memory is the length of arrays with one entry for each round.
-Without a horizon it grows.
+Without a horizon the memory grows.
 """
 
 
@@ -96,7 +96,7 @@ class Problem(ABC):
             def truth(self):
                 return {"arms": 2, "means": [0.2, 0.8]}
 
-    A known quantity (fact) is the attribute of its name, unless the class overrides `fact`.
+    By default, each known quantity (fact) is the attribute of the same name: see `fact`.
     """
 
     rounds: int | None = None
@@ -104,7 +104,7 @@ class Problem(ABC):
     arm_names: tuple[Any, ...] | None = None
     """The names of the arms, with different texts; None if arms have only numbers.
 
-    The metrics of an arm have its name in their names. No simulated value depends on the names.
+    The names of an arm's metrics contain the arm's name. No simulated value depends on arms' names.
     """
 
     @property
@@ -143,7 +143,7 @@ class Problem(ABC):
 
 
 def metrics_for(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
-    """Return a problem's metrics in the order of storage, a `per_arm` metric as one for each arm.
+    """Return a problem's metrics in the order of storage; a `per_arm` metric becomes one per arm.
 
     Parameters
     ----------

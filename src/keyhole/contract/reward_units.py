@@ -67,11 +67,11 @@ class Scale(NamedTuple):
         return self.high - self.low
 
     def to_unit(self, value: Value, unit: str = REWARD) -> Value:
-        """Convert a value from the user's units to the units of policies."""
+        """Convert a value of the kind `unit` from the user's units to the units of policies."""
         return cast(Value, (value - self._zero_in_user_units(unit)) / self.span ** _POWERS[unit])
 
     def from_unit(self, value: Value, unit: str = REWARD) -> Value:
-        """Convert a value from the units of policies to the user's."""
+        """Convert a value of the kind `unit` from the units of policies to the user's."""
         return cast(Value, self._zero_in_user_units(unit) + value * self.span ** _POWERS[unit])
 
     def _zero_in_user_units(self, unit: str) -> float:
@@ -123,8 +123,9 @@ def mean_text(number: float, total: float, scale: Scale = UNIT, has_interval: bo
     """Return the mean of `number` values that sum to `total`, as text; "" without values.
 
     The mean is in the user's units. With `has_interval` it has an interval that contains the true
-    mean at all times at once. The values must then be plain rewards of one arm, from 0 to 1. If
-    `number` is not whole, the interval is left out.
+    mean at all times at once, with 95 % confidence. The values must then be plain rewards of one
+    arm, from 0 to 1. The interval is left out if `number` is not whole, or `total` is not from 0 to
+    `number`.
 
     Examples
     --------
@@ -164,7 +165,7 @@ def mean_interval(number: float, total: float, scale: Scale = UNIT) -> tuple[flo
 
 
 def format_interval(mean: float, low: float, high: float) -> str:
-    """Return a mean with its interval as text, rounded outwards to two digits of its width.
+    """Return a mean and its interval as text, to two digits of the width; ends round outwards.
 
     Examples
     --------
@@ -172,8 +173,8 @@ def format_interval(mean: float, low: float, high: float) -> str:
     ('0.42 [0.27, 0.58]', '3457 [3322, 3582]')
     """
     digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 3
-    unit = 10.0**digits
+    factor = 10.0**digits
     # A tolerance keeps 1.0000000000000002 from being rounded up to the next number.
-    outer_low = math.floor(low * unit + 1e-6) / unit
-    outer_high = math.ceil(high * unit - 1e-6) / unit
+    outer_low = math.floor(low * factor + 1e-6) / factor
+    outer_high = math.ceil(high * factor - 1e-6) / factor
     return f"{mean:.{digits}f} [{outer_low:.{digits}f}, {outer_high:.{digits}f}]"

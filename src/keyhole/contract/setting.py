@@ -103,7 +103,7 @@ def fact(
         Whether every policy knows the fact; otherwise a policy must name it in its `needs`.
     argument : type or None, optional
         The type of the argument of `Policy.learner`; None if there is no argument. By default it is
-        the type of the fact. If it differs, `Policy.facts_of` converts the argument.
+        the type of the fact. If the types differ, `Policy.facts_of` converts the argument.
     default : Any, optional
         The value of the fact if none is given.
     unit : str, optional
@@ -209,6 +209,7 @@ class Setting:
                 continue
             if scale != UNIT and fact.unit:
                 converted_values[name] = fact.to_unit(name, values[name], scale)
+            # Without a scale, a reward is checked here, so that the error advises to give one.
             elif fact.unit == REWARD and not fact.field.shape:
                 with errors_with_scale_hint():
                     fact.check(name, values[name])

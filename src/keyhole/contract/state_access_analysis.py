@@ -50,7 +50,7 @@ _Argument = tuple[ast.expr, _Views]
 _Functions = Mapping[str, object]
 _NO_VIEWS: Final[_Views] = frozenset()
 _WHOLE_STATE: Final[_Views] = frozenset({_ArrayView("", 0)})
-# The views of a slice, which is an index that takes no axis away.
+# A slice is no part of the state. It has this view, since an index with a view takes no axis away.
 _SLICE_VIEW: Final[_Views] = frozenset({_ArrayView("a slice", 0)})
 
 
@@ -91,7 +91,7 @@ def analyse_state_access(policy: type[Policy], name: str) -> StateAccess:
 
 
 class _Tracer:
-    """Follows kernels and the functions that they call, once for each set of views as arguments."""
+    """Follows kernels and the functions they call, each once for the same views as arguments."""
 
     def __init__(self, axis_counts: Mapping[str, int]) -> None:
         self.axis_counts = axis_counts  # the number of axes of each array, by its name
@@ -180,7 +180,7 @@ class _FunctionVisitor(ast.NodeVisitor):
         return self.returned
 
     def generic_visit(self, node: ast.AST) -> _Views:
-        """Visit the parts of a plain statement; in any other node, mark all arrays."""
+        """Visit the parts of a plain statement; mark all arrays in any other node."""
         if isinstance(node, _PLAIN_STATEMENTS):
             super().generic_visit(node)
             return _NO_VIEWS
@@ -278,8 +278,8 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> _Views:
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
-        return self._entry_views(self.visit(node.value), axes)
+        index_axes = sum(not self.visit(index) and not _keeps_axes(index) for index in indices)
+        return self._entry_views(self.visit(node.value), index_axes)
 
     def _entry_views(self, views: _Views, index_axes: int) -> _Views:
         """Return the views that an entry of an array may be.
@@ -298,7 +298,7 @@ class _FunctionVisitor(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> _Views:
         function = self._resolve(node.func)
-        owner = self.visit(node.func)
+        owner_views = self.visit(node.func)
         positional = [(argument, self.visit(argument)) for argument in node.args]
         keywords = {item.arg: (item.value, self.visit(item.value)) for item in node.keywords}
         views = _NO_VIEWS.union(*(views for _, views in (*positional, *keywords.values())))
@@ -308,12 +308,12 @@ class _FunctionVisitor(ast.NodeVisitor):
         if isinstance(function, _BaseKernel):
             self.tracer.follow_kernel(function.policy, function.name)
             return _NO_VIEWS
-        if owner:  # a method of an array
+        if owner_views:  # a method of an array
             # These methods return no view of the array.
             if getattr(node.func, "attr", "") in (*_READING_NAMES, "copy", "item") and not views:
-                self.tracer.mark_read(owner)
+                self.tracer.mark_read(owner_views)
                 return _NO_VIEWS
-            return self.tracer.mark_all([owner, views])
+            return self.tracer.mark_all([owner_views, views])
         # A function that gets no part of the state cannot read or write the state.
         if not views or function is len:
             return _NO_VIEWS

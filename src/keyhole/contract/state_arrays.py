@@ -37,12 +37,12 @@ _argmin_keys_start: Final = python_function(argmin_tree_keys_start)
 
 @dataclass(frozen=True)
 class Field:
-    """One named array inside a buffer.
+    """The type and shape of an array, or of a single value, in a buffer.
 
     Parameters
     ----------
-    dtype : {"float64", "int64"}
-        The type of a cell.
+    dtype : {"float64", "int64", "bool"}
+        The type of a cell; "bool" is only for the result of a guard.
     shape : tuple of int or str
         The lengths of the axes, or names of integers that are known when the buffer is made, such
         as "arms"; empty for a single value.
@@ -167,11 +167,11 @@ def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
     The array counts no references, so the caller must keep the buffer alive for as long as the
-    array is in use. Slices count references, which costs 15 to 35 ns a round (decision 002).
+    array is in use.
     """
 
     def name_view(buffer, start, shape):  # type: ignore[no-untyped-def]
-        """Give the intrinsic its name and its arguments."""
+        """Do nothing; the intrinsic has the name and the arguments of this function."""
 
     view = load_intrinsic(name_view, lambda module: module.make_view_function(dtype, name_view))
     return set_python_equivalent(
@@ -274,7 +274,8 @@ class Layout:
         `dims` is the tuple of the integers named by `self.dims`; for `targets` see
         `field_expressions`.
         """
-        # With a named tuple kernels can write `s.totals`; the compiler keeps it in registers.
+        # With a named tuple kernels can write `s.totals`; the compiler keeps it in registers. If
+        # there are no fields, it has one entry, which is 0.
         expressions = ", ".join(self.field_expressions(targets=targets).values()) or "0"
         lines = self.offset_statements()
         source = f"def read(buffer, start, dims):\n{lines}    return record({expressions},)\n"
@@ -334,8 +335,7 @@ def compile_once(
     """Return the compiled function `name` of a source text; equal arguments share a function.
 
     `source` defines `name`. It may call ``borrow_float`` and ``borrow_int``, and may make a
-    ``record``, a named tuple `type_name` with the fields `names`. A process compiles a shared
-    function, and functions that take its records, only once.
+    ``record``, a named tuple `type_name` with the fields `names`.
     """
     return _compile_cached(source, name, type_name, names, is_bounds_checked())
 

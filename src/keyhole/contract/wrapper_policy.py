@@ -46,8 +46,8 @@ class WrapperPolicy(Policy, abstract=True):
     Attributes
     ----------
     base_class : Policy class
-        The class of the base. For each class of bases a wrapper class has a subclass of the same
-        name, since its kernels are compiled for the base. Instances are of the subclass.
+        The class of the base. A wrapper class has a subclass of the same name for each class of
+        bases, since kernels are compiled for the base. Instances belong to such a subclass.
     """
 
     randomness = "that of the base"
@@ -135,7 +135,7 @@ class WrapperPolicy(Policy, abstract=True):
             super().check_kernels()
             combine_pending_modes(cls, cls.base_class)
         elif isinstance(_base_parameter(cls).default, Policy):
-            with_default_base(cls)
+            subclass_for_default_base(cls)
 
     @classmethod
     def borrowed_kernels(cls) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class WrapperPolicy(Policy, abstract=True):
         return (*cls.helpers, *(f"base_{signature.name}" for signature in BASE_KERNELS))
 
 
-def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
+def subclass_for_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
     """Return the subclass of a policy class for its default base."""
     return _subclass_for_base(cls, type(cast(Policy, _base_parameter(cls).default)))
 
@@ -179,7 +179,7 @@ def _make_subclass(cls: type[WrapperPolicy], base_class: type[Policy]) -> type[W
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        # It has the arrays of both states, so that the kernels of both find their arrays.
+        # The arrays of both states, so that the kernels of both classes find their arrays.
         "State": type("State", (cls.State, base_class.State), {}),
         "base_class": base_class,
         "needs": tuple(dict.fromkeys((*cls.needs, *base_class.needs))),
@@ -199,7 +199,7 @@ def _concrete_subclasses(policy_class: type[Policy]) -> Iterator[type[Policy]]:
         yield from _concrete_subclasses(cls)
 
 
-SAME_MEAN = 1e-12
+MEAN_TOLERANCE = 1e-12
 """Means that differ by less than this count as equal, since rounding may explain the difference."""
 
 

@@ -1,12 +1,12 @@
 """Formulas of Pike-Burke et al. (2018) that bound the regret where rewards arrive late.
 
 The theorems give orders of growth only. The formulas of the paper are illegible in our copy of it,
-and are quoted from memory. The constants here follow from the phase lengths; for `regret_bound`
-its docstring names a proof as well. The lower bound is that of the stochastic bandit: see
-`keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1]; `horizon` is
-T, the number of rounds, at least 1; `policy` is an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases`
-with the true parameters of the delays. Sections, equations, theorems and lemmas are those of
-Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018).
+and are quoted from memory. The constants here follow from the phase lengths, those of
+`regret_bound` also from a proof that it names. The lower bound is that of the stochastic bandit:
+see `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1];
+`horizon` is T, the number of rounds, at least 1; `policy` is an `ODAAF`, `ODAAFB`, `ODAAFV` or
+`NaivePhases` with the true parameters of the delays. Sections, equations, theorems and lemmas are
+those of Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018).
 """
 
 import math
@@ -40,11 +40,11 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     array([ 79511, 250000])
     """
     gaps = _gaps(means)
-    rounds = check_integer("horizon", horizon, Range(ge=1))
-    bounds = np.full(len(gaps), rounds, np.int64)
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    bounds = np.full(len(gaps), horizon, np.int64)
     for arm, gap in enumerate(gaps):
         if gap > 0:
-            bounds[arm] = min(rounds, policy.phase_lengths(rounds, _removal_phase(gap))[-1])
+            bounds[arm] = min(horizon, policy.phase_lengths(horizon, _removal_phase(gap))[-1])
     return bounds
 
 
@@ -81,16 +81,16 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
     >>> failure_bound(ODAAF(expected_delay=20), 250_000, phase=4)
     0.003072
     """
-    rounds = check_integer("horizon", horizon, Range(ge=1))
+    horizon = check_integer("horizon", horizon, Range(ge=1))
     m = check_integer("phase", phase, Range(ge=1))
-    return min(1.0, _failure_constant(policy) * 4.0**m / rounds)
+    return min(1.0, _failure_constant(policy) * 4.0**m / horizon)
 
 
 def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     r"""Return a bound on the expected regret, with constants.
 
-    .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, (n_{m_j} + b \, n_{m_j - 1})
-        + \frac{96 \, c}{\Delta_j}
+    .. math:: \sum_{j : \Delta_j > 0} \Big( \Delta_j \, (n_{m_j} + b \, n_{m_j - 1})
+        + \frac{96 \, c}{\Delta_j} \Big)
 
     The first term is `regret_outside_bridges`. The term with b is the regret in bridges; b is 1 for
     policies with bridges and 0 for others. The last term is for estimates that fail, with the c of

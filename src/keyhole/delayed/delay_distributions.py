@@ -16,7 +16,7 @@ from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, pois
 from keyhole.validation import Range, check_each, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
-# Float64 holds every whole number up to 2**53, and no run has so many rounds.
+# Below 2**53, up to which float64 holds every whole number; and no run has so many rounds.
 _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
@@ -322,7 +322,7 @@ def check_delays(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
 
 
 def parse_delay(value: Any) -> NumberDistribution:
-    """Return a distribution of delays, given a distribution, one of SciPy, or a spec entry.
+    """Return a distribution of delays, given as such, as a distribution of SciPy, or in a spec.
 
     A distribution whose values may be below 0, or are not whole numbers, is refused.
 

@@ -29,11 +29,12 @@ from keyhole.policy import (
 
 
 class _CommonState:
-    """Pulls, regret and rewards so far."""
+    """Pulls, regret and rewards so far; the same for both kinds of feedback."""
 
     pulls = int_array("arms")
     regret = float_array()
     earned = float_array()
+    """The sum of all rewards, whether or not they have arrived."""
     seen = int_array()
     """The number of sums (anonymous feedback) or rewards (named feedback) that have arrived."""
 
@@ -48,7 +49,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
 
     The random numbers are common to all policies: the n-th pull of an arm draws reward and delay
     from a position of the stream that only the arm and n determine. Rewards that would arrive after
-    the horizon are not stored, so memory is one number for each round, however long delays are.
+    the horizon are not stored, so the state does not grow with the delays.
     """
 
     setting = SETTING
@@ -81,7 +82,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     """The parameters of the distribution of delays."""
 
     class State(_CommonState):
-        """The common state, and the sum that arrives in each future round."""
+        """The common state, and the sum that arrives in each round."""
 
         due = float_array("horizon")
         """For each round the sum of the rewards of the pulls so far that arrive at its end."""
@@ -110,7 +111,7 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
                 first_elimination = eliminated[arm]
             metrics.pulls[arm] = s.pulls[arm]
             error = abs(estimates[arm] - e.means[arm]) if judged[arm] > 0 else 0.0
-            # The estimate of phase m may be off by half the tolerance of the phase, 2**-m.
+            # Phase m has the tolerance 2**-m, and its estimate may be off by half of that.
             metrics.estimate_errors[arm] = error / (0.5 * 0.5 ** judged[arm])
         metrics.regret[0] = s.regret[0]
         metrics.phase[0] = phase
@@ -125,13 +126,12 @@ class NamedEnvironment(AnonymousEnvironment, abstract=True):
     class State(_CommonState):
         """The common state, and a linked list of arriving rewards for each round."""
 
-        # The linked lists are arrays of fixed lengths, since kernels cannot allocate. A 0 ends a
-        # list. No pull is 0, since rounds count from 1.
+        # The linked lists are arrays of fixed lengths, since kernels cannot allocate. A pull is
+        # given as its round, which is at least 1, times 2**24, plus its arm. A 0 ends a list.
         newest = int_array("horizon")
-        """For each round the last pull whose reward arrives in it, or 0. A pull is given as its
-        round times 2**24, plus its arm."""
+        """For each round the last pull whose reward arrives in it, or 0."""
         earlier = int_array("horizon")
-        """For each pull the previous one whose reward arrives in the same round, or 0."""
+        """For each pull the previous pull whose reward arrives in the same round, or 0."""
         reward = float_array("horizon")
         """The reward of each pull."""
 
@@ -191,8 +191,8 @@ def make_environment(
     base : Environment class
         `AnonymousEnvironment` or `NamedEnvironment`.
     sampler : CombinedSampler
-        The distributions of rewards; without `draw_delay`, of pairs of a reward and its delay.
-    draw_delay : kernel, optional
+        The distributions of rewards, or of pairs of a reward and its delay if `draw_delay` is None.
+    draw_delay : kernel or None
         ``draw_delay(rng, numbers)`` draws a delay, independent of the reward.
     """
     environment_class: type[AnonymousEnvironment] = (
@@ -226,4 +226,4 @@ ENVIRONMENTS: Final = tuple(
         (Pairs, None),
     )
 )
-"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""
+"""Environments that `keyhole compile` compiles; in each all arms have one kind of distribution."""

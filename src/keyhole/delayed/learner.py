@@ -21,7 +21,7 @@ from keyhole.validation import Range, check_integer, check_number
 
 _REWARD_FIELDS: Final = MappingProxyType({"reward": Field("float64")})
 _SUM_FIELDS: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})
-# Relative slack for rounding where a sum of sums is compared with the number of pulls.
+# A sum of all sums may exceed the number of pulls by this share of it, since sums are rounded.
 ROUNDING: Final = 1e-9
 
 
@@ -30,10 +30,10 @@ class Round(StudyRound):
 
     def __init__(self, vocabulary: CoreVocabulary, policy: Policy) -> None:
         super().__init__(vocabulary, policy)
-        self._arm = -1  # no round yet
+        self._arm = -1  # the arm of the round, or -1 outside of a round
         self._pairs: list[tuple[int, float]] = []
-        self._round_sum = 0.0  # of the rewards that arrived in this round
-        self._sum_of_all = 0.0  # of the rewards that arrived in all rounds
+        self._round_sum = 0.0  # the sum of the rewards that arrived in this round
+        self._sum_of_all = 0.0  # the sum of the rewards that arrived in all rounds
 
     def begin(self, context: Values, decision: Values) -> None:
         """Begin the round of a decision."""
@@ -45,7 +45,7 @@ class Round(StudyRound):
         self._add_to_sums(feedback["reward"])
 
     def check_sum(self, values: Values, rounds: int) -> None:
-        """Refuse a negative sum, and one that makes all rewards more than 1 a round."""
+        """Refuse a negative sum, and a sum that makes all sums together exceed `rounds`."""
         largest = max(0.0, rounds - self._sum_of_all)
         span = self.vocabulary.scale.span
         # If no reward can still come, there is no slack: only 0 is accepted.
@@ -56,17 +56,18 @@ class Round(StudyRound):
         """Add a sum of rewards."""
         self._add_to_sums(values["total"])
 
-    def _add_to_sums(self, rewards: float) -> None:
-        self._round_sum = math.fsum((self._round_sum, rewards))
-        self._sum_of_all = math.fsum((self._sum_of_all, rewards))
+    def _add_to_sums(self, value: float) -> None:
+        self._round_sum = math.fsum((self._round_sum, value))
+        self._sum_of_all = math.fsum((self._sum_of_all, value))
 
     def end(
         self, facts: Mapping[str, Any], state: Mapping[str, Any], feedback_count: int
     ) -> RoundFeedback | None:
-        """Return the feedback of the round, and enough memory for its rewards; end the round."""
+        """End the round; return its feedback and enough memory, or None if there is no round."""
         if self._arm < 0:
             return None
         pairs = self._pairs if facts["named"] else []
+        # The policy has not learnt the feedback of this round yet.
         buffered = cast(Any, self.policy).buffered_rewards(state, feedback_count - len(self._pairs))
         memory: int = facts["memory"]
         while memory < buffered + len(pairs):
@@ -84,7 +85,7 @@ class Round(StudyRound):
         return RoundFeedback({}, decision, feedback, {"memory": memory})
 
     def longest_arrays(self, feedback_count: int) -> dict[str, int]:
-        """Return an upper bound on the length of the arrays of rewards."""
+        """Return an upper bound on the memory, which is doubled until all feedback fits."""
         return {"memory": 2 * (self.vocabulary.facts["memory"] + feedback_count)}
 
     def to_json(self) -> list[Any]:
@@ -100,8 +101,8 @@ class Round(StudyRound):
 class StudyVocabulary(CoreVocabulary):
     """Vocabulary of a study: ``ask()`` returns an ``arm``, and ends the round of the last ``ask``.
 
-    Named feedback is told by ``tell(id, reward)`` and anonymous feedback by ``tell_sum(sum)``. The
-    policy learns it when its round ends.
+    Named feedback is told by ``tell(id, reward)``, anonymous feedback by ``tell_sum(total)``. The
+    policy learns what arrived in a round when the round ends.
     """
 
     round_class = Round
@@ -141,8 +142,8 @@ class StudyVocabulary(CoreVocabulary):
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
         """Return the sum that has arrived, divided by the span of the scale, and its rounds."""
-        rewards = check_number("total", total, Range(ge=0)) / self.scale.span
-        return {"total": rewards, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
+        unit_sum = check_number("total", total, Range(ge=0)) / self.scale.span
+        return {"total": unit_sum, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
 
     def format_sum(self, values: Values) -> Words:
         """Return the sum, in the units of the scale, and its number of rounds."""
@@ -173,7 +174,7 @@ class Learner(CoreLearner):
 
     names_arms = True
     _ledger: dict[str, NDArray[Any]]
-    """Pulls and number of told rewards of each arm, and the sum of all rewards told."""
+    """Pulls of each arm, the number of its told rewards, and the sum of all told rewards."""
 
     def _allocate(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
         super()._allocate(policy, facts, step)
@@ -201,11 +202,11 @@ class Learner(CoreLearner):
     def tell(self, arrived: float | Sequence[tuple[int, float]], *, rounds: int = 1) -> None:
         """Tell the rewards that have arrived by the end of the round of the last pull.
 
-        Rewards that become known for n rounds together, such as those of a day, are told in the
-        last of these rounds. In the rounds before it, 0 or an empty list is told. This wait is part
-        of the delay. So add n - 1 rounds to the longest delay that is given to the policy, and
-        (n - 1) / 2 rounds to the expected delay. Feedback that exceeds what the pulls so far can
-        have earned is refused, and the learner stays as it was.
+        If rewards become known for n rounds together, such as those of a day, tell them in the last
+        of these rounds, and 0 or an empty list in the others. This wait is part of the delay. So
+        add n - 1 rounds to the longest delay that is given to the policy, and (n - 1) / 2 rounds to
+        the expected delay. Feedback that exceeds what the pulls so far can have earned is refused,
+        and the learner stays as it was.
 
         Parameters
         ----------
@@ -217,7 +218,7 @@ class Learner(CoreLearner):
         rounds : int, default 1
             The number of rounds in which the arm was pulled since `ask`. All that arrived must have
             arrived in the last of these rounds. The number is refused if the policy would ask for
-            another arm before the last of them.
+            another arm before the last round.
 
         Warns
         -----
@@ -233,8 +234,8 @@ class Learner(CoreLearner):
             self._pass_rounds_without_feedback(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_round(arrived)
         except BaseException:
-            # The step is not restored: once machine code exists, it replaces the step of the object
-            # for which it was made, and that is this one, not the copy.
+            # `_step` is not restored: once machine code exists, it replaces the `_step` of the
+            # learner for which it was made, which is this one and not the copy.
             vars(self).update(vars(backup) | {"_step": self._step})
             raise
 
@@ -244,7 +245,7 @@ class Learner(CoreLearner):
         most_rounds = self.facts.get("horizon", math.inf) - self.rounds + 1
         if rounds > most_rounds:
             raise ValueError(
-                f"rounds must be at most {most_rounds}, since the horizon is reached then; "
+                f"rounds must be at most {most_rounds}, with which the horizon is reached; "
                 f"got {rounds}"
             )
         nothing: Any = [] if self.facts["named"] else 0.0
@@ -267,9 +268,9 @@ class Learner(CoreLearner):
         largest_sum = self.rounds * (1.0 + ROUNDING) - self._ledger["sum"].item()
         total = arrived
         # A float within the range, the most frequent case, needs no further check.
-        if type(arrived) is not float or not 0.0 <= arrived <= largest_sum or self._scaled:
+        if type(arrived) is not float or not 0.0 <= arrived <= largest_sum or self._has_scale:
             span = self.scale.span
-            if isinstance(arrived, bool | np.bool_) and not self._scaled:
+            if isinstance(arrived, bool | np.bool_) and not self._has_scale:
                 arrived = float(arrived)
             total = check_number("arrived", arrived, Range(ge=0, le=largest_sum * span)) / span
         self._feedback["total"][()] = total
@@ -277,7 +278,7 @@ class Learner(CoreLearner):
         self._warn_above_bound(total)
 
     def _tell(self, feedback: float | None = None) -> None:
-        """Update the policy, and add the pull and its feedback to the ledger."""
+        """Update the policy by the feedback in `_feedback`; add it and the pull to the ledger."""
         super()._tell()
         self._ledger["pulls"][self._decision["arm"].item()] += 1
         self._ledger["sum"][0] += self._feedback["total"].item()
@@ -287,14 +288,15 @@ class Learner(CoreLearner):
             for arm in self._feedback["sources"][:count].tolist():
                 told[arm] += 1
 
-    def _warn_above_bound(self, rewards: float) -> None:
+    def _warn_above_bound(self, arrived: float) -> None:
+        """Warn if so many rewards, or such a sum, cannot arrive in a round."""
         longest = cast(Any, self.policy).longest_delay()
         # At most longest + 1 rewards can arrive in a round: the reward of its own pull and those of
         # the `longest` pulls before it.
-        if rewards > longest + 1:
+        if arrived > longest + 1:
             warnings.warn(
                 f"more has arrived in one round than is possible with delays of at most {longest} "
-                f"rounds, which {self.policy} assumes; add the wait until rewards are told",
+                f"rounds, as {self.policy} assumes; delays include the wait until rewards are told",
                 stacklevel=5,
             )
 
@@ -324,20 +326,21 @@ class Learner(CoreLearner):
     def _pulls_without_reward(self, arm: int) -> int:
         """Return the number of pulls of an arm whose rewards have not been told yet."""
         # The ledger does not count the pull of the present round yet.
-        present_pulls = int(self._decision["arm"].item() == arm)
-        return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + present_pulls
+        is_pulled_now = self._decision["arm"].item() == arm
+        return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + int(is_pulled_now)
 
-    def _reserve_memory(self, rewards: int) -> None:
-        """Double the memory until `rewards` more fit beside those that the policy buffers."""
+    def _reserve_memory(self, count: int) -> None:
+        """Double the memory until `count` rewards fit beside those that the policy buffers."""
         policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]
-        needed = policy.buffered_rewards(self.state, int(self._ledger["told"].sum())) + rewards
+        needed = policy.buffered_rewards(self.state, int(self._ledger["told"].sum())) + count
         if needed <= memory:
             return
         while memory < needed:
             memory *= 2
         # Compiled code reads arrays of fixed lengths. So a learner with longer arrays is made, the
-        # header and all arrays are copied into it, and its attributes become those of this learner.
+        # header (before `PLAN`) and all arrays are copied into it, and this learner takes over its
+        # attributes.
         larger_learner = type(self).__new__(type(self))
         vars(larger_learner).update(vars(self))
         larger_learner._allocate(policy, self.facts | {"memory": memory}, self._step)

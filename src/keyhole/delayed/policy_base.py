@@ -30,8 +30,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     A policy that plays in phases overrides `recommend`, which reports the phases. The kernel writes
     ``phase[0]``, the number of the current phase, and three values for each arm: ``eliminated`` is
     the round in which the arm was given up, or 0; ``judged`` is the number of the last phase at
-    whose end the arm was judged, or 0; and ``estimates`` is the arm's mean at the end of that
-    phase.
+    whose end the arm was kept or given up, or 0; and ``estimates`` is the arm's mean at the end of
+    that phase.
 
     Examples
     --------
@@ -81,16 +81,16 @@ class Policy(Facts, CorePolicy, abstract=True):
     def buffered_rewards(self, state: Mapping[str, Any], rewards: int) -> int:
         """Return the number of rewards that the state buffers, or an upper bound on this number.
 
-        `rewards` is the number of rewards of named feedback so far. By default it is returned if
-        the state has an array of the length "memory"; otherwise 0. A policy that reuses positions
-        in its arrays returns a smaller number, so that the memory of its learner does not grow with
-        the rounds.
+        `rewards` is the number of rewards of named feedback so far. This method returns `rewards`
+        if the state has an array of the length "memory", and else 0. A policy that reuses positions
+        in its arrays overrides it to return a smaller number, so that the memory of its learner
+        does not grow with the rounds.
         """
         shapes = [field.shape for field in declared_fields(type(self).State).values()]
         return rewards if any("memory" in shape for shape in shapes) else 0
 
     def longest_delay(self) -> float:
-        """Return the longest delay that the policy allows for; infinite by default."""
+        """Return the longest delay that the policy assumes; infinite by default."""
         return math.inf
 
     def describe(self, learner: Learner) -> list[str]:
@@ -104,8 +104,8 @@ class Policy(Facts, CorePolicy, abstract=True):
 def format_used_rewards(counts: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
     """Return a line for each arm: the number of used rewards, and their mean with its interval.
 
-    `counts` and `totals` are numbers and sums of rewards; pulls without a reward so far do not
-    count. The interval holds if the delay of a reward does not depend on the reward.
+    `counts` and `totals` are the numbers and sums of the rewards that the policy has used. The
+    interval holds if the delay of a reward does not depend on the reward.
     """
     return format_arm_means(counts, totals, scale, "used reward", has_interval=True)
 
@@ -115,11 +115,11 @@ class PhasePolicy(Policy, abstract=True):
 
     In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each remaining arm is
     pulled in consecutive rounds until its pulls in phases 1 to m sum to :math:`n_m`. Rewards that
-    arrive meanwhile are credited to it. After the last arm, each arm whose average is more than the
-    tolerance below the best average is given up. In a subclass with bridges, a *bridge* follows:
-    the remaining arm with the best average is pulled :math:`n_m - n_{m-1}` times before the next
-    phase, and rewards that arrive meanwhile are ignored. If only one arm remains, it is pulled to
-    the end.
+    arrive meanwhile are credited to it; its average is their sum divided by :math:`n_m`. After the
+    last arm, each arm whose average is more than the tolerance below the best average is given up.
+    In a subclass with bridges, a *bridge* follows: the remaining arm with the best average is
+    pulled :math:`n_m - n_{m-1}` times before the next phase, and rewards that arrive meanwhile are
+    ignored. If only one arm remains, it is pulled to the end.
 
     Only the sum of the rewards that arrive is used; with named feedback, their arms are ignored.
 
@@ -146,7 +146,7 @@ class PhasePolicy(Policy, abstract=True):
         estimates = float_array("arms")
         """The arm's average at the end of the phase `judged`."""
         judged = int_array("arms")
-        """The number of the last phase at whose end the arm was judged, or 0."""
+        """The number of the last phase at whose end the arm was kept or given up, or 0."""
         phase = int_array()
         length = float_array()
         """n_m, with m the phase: the pulls of each remaining arm in phases 1 to m together."""
@@ -178,9 +178,9 @@ class PhasePolicy(Policy, abstract=True):
     def update(
         p, s: State, t: int, arm: int, total: float, length: Kernel, has_bridge: Kernel
     ) -> None:
-        """Credit the rewards that arrived to the arm, except in a bridge; end its turn if due."""
-        # In a bridge, late rewards of the last phase arrive, which other arms may have earned. So
-        # nothing is credited in a bridge.
+        """Credit what arrived to the arm, except in a bridge; go on after the arm's last pull."""
+        # Nothing is credited in a bridge, since rewards that arrive in it may be late rewards that
+        # other arms earned in the last phase.
         if s.bridging[0] == 0:
             s.totals[arm] += total
         s.left[0] -= 1.0
@@ -228,9 +228,7 @@ class PhasePolicy(Policy, abstract=True):
         phase_text = (
             f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls per arm by its end"
         )
-        statuses = [
-            f"given up in round {end}" if end else "remaining" for end in state["eliminated"]
-        ]
+        statuses = [f"given up in round {t}" if t else "remaining" for t in state["eliminated"]]
         arm_lines = [
             f"arm {arm}: {status}, credited with {scale.from_unit(total, DIFFERENCE):g}"
             for arm, (status, total) in enumerate(zip(statuses, state["totals"], strict=True))
@@ -239,8 +237,8 @@ class PhasePolicy(Policy, abstract=True):
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
         r"""Return :math:`n_1, n_2, \ldots`, the pulls of a remaining arm by each phase's end."""
-        # Python runs the kernel `length` here. Its argument `p` is a namespace with the parameters
-        # and the horizon.
+        # Python runs the kernel `length` here, with a namespace of the parameters and the horizon
+        # as `p`.
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
         length = cast(Any, self).length.__func__
         lengths: list[int] = []
@@ -263,8 +261,10 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
     s.bridging[0] = 0
 
 
-def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
-    """Give up the arms that have fallen behind, and go on with the remaining arms."""
+def end_phase(
+    p: PhasePolicy, s: PhasePolicy.State, t: int, has_bridge: bool, length: Kernel
+) -> None:
+    """Give up the arms that have fallen behind, and begin the bridge or the next phase."""
     best = find_best_active_arm(s.totals, s.active)
     # Sums are compared, since averages are rounded: an arm whose average is lower than the best one
     # by exactly the tolerance is kept.
@@ -283,7 +283,7 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
     if arms_left == 1:
         s.arm[0] = best
         s.left[0] = math.inf
-    elif bridge:
+    elif has_bridge:
         s.arm[0] = best
         s.left[0] = s.length[0] - s.before[0]
         s.bridging[0] = 1
@@ -308,10 +308,11 @@ def phase_log_term(horizon: int, tolerance: float) -> float:
     return max(1.0, math.log(horizon * tolerance * tolerance))
 
 
-def smallest_n(tolerance: float, log: float, bias: float) -> float:
+def least_pulls(tolerance: float, log: float, bias: float) -> float:
     r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded.
 
-    `log` is the number L that `phase_log_term` returns, and `bias` is B.
+    `log` is the number L that `phase_log_term` returns, and `bias` is B. The bound on an average's
+    error has one part that falls with the root of 1 / n, and one that falls with 1 / n.
     """
     # sqrt(n) is the larger root of a quadratic equation. Both terms of the root are positive, so no
     # digits cancel.

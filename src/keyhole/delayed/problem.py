@@ -30,12 +30,12 @@ from keyhole.validation import SequenceLike, check_choice
 class Problem(RewardProblem):
     r"""Problem whose rewards, in [0, 1], arrive with a delay.
 
-    The reward of a pull in round t arrives at the end of round t + delay, or never if that is after
-    the horizon. The metrics of `keyhole.simulate` are:
+    The reward of a pull in round t arrives at the end of round t + delay, or never if this round is
+    after the horizon. The metrics of `keyhole.simulate` are:
 
-    - ``regret``, the cumulative pseudo-regret :math:`\sum_t \mu^* - \mu_{I_t}`. Here
-      :math:`\mu^*` is the largest mean reward and :math:`\mu_{I_t}` that of the arm pulled in round
-      t, whether or not its reward arrives by the horizon;
+    - ``regret``, the cumulative pseudo-regret :math:`\sum_t (\mu^* - \mu_{I_t})`. Here
+      :math:`\mu^*` is the largest mean reward and :math:`I_t` the arm pulled in round t, whether or
+      not its reward arrives by the horizon;
     - for policies that play in phases, ``phase``, the number of the current phase, and
       ``eliminated_at``, the round in which an arm was first given up, or the horizon plus 1 if none
       was.
@@ -46,8 +46,8 @@ class Problem(RewardProblem):
     - ``observations``, the number of sums that arrived (one in each round) or, with named feedback,
       the number of rewards that arrived;
     - for each arm ``pulls`` and ``estimate_errors``. The latter is the error of the arm's estimate
-      at the end of the last phase that it completed, divided by the error that the lemmas of
-      `keyhole.delayed.bounds` allow: half the phase's tolerance.
+      at the end of its last complete phase, divided by the error that the lemmas of
+      `keyhole.delayed.bounds` allow: half the tolerance of the phase, see `PhasePolicy`.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ class Problem(RewardProblem):
     ) -> None:
         self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
         self.delay: NumberDistribution | None = None if delay is None else parse_delay(delay)
-        if self.delay is None:
-            self._set_arms(*_recorded_pairs(means))
+        if self.delay is None:  # `replay` gives pairs of reward and delay in place of means
+            self._set_arms(*_parse_pairs(means))
             return
         super().__init__(means, distribution=distribution, concentration=concentration, scale=scale)
 
@@ -138,11 +138,11 @@ class Problem(RewardProblem):
         rewards_by_arm = samples_by_arm("rewards", rewards)
         delays_by_arm = samples_by_arm("delays", delays, "delay")
         if delays_by_arm.keys() != rewards_by_arm.keys():
-            expected_arms, arms = (
+            expected_arms, got_arms = (
                 ", ".join(map(repr, values)) for values in (rewards_by_arm, delays_by_arm)
             )
             raise ValueError(
-                f"delays must have the arms of rewards, {expected_arms}; got {arms or 'none'}"
+                f"delays must have the arms of rewards, {expected_arms}; got {got_arms or 'none'}"
             )
         pairs = []
         checked_rewards = check_recorded("rewards", rewards_by_arm, UNIT)
@@ -187,7 +187,7 @@ class Problem(RewardProblem):
         return None if self.delay is None else combine_distributions([self.delay], included=KERNELS)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a Bernoulli problem of `arms` arms that repeats the means."""
+        """Return a Bernoulli problem of `arms` arms, with these means again and again."""
         # Recorded delays belong to their arms, so a short constant delay replaces them.
         delay = Constant(3) if self.delay is None else self.delay
         return Problem(np.resize(self.means, arms), delay, feedback=self.feedback)
@@ -203,7 +203,7 @@ class Problem(RewardProblem):
         }
 
 
-def _recorded_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
+def _parse_pairs(arms: Any) -> tuple[FloatArray, list[Pairs], tuple[object, ...] | None]:
     """Return the means, distributions and names of arms with pairs of reward and delay."""
     arms, names = split_named_arms("means", arms)
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):

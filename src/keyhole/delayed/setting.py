@@ -14,6 +14,7 @@ class Facts:
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
     horizon = fact(int, ge=1, le=2**40, always=False, doc="rounds in all")
     named = fact(int, ge=0, le=1, doc="whether rewards arrive with their arm")
+    # No argument of a learner: its memory grows by itself.
     memory = fact(
         int, ge=1, le=2**40, argument=None, default=1024,
         doc="number of rewards that fit into memory",
@@ -36,7 +37,7 @@ SETTING: Final = Setting(
         "phase": Field("int64"),
         "eliminated": Field("int64", ("arms",)),
         "estimates": Field("float64", ("arms",)),
-        # The last phase at whose end the arm was judged, or 0.
+        # The last phase at whose end the arm was kept or given up, or 0.
         "judged": Field("int64", ("arms",)),
     },
     allowed=arm_exists,
@@ -48,8 +49,9 @@ SETTING: Final = Setting(
 
 Anonymous feedback is the sum of these rewards, ``total``; ``count`` is 0. Named feedback also has
 each reward: ``count`` is their number, the first ``count`` entries of ``sources`` are their arms,
-and those of ``rewards`` are their values. A simulation has them in the order of their pulls.
+and the first ``count`` entries of ``rewards`` are their values. In a simulation rewards are in the
+order of their pulls.
 
 In a simulation ``memory`` is the number of rounds. A learner begins with a small memory, and
-doubles it when the rewards of `Policy.buffered_rewards` and the new ones no longer fit.
+doubles it when the rewards of `Policy.buffered_rewards` and the new rewards no longer fit.
 """

@@ -34,9 +34,9 @@ LANES: Final = 8
 # Rounds between two checks of the stop flag. For any policy, they take well under a second, but
 # long enough that the check does not count.
 _SEGMENT: Final = 1024
-# Cells of a cache line (8 bytes each). States of different lanes lie on different lines; blocks of
-# other threads have buffers of their own.
-_LINE: Final = 8
+# A cache line has eight cells of 8 bytes. States of different lanes lie on different lines; blocks
+# of other threads have buffers of their own.
+_LINE_CELLS: Final = 8
 
 # Cells of the control vector that a running block shares with its caller.
 STOP, ROUNDS_DONE, REFUSED_ROUND, REFUSED_REPLICATION = range(4)
@@ -80,7 +80,7 @@ def memory_plan(
     context = policy.state.size(sizes)
     decision = context + records.context.layout.size(sizes)
     lengths = (decision + records.decision.layout.size(sizes), environment.state.size(e_sizes))
-    lane_lengths = [cells // _LINE * _LINE + _LINE for cells in lengths]
+    lane_lengths = [cells // _LINE_CELLS * _LINE_CELLS + _LINE_CELLS for cells in lengths]
     environments_start = LANES * lane_lengths[0]
     feedback = LANES * sum(lane_lengths)
     plan = [*lane_lengths, environments_start, context, decision, feedback]
@@ -89,12 +89,13 @@ def memory_plan(
     return np.array(plan, np.int64)
 
 
-def make_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
+def make_memory(plan: IntArray, metric_cells: int) -> tuple[FloatArray, NDArray[np.uint64]]:
     """Return the memory of one block, since compiled code allocates none: cells, random streams.
 
-    `metrics` is how many numbers the environment writes at a checkpoint, kept or not.
+    `metric_cells` is how many numbers the environment writes at a checkpoint, kept or not.
     """
-    return np.empty(int(plan[_METRICS]) + metrics), np.empty(4 * LANES, np.uint64)
+    # A lane has two streams of two words: the policy's and the environment's.
+    return np.empty(int(plan[_METRICS]) + metric_cells), np.empty(4 * LANES, np.uint64)
 
 
 def compiled_engine(setting: Setting, policy: CompiledClass, environment: CompiledClass) -> Kernel:
@@ -121,6 +122,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs,
     ):  # fmt: skip
+        # The integers that shapes name: the policy's, then the environment's.
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])
@@ -146,7 +148,7 @@ def _build_loop(setting: Setting, policy: CompiledClass, environment: CompiledCl
                         segment_end = checkpoints[c]
                     control[ROUNDS_DONE] += lanes * (segment_end - t)
                     t = segment_end
-                position = (c, group_start - first)
+                position = (c, group_start - first)  # checkpoint and column
                 measure(p, e, cells, rngs, plan, shapes, wrong, t, lanes, position, out)
 
     return play_block
@@ -192,6 +194,7 @@ def _compile_start(policy: CompiledClass, environment: CompiledClass, read_lane:
             cells[cell] = 0.0
         for lane in range(lanes):
             s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)
+            # A stream begins with its key in both words.
             p_rng[0] = p_rng[1] = stream_key(seed, group_start + lane, POLICY)
             e_rng[0] = e_rng[1] = stream_key(seed, group_start + lane, ENVIRONMENT)
             init_environment(e, es, 0, e_rng)
@@ -218,14 +221,14 @@ def _compile_play_rounds(
     write_decision = records.decision.writer()
 
     @kernel
-    def play_rounds(p, e, cells, rngs, plan, shapes, played, last_round, lanes):  # type: ignore[no-untyped-def]
-        """Play the rounds from `played` + 1 to `last_round`.
+    def play_rounds(p, e, cells, rngs, plan, shapes, rounds_played, last_round, lanes):  # type: ignore[no-untyped-def]
+        """Play the rounds from `rounds_played` + 1 to `last_round`.
 
         Return -1 if all decisions are allowed. If one is refused, return its lane plus LANES times
         the rounds that this call played before.
         """
         dims = shapes[0]
-        for t in range(played + 1, last_round + 1):
+        for t in range(rounds_played + 1, last_round + 1):
             # First pass: decisions. They are short and do not depend on one another, so the
             # processor overlaps those of several lanes (measured, UCB1: a run takes 0.78 of the
             # time; eight lanes without passes, or passes over four lanes, gain nothing).
@@ -241,8 +244,8 @@ def _compile_play_rounds(
                 # The guard protects memory, since an arm out of range would let the environment,
                 # which checks no indices, write beyond its arrays.
                 if not allowed(p, context, decision):
-                    return (t - played - 1) * LANES + lane
-                # Single values are returned in registers, and written down for the second pass.
+                    return (t - rounds_played - 1) * LANES + lane
+                # Single values are returned in registers, and stored for the second pass.
                 write_context(cells, context_at, dims, context)
                 write_decision(cells, decision_at, dims, decision)
             # Second pass: feedback and updates. All lanes share the cells of the feedback, which
@@ -264,7 +267,7 @@ def _compile_play_rounds(
 
 
 def _compile_are_all_stopped(policy: CompiledClass, read_lane: Kernel) -> Kernel:
-    """Return the compiled function that returns whether the policy is done in every lane."""
+    """Return the compiled function that says whether the policy is done in every lane."""
     is_stopped = stop_test_kernel(policy)
 
     @kernel

@@ -29,9 +29,9 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, numba_sign
 
 Words = NDArray[np.uint64]
 
-# The words of the header: the random stream (two), the rounds begun, whether a decision is pending,
-# the thread that may call (0 for any); the plan begins after them. `keyhole.play.learner` reads and
-# writes these words from Python.
+# The positions of the header's words, of which the stream has two, and of the plan. The word
+# `OWNER_THREAD` is 0 if any thread may call. `keyhole.play.learner` reads and writes these words
+# from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
@@ -40,9 +40,9 @@ _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 # Python wrote it into the vector first, that would take longer than the call.
 INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
-# Results of a call that failed, and of an `ASK` when the policy is done; other results are at least
-# 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed), `LOGGED_REFUSED`
-# (the decision in the log is not allowed) or `DIFFERENT_DECISION`.
+# The results of calls that failed, and of an `ASK` when the policy is done (`DONE`). Other results
+# are at least 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed),
+# `LOGGED_REFUSED` (the decision in the log is not allowed) or `DIFFERENT_DECISION`.
 DONE, LOGGED_REFUSED, DIFFERENT_DECISION, NOT_ASKED, WRONG_THREAD, OWN_REFUSED = range(-6, 0)
 
 SIGNATURE: Final = numba_signature(
@@ -56,6 +56,7 @@ SIGNATURE: Final = numba_signature(
 # takes 0.003 us.
 
 
+# `load_intrinsic` takes functions that are written in Python.
 def _get_ident() -> int:
     return get_ident()
 
@@ -77,7 +78,7 @@ def make_memory(
     return word_view, views
 
 
-def state_view(words: Words) -> NDArray[np.float64]:
+def cells_from_state(words: Words) -> NDArray[np.float64]:
     """Return the cells of a learner's vector from the state on."""
     return words.view(np.float64)[int(words[PLAN + _STATE]) :]
 
@@ -92,7 +93,7 @@ def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
 
 
 def _compile_unpacker(policy: CompiledClass) -> Kernel:
-    """Return the compiled function that returns the parts of a learner's vector."""
+    """Return the compiled function from a learner's vector to (p, s, rng, plan, cells, dims)."""
     plan_length = _SIZES + len(policy.dims)  # without the zero at its end
     read_dims = tuple_reader(len(policy.dims), start=_SIZES)
     read_p = policy.inputs.reader("P")
@@ -129,6 +130,7 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
         header = borrow_int(words, 0, (PLAN,))
         p, s, rng, plan, cells, dims = unpack(words)
         if operation == INIT:
+            # Before this operation, the stream's words are the seed and the replication.
             rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
             init(p, s, header[ROUNDS], rng)
             return 0
@@ -154,13 +156,13 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
             update(p, s, header[ROUNDS], rng, context, decision, feedback)
             header[PENDING] = header[OWNER_THREAD] = 0
             return 0
-        code = 0
+        result = 0
         if operation in (ASK, ASK_WITH_NUMBER):
-            code = ask(words, header, operation, number)
-        # `CLAIM` comes here with the code 0. It only sets the owner, after which Python may write a
-        # context or feedback into the vector. An `ASK` that fails leaves the learner no owner.
-        header[OWNER_THREAD] = thread if code >= 0 else 0
-        return code
+            result = ask(words, header, operation, number)
+        # A `CLAIM` has the result 0. It only sets the owner, after which Python may write a context
+        # or feedback into the vector. An `ASK` that fails leaves the learner no owner.
+        header[OWNER_THREAD] = thread if result >= 0 else 0
+        return result
 
     return step
 
@@ -212,7 +214,9 @@ REPLAY_SIGNATURE: Final = numba_signature(
 def compiled_replay(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code that replays a log; `REPLAY_SIGNATURE` has its arguments.
 
-    It stops at the first row that cannot be replayed; the learner's round number says which row.
+    The result is the number of rows in which the policy decides as in the log. At the first row
+    that cannot be replayed, the replay stops with a negative result, such as `OWN_REFUSED`; the
+    learner's round number says which row.
     """
     digest = driver_digest("replay", policy, setting.allowed)
     owner = policy.owner.__name__
@@ -235,7 +239,7 @@ def copy_cells(words: Words, log: Words, row: int, context_at: int, start: int, 
 def are_cells_equal(
     words: Words, log: Words, row: int, context_at: int, start: int, end: int
 ) -> bool:
-    """Return whether the cells from `start` to before `end` are equal in a row and the learner."""
+    """Return whether a row and the learner have equal cells from `start` to before `end`."""
     # Cells are compared as words, not as floats, so that NaN equals itself, and 0.0 differs from
     # -0.0.
     equal = True

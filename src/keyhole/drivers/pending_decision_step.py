@@ -1,9 +1,9 @@
 """One compiled step of a policy, while earlier decisions may still wait for feedback.
 
-Feedback comes late, in any order. The *settled* memory has learnt from feedback alone. Before a
+Feedback comes late, in any order. The *main* memory has learnt from real feedback alone. Before a
 decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory:
 all of them on a new copy, or only the decisions that the last copy lacks. A policy that ignores
-pending decisions decides on the settled memory itself.
+pending decisions decides on the main memory itself.
 
 Both memories have the layouts of a learner, in its order: input, state, context, decision,
 feedback, report.
@@ -25,16 +25,20 @@ INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
+# The cells of a row, which belongs to one decision: round, age, context, decision, and for `TELL`
+# the feedback.
 ROW_HEADER: Final = 2
-"""Cells of a row before its context: the round, and the age."""
+"""The number of a row's cells before the context."""
 
 SIGNATURE: Final = numba_signature(
     "int64",
-    "float64[::1]",  # the settled memory
-    "float64[::1]",  # its copy; if nothing is imputed, the settled memory again
+    "float64[::1]",  # the main memory
+    "float64[::1]",  # its copy; if nothing is imputed, the main memory again
     "int64[::1]",  # the plan: where each of the six layouts begins, then the sizes that shapes name
     "float64[::1]",  # rows, one after the other
-    "uint64[::1]",  # the policy's random stream, then the stream of imputed feedback
+    # the policy's random stream, then the stream of imputed feedback; before `INIT` the first two
+    # words are the seed and the replication
+    "uint64[::1]",
     "int64",  # round
     "int64",  # number of rows
     "int64",  # the operation
@@ -44,10 +48,10 @@ SIGNATURE: Final = numba_signature(
 def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
-    ``INIT`` prepares the state. ``DECIDE`` copies the settled state, imputes the feedback of the
+    ``INIT`` prepares the state. ``DECIDE`` copies the main state, imputes the feedback of the
     rows on the copy, and decides. ``DECIDE_ON_COPY`` imputes and decides without a new copy.
     ``TELL`` learns from the rows, in order. ``RECOMMEND`` writes the report. ``CHECK`` checks the
-    decision in the settled memory. The result is 0 for a decision that is not allowed, else 1.
+    decision in the main memory. The result is 0 for a decision that is not allowed, else 1.
     """
     kernels = (setting.allowed, *imputation_kernels(policy))
     digest = kernel_compilation.driver_digest("pending step", policy, *kernels)
@@ -75,8 +79,9 @@ def compile_imputation(policy: CompiledClass) -> Kernel:
     owner = policy.owner.__qualname__
     expressions = IMPUTE.argument_expressions(policy.records)
     helpers = policy.helpers()
-    # `impute` may call `update`, and then passes each value of context, decision and feedback as an
-    # argument, while the drivers pass these groups. So `update` is bound to these arguments, too.
+    # `impute` may call `update`. It then passes each value of context, decision and feedback as an
+    # argument of its own, while the drivers pass the three groups. So `update` is bound again, with
+    # the argument list of single values.
     call = kernel_compilation.base_kernel_args(policy.owner)["update"]
     helpers["update"] = kernel_compilation.bind_kernel(
         owner, policy.sources["update"], call, kernel_compilation.identity_mapping(call), helpers
@@ -105,10 +110,10 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
 
     # All operations are one function, since each function that Python calls is compiled, kept and
     # loaded by itself, and the operations share most of what they call.
-    def step(settled, copy, plan, rows, rngs, t, row_count, operation):  # type: ignore[no-untyped-def]
+    def step(main, copy, plan, rows, rngs, t, row_count, operation):  # type: ignore[no-untyped-def]
         dims = read_dims(plan)
-        p = read_p(settled, plan[_INPUTS], dims)
-        s = read_s(settled, plan[_STATE], dims)
+        p = read_p(main, plan[_INPUTS], dims)
+        s = read_s(main, plan[_STATE], dims)
         rng = borrow_word(rngs, 0, (2,))
         copy_rng = borrow_word(rngs, 2, (2,))
         if operation == INIT:
@@ -119,7 +124,7 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
                 # Only the state is copied: the inputs of the copy never change, and the caller has
                 # written the context into the copy.
                 for cell in range(plan[_STATE], plan[_CONTEXT]):
-                    copy[cell] = settled[cell]
+                    copy[cell] = main[cell]
                 # The copy's stream is derived from the policy's stream, which does not move: what
                 # the policy draws must not depend on how many decisions are pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
@@ -148,10 +153,10 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
                 feedback = read_feedback(rows, context_at + plan[_FEEDBACK] - plan[_CONTEXT], dims)
                 update(p, s, int(rows[start]), rng, context, decision, feedback)
         elif operation == CHECK:
-            context = read_context(settled, plan[_CONTEXT], dims)
-            return int(allowed(p, context, read_decision(settled, plan[_DECISION], dims)))
+            context = read_context(main, plan[_CONTEXT], dims)
+            return int(allowed(p, context, read_decision(main, plan[_DECISION], dims)))
         else:
-            recommend(p, s, t, rng, settled, plan[_REPORT], dims)
+            recommend(p, s, t, rng, main, plan[_REPORT], dims)
         return 1
 
     return step

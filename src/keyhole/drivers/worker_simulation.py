@@ -43,8 +43,9 @@ from keyhole.metric import STOP_METRICS
 _SEGMENT: Final = 1024
 
 # The cells of a row, which belongs to one decision: its round, when it was asked for, and when its
-# feedback arrives; then context, decision and feedback. The feedback is in the row from the start,
-# since the environment answers when a decision is taken, and only telling is delayed.
+# feedback arrives; then context, decision and feedback. `HEADER` cells come before the context. The
+# feedback is in the row from the start, since the environment answers when a decision is taken, and
+# only telling is delayed.
 ROUND, ASKED, ARRIVAL, HEADER = range(4)
 # Entries of the memory plan: where the policy's state, its copy, the environment's state, report,
 # metrics and rows begin; where context, decision and feedback begin within a row; the length of a
@@ -52,7 +53,7 @@ ROUND, ASKED, ARRIVAL, HEADER = range(4)
 # ages of decisions (otherwise it receives 0). The plan has `LENGTH` entries.
 (
     STATE, COPY, ENVIRONMENT, REPORT, METRICS, ROWS, CONTEXT, DECISION, FEEDBACK, WIDTH,
-    WORKERS, IMPUTES, AGED, LENGTH,
+    WORKERS, IMPUTES, USES_AGES, LENGTH,
 ) = range(14)  # fmt: skip
 
 # There are four random streams of two words each: the policy's, the environment's, the stream of
@@ -60,8 +61,8 @@ ROUND, ASKED, ARRIVAL, HEADER = range(4)
 # stream of their own, so that the n-th decision takes equally long under all policies (common
 # random numbers).
 PURPOSES: Final = (streams.POLICY, streams.ENVIRONMENT, streams.POLICY, streams.WORKERS)
-STREAMS: Final = len(PURPOSES)
-_POLICY_RNG, _ENVIRONMENT_RNG, _IMPUTED_RNG, _DURATION_RNG = range(0, 2 * STREAMS, 2)
+STREAM_COUNT: Final = len(PURPOSES)
+_POLICY_RNG, _ENVIRONMENT_RNG, _IMPUTED_RNG, _DURATION_RNG = range(0, 2 * STREAM_COUNT, 2)
 
 # The arguments of the engine, and two more. `memory_plan` below makes the memory plan, and the last
 # metric in `out` is the time.
@@ -77,12 +78,15 @@ def memory_plan(
     policy: CompiledClass, environment: CompiledClass, sizes: Sizes, e_sizes: Sizes,
     *, workers: int, impute: bool, ages: bool,
 ) -> IntArray:  # fmt: skip
-    """Return the offsets of everything that a block works on, then the options of the loop."""
+    """Return the offsets of everything that a block works on, then the options of the loop.
+
+    `impute` says whether pending feedback is imputed, `ages` whether `impute` receives ages.
+    """
     records = policy.records
     state_size = policy.state.size(sizes)
-    # The settled state is first; it has learnt the feedback that arrived, and nothing else. Right
-    # behind it is its copy, with the same layout. `copy_settled_state` and the choice between the
-    # two (`plan[COPY] * plan[IMPUTES]`) rely on this order.
+    # The main state is first; it has learnt the feedback that arrived, and nothing else. Its copy,
+    # with the same layout, is right behind it. `copy_main_state` and the choice between the two
+    # (`plan[COPY] * plan[IMPUTES]`) rely on this order.
     starts = [0, state_size, 2 * state_size]
     starts.append(starts[-1] + environment.state.size(e_sizes))
     starts.append(starts[-1] + records.report.layout.size(sizes))
@@ -97,12 +101,12 @@ def make_memory(plan: IntArray, numbers: FloatArray) -> tuple[NDArray[Any], ...]
     """Return the memory of one block: cells, random streams, the order of rows, and `numbers`."""
     workers = int(plan[WORKERS])
     cells = np.empty(int(plan[ROWS]) + workers * int(plan[WIDTH]))
-    return cells, np.empty(2 * STREAMS, np.uint64), np.empty(2 * workers, np.int64), numbers
+    return cells, np.empty(2 * STREAM_COUNT, np.uint64), np.empty(2 * workers, np.int64), numbers
 
 
 @kernel
-def copy_settled_state(cells: FloatArray, plan: Any) -> None:
-    """Overwrite the copy with the settled state."""
+def copy_main_state(cells: FloatArray, plan: Any) -> None:
+    """Overwrite the copy with the main state."""
     for cell in range(plan[STATE], plan[COPY]):
         cells[plan[COPY] + cell] = cells[cell]
 
@@ -160,6 +164,7 @@ def _build_loop(
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs, order, numbers,
     ):  # fmt: skip
+        # The integers that shapes name: the policy's, then the environment's.
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])
@@ -169,11 +174,11 @@ def _build_loop(
         s = read_s(cells, plan[STATE], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         for replication in range(first, last):
-            # All replications use the same memory, so what the previous one has left is erased.
+            # All replications use one memory, so what the previous replication has left is erased.
             cells[:] = 0.0
             for row in range(plan[WORKERS]):
                 order[row] = row
-            for stream in range(STREAMS):
+            for stream in range(STREAM_COUNT):
                 key = streams.stream_key(seed, replication, PURPOSES[stream])
                 rngs[2 * stream] = rngs[2 * stream + 1] = key
             init_environment(e, es, 0, borrow_word(rngs, _ENVIRONMENT_RNG, (2,)))
@@ -212,8 +217,8 @@ def _compile_replication(
         """Play one replication; return 0, or the round in which a decision was refused."""
         s = read_s(cells, plan[STATE], shapes[0])
         rng = borrow_word(rngs, _POLICY_RNG, (2,))
-        pending = 0
-        imputed = -1
+        pending = 0  # the number of pending decisions
+        imputed_count = -1
         now = 0.0
         c = 0
         for t in range(1, checkpoints[len(checkpoints) - 1] + 1):
@@ -222,33 +227,33 @@ def _compile_replication(
                 if control[STOP] != 0:
                     return 0
             # Time moves only here: a worker is free as soon as its feedback arrives. The feedback
-            # changes the settled state, so the copy is stale (`imputed` is -1).
+            # changes the main state, so the copy is stale (`imputed_count` is -1).
             if pending == plan[WORKERS]:
                 row = plan[ROWS] + take_first_arrival(cells, order, pending, plan) * plan[WIDTH]
                 now = cells[row + ARRIVAL]
                 tell(p, s, rng, cells, row, plan, shapes[0])
                 pending -= 1
-                imputed = -1
+                imputed_count = -1
             if is_stopped(s):
-                # The policy takes no further decision. At each remaining checkpoint, `measure`
-                # tells the feedback that is still pending, as if the run went on.
-                last = t - 1
+                # The policy takes no decision after round t - 1. At each remaining checkpoint,
+                # `measure` tells the feedback that is still pending, as if the run went on.
                 for k in range(c, len(checkpoints)):
                     last_arrival = measure(
-                        p, e, cells, rngs, order, plan, shapes, wrong, last, pending, out, k, column
-                    )
+                        p, e, cells, rngs, order, plan, shapes, wrong, t - 1, pending, out, k,
+                        column,
+                    )  # fmt: skip
                     out[k, out.shape[1] - 1, column] = max(now, last_arrival)
                 return 0
             row = plan[ROWS] + order[pending] * plan[WIDTH]
             cells[row + ROUND] = t
             cells[row + ASKED] = now
-            if not decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):
+            if not decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed_count):
                 return t
             cells[row + ARRIVAL] = now + draw_feedback(
                 e, cells, rngs, numbers, row, plan, shapes, t
             )
             # The copy has all pending decisions but the new one, which the next `decide` imputes.
-            imputed = pending
+            imputed_count = pending
             pending += 1
             if t == checkpoints[c]:
                 # `measure` overwrites the copy, which is stale afterwards.
@@ -256,7 +261,7 @@ def _compile_replication(
                     p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column
                 )
                 out[c, out.shape[1] - 1, column] = max(now, last_arrival)
-                imputed = -1
+                imputed_count = -1
                 c += 1
         control[ROUNDS_DONE] += checkpoints[len(checkpoints) - 1] % _SEGMENT
         return 0
@@ -277,11 +282,11 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
     write_decision = records.decision.writer()
 
     @kernel
-    def decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed):  # type: ignore[no-untyped-def]
+    def decide(p, e, cells, rngs, order, plan, shapes, t, pending, imputed_count):  # type: ignore[no-untyped-def]
         """Take a decision in the row after the pending rows; return whether it is allowed.
 
-        The copy has the imputed feedback of the first `imputed` pending decisions. If `imputed` is
-        -1, the copy is stale.
+        The copy has the imputed feedback of the first `imputed_count` pending decisions. If
+        `imputed_count` is -1, the copy is stale.
         """
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
@@ -290,20 +295,20 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         observed_context = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
         write_context(cells, row + plan[CONTEXT], dims, observed_context)
         context = read_context(cells, row + plan[CONTEXT], dims)
-        # Without imputation the product is 0, where the settled state begins.
+        # Without imputation the product is 0, where the main state begins.
         s = read_s(cells, plan[COPY] * plan[IMPUTES], dims)
         rng = borrow_word(rngs, _POLICY_RNG, (2,))
         if plan[IMPUTES] == 1:
             copy_rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
-            if imputed < 0:
-                copy_settled_state(cells, plan)
+            if imputed_count < 0:
+                copy_main_state(cells, plan)
                 # Imputation has a stream of its own, derived from the policy's. It must not move
                 # the policy's stream, whose draws would then depend on how many decisions are
                 # pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
-            for i in range(max(imputed, 0), pending):
+            for i in range(max(imputed_count, 0), pending):
                 pending_row = plan[ROWS] + order[i] * plan[WIDTH]
-                age = (cells[row + ASKED] - cells[pending_row + ASKED]) * plan[AGED]
+                age = (cells[row + ASKED] - cells[pending_row + ASKED]) * plan[USES_AGES]
                 pending_context = read_context(cells, pending_row + plan[CONTEXT], dims)
                 pending_decision = read_decision(cells, pending_row + plan[DECISION], dims)
                 pending_round = int(cells[pending_row + ROUND])
@@ -380,7 +385,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
     def measure(p, e, cells, rngs, order, plan, shapes, wrong, t, pending, out, c, column):  # type: ignore[no-untyped-def]
         """Write the metrics; return when the feedback of the last pending decision arrives."""
         # State, stream and order are copied, so that a checkpoint does not affect later rounds.
-        copy_settled_state(cells, plan)
+        copy_main_state(cells, plan)
         s = read_s(cells, plan[COPY], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         rng = borrow_word(rngs, _IMPUTED_RNG, (2,))

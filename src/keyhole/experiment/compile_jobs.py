@@ -9,7 +9,7 @@ from keyhole.contract.kernel_compilation import CompiledClass, compiled_environm
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment
 from keyhole.contract.setting import Setting
-from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
+from keyhole.contract.wrapper_policy import WrapperPolicy, subclass_for_default_base
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.learner_step import compiled_step
 from keyhole.drivers.worker_simulation import compiled_asynchronous_loop
@@ -34,8 +34,8 @@ def policy_jobs(policy_class: type[Policy], registered: RegisteredSetting) -> li
     environments = list(filter(_is_complete, registered.environments))
     # A wrapper policy is compiled for its default base.
     if issubclass(policy_class, WrapperPolicy):
-        policy_class = with_default_base(policy_class)
-    return _make_jobs(policy_class, environments, learners=True)
+        policy_class = subclass_for_default_base(policy_class)
+    return _make_jobs(policy_class, environments, with_learners=True)
 
 
 def spec_jobs(spec: Spec) -> list[CompileJob]:
@@ -43,7 +43,7 @@ def spec_jobs(spec: Spec) -> list[CompileJob]:
     jobs: dict[str, CompileJob] = {}
     for plan in (point.spec.plan for point in spec.points):
         for label in plan.policies:
-            for job in list_plan_jobs(plan, label, learners=True):
+            for job in list_plan_jobs(plan, label, with_learners=True):
                 jobs.setdefault(job[0], job)
     return list(jobs.values())
 
@@ -60,15 +60,15 @@ def find_cache_file(job: CompileJob) -> Path | None:
     return None
 
 
-def list_plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[CompileJob]:
-    """Return the jobs for simulating one policy of a plan; with `learners`, also for its learners.
+def list_plan_jobs(plan: Plan, label: str, *, with_learners: bool = False) -> list[CompileJob]:
+    """Return the jobs of one policy of a plan: for simulations, and if wanted for its learners.
 
     A plan with simulated workers has no jobs for learners.
     """
     policy_class = type(plan.policies[label])
     environment = plan.problem.environment
     if not plan.workers:
-        return _make_jobs(policy_class, [environment], learners=learners)
+        return _make_jobs(policy_class, [environment], with_learners=with_learners)
     # Simulated workers have their own loop, into which the distribution of durations is compiled.
     classes = compiled_policy(policy_class), compiled_environment(environment)
     draw = plan.workers[label].duration.draw
@@ -77,13 +77,13 @@ def list_plan_jobs(plan: Plan, label: str, *, learners: bool = False) -> list[Co
 
 
 def _make_jobs(
-    policy_class: type[Policy], environments: list[type[Environment]], *, learners: bool
+    policy_class: type[Policy], environments: list[type[Environment]], *, with_learners: bool
 ) -> list[CompileJob]:
     policy = compiled_policy(policy_class)
     setting = policy_class.setting
     name = policy_class.__name__
     jobs: list[CompileJob] = []
-    if learners:
+    if with_learners:
         jobs.append((name, partial(compiled_step, policy, setting)))
         jobs.append((f"{name} loaded from a file", partial(_compile_checked_step, policy, setting)))
     for environment in environments:

@@ -68,7 +68,7 @@ def measure_forecast(
     measure: Callable[..., float] = measure_seconds_per_round,
     clock: Callable[[], float] = perf_counter,
 ) -> Forecast:
-    """Measure runs of each kind for about `span` seconds in all; return the forecast of all runs.
+    """Measure some runs for about `span` seconds in all; return the forecast of all runs.
 
     Kernels that are not in the cache are compiled first. Tables and reports, which are written at
     the end, are not counted.
@@ -80,30 +80,30 @@ def measure_forecast(
     start = clock()
     files_before = {path for path, _ in cached_files()}
     groups = _group_by_kind(jobs)
-    for runs in groups:
-        # One run compiles the code that all runs of its kind share.
-        make_simulators(runs[0].plan, runs[0].label)
+    for group in groups:
+        # One job compiles the code that all jobs of its kind share.
+        make_simulators(group[0].plan, group[0].label)
     compiled_count = len({path for path, _ in cached_files()} - files_before)
     compile_seconds = clock() - start
-    samples = [_choose_samples(runs, _MOST_SAMPLES // len(groups)) for runs in groups]
+    samples = [_choose_samples(group, _MOST_SAMPLES // len(groups)) for group in groups]
     sample_count = sum(map(len, samples))
     sample_span = max(_LEAST_SPAN, span / sample_count)
-    endless: dict[str, None] = {}
+    endless_policies: dict[str, None] = {}
 
-    def seconds_per_round(run: SimulationJob) -> float:
-        policy = repr(run.plan.policies[run.label])
+    def seconds_per_round(job: SimulationJob) -> float:
+        policy = repr(job.plan.policies[job.label])
         # It takes half a minute to find that a round does not end, so the attempt is not repeated.
-        if policy in endless:
+        if policy in endless_policies:
             return math.inf
-        count = run.replications
-        seconds = measure(run.plan, run.label, sample_span, replications=count, threads=threads)
+        count = job.replications
+        seconds = measure(job.plan, job.label, sample_span, replications=count, threads=threads)
         if not math.isfinite(seconds):
-            endless[policy] = None
+            endless_policies[policy] = None
         return seconds
 
     seconds = sum(
-        _estimate_seconds(runs, group_samples, seconds_per_round)
-        for runs, group_samples in zip(groups, samples, strict=True)
+        _estimate_seconds(group, group_samples, seconds_per_round)
+        for group, group_samples in zip(groups, samples, strict=True)
     )
     return Forecast(
         points=len(specs),
@@ -115,16 +115,16 @@ def measure_forecast(
         compiling=compile_seconds if compiled_count else 0.0,
         threads=threads,
         samples=sample_count,
-        seconds=math.inf if endless else seconds,
-        endless=tuple(endless),
+        seconds=math.inf if endless_policies else seconds,
+        endless=tuple(endless_policies),
     )
 
 
 def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
-    """Return the runs of all jobs grouped by kind, each group sorted by size.
+    """Return all jobs grouped by kind, each group sorted by size.
 
-    A job has one run to the horizon, or a run to each of several budgets. Runs of a kind share
-    compiled code, and have about the same speed.
+    A job whose policy needs a simulation for each budget becomes a job for each budget. Jobs of a
+    kind share compiled code, and have about the same speed.
     """
     kinds: dict[tuple[object, ...], list[SimulationJob]] = {}
     for job in jobs:
@@ -133,48 +133,48 @@ def _group_by_kind(jobs: Sequence[SimulationJob]) -> list[list[SimulationJob]]:
         key: list[object] = [type(policy).__name__, plan.problem.environment.__qualname__]
         if workers := plan.workers.get(job.label):
             key += [workers.number, workers.pending_mode(policy), repr(workers.duration)]
-        for _, checkpoints in plan.list_runs(policy):
-            run = SimulationJob(replace(plan, checkpoints=checkpoints), job.label, job.replications)
-            kinds.setdefault(tuple(key), []).append(run)
-    return [sorted(runs, key=_log_run_size) for runs in kinds.values()]
+        for _, checkpoints in plan.list_simulations(policy):
+            new_job = replace(job, plan=replace(plan, checkpoints=checkpoints))
+            kinds.setdefault(tuple(key), []).append(new_job)
+    return [sorted(group, key=_log_size) for group in kinds.values()]
 
 
-def _log_run_size(run: SimulationJob) -> float:
+def _log_size(job: SimulationJob) -> float:
     """Return the logarithm of rounds times arms, on which the speed within a kind may depend."""
-    problem = run.plan.problem
+    problem = job.plan.problem
     arms = problem.fact("arms") if "arms" in problem.setting.facts else 1
-    return math.log(run.rounds) + math.log(arms)
+    return math.log(job.rounds) + math.log(arms)
 
 
-def _choose_samples(runs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
-    """Return up to `count` runs, at least one, evenly spaced from the largest to the smallest."""
-    count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(runs))
-    positions = np.linspace(len(runs) - 1, 0, count).round().astype(int)
-    return [runs[position] for position in positions]
+def _choose_samples(jobs: Sequence[SimulationJob], count: int) -> list[SimulationJob]:
+    """Return up to `count` jobs, at least one, evenly spaced from the largest to the smallest."""
+    count = min(max(1, count), _MOST_SAMPLES_OF_A_KIND, len(jobs))
+    positions = np.linspace(len(jobs) - 1, 0, count).round().astype(int)
+    return [jobs[position] for position in positions]
 
 
 def _estimate_seconds(
-    runs: Sequence[SimulationJob],
+    jobs: Sequence[SimulationJob],
     samples: Sequence[SimulationJob],
     seconds_per_round: Callable[[SimulationJob], float],
 ) -> float:
-    """Estimate the seconds that all runs of a kind take, from the seconds per round of samples.
+    """Estimate the seconds that all jobs of a kind take, from the seconds per round of samples.
 
     Seconds per round are averaged over samples of the same size, and interpolated between sizes.
     """
-    paces_by_size: dict[float, list[float]] = {}
-    for run in samples:
-        paces_by_size.setdefault(_log_run_size(run), []).append(seconds_per_round(run))
-    sizes = sorted(paces_by_size)
-    paces = [sum(paces_by_size[size]) / len(paces_by_size[size]) for size in sizes]
-    rounds = np.array([run.total_rounds for run in runs], float)
-    # Beyond the sampled sizes `interp` repeats the pace of the nearest size.
-    return float(rounds @ np.interp([*map(_log_run_size, runs)], sizes, paces))
+    round_seconds: dict[float, list[float]] = {}  # the seconds of a round, by size
+    for job in samples:
+        round_seconds.setdefault(_log_size(job), []).append(seconds_per_round(job))
+    sizes = sorted(round_seconds)
+    mean_round_seconds = [sum(round_seconds[size]) / len(round_seconds[size]) for size in sizes]
+    rounds = np.array([job.total_rounds for job in jobs], float)
+    # Beyond the sampled sizes `interp` repeats the value of the nearest size.
+    return float(rounds @ np.interp([*map(_log_size, jobs)], sizes, mean_round_seconds))
 
 
 # The file has the nanoseconds that a round takes, by setting and policy.
 _TIMES_FILE: Final = Path(__file__).with_name("round_times.toml")
-_UNKNOWN_TIME: Final = 70.0  # nanoseconds of a round of a user's policy
+_DEFAULT_NANOSECONDS: Final = 70.0  # of a round of a policy that the file lacks, such as a user's
 # The time to compile a policy, on the machine on which the times of rounds were measured.
 _SECONDS_TO_COMPILE: Final = 2.7
 
@@ -192,7 +192,7 @@ def list_work(specs: Mapping[str, Spec], cache: ResultCache, threads: int | None
         for label, policy in spec.plan.policies.items():
             setting = spec.plan.problem.setting.name
             rounds = cache.rounds_to_simulate(spec.name, label)
-            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _UNKNOWN_TIME)
+            nanoseconds = times.get(setting, {}).get(type(policy).__name__, _DEFAULT_NANOSECONDS)
             seconds = rounds * nanoseconds * 1e-9 / thread_count
             code_file = find_cache_file(list_plan_jobs(spec.plan, label)[0])
             if code_file and code_file not in files_to_write and not code_file.exists():

@@ -14,12 +14,13 @@ from keyhole.contract.problem import Problem
 from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error, refuse_utf_16
+from keyhole.former_names import find_new_name
 from keyhole.interrupts import replaced_user_errors
 from keyhole.play.plan_pickling import allow_sibling_imports
 from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
 from keyhole.status_output import redirect_prints
-from keyhole.validation import check_choice, short_repr, suggestion
+from keyhole.validation import check_choice, short_repr, suggestion, warn_user
 
 WORKER_ENTRIES: Final = ("workers", "duration", "pending")
 """Entries of a spec, and of each of its policies, that describe simulated workers."""
@@ -71,7 +72,7 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
-    """Make the policy that a table ``[[policy]]`` describes; pass the table without its label.
+    """Make the policy that a table ``[[policy]]`` describes, given its name and parameters alone.
 
     The file of a user's policy (``name = "file.py:Class"``) is relative to the folder. Errors begin
     with the name of the entry.
@@ -82,10 +83,10 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     name = parameters.pop("name")
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, got {name!r}")
-    policy = find_policy_class(name, setting, folder)
-    _check_parameter_names(policy, parameters)
+    policy_class = find_policy_class(name, setting, folder)
+    _check_parameter_names(policy_class, parameters)
     if not is_policy_file(name):
-        return policy.from_parameters(parameters)
+        return policy_class.from_parameters(parameters)
 
     def replace_error(error: BaseException) -> BaseException:
         # Such an error comes from a check of a parameter, and its message is written for users.
@@ -95,7 +96,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         return ValueError(f"name: {name!r} cannot be made: {reason}")
 
     with replaced_user_errors(replace_error), redirect_prints():  # a user's class may do anything
-        return policy.from_parameters(parameters)
+        return policy_class.from_parameters(parameters)
 
 
 def find_policy_class(
@@ -107,16 +108,19 @@ def find_policy_class(
     """
     if is_policy_file(name):
         return import_user_policy(name, folder, field=field)
-    policies = setting_registry.find_setting(setting).policies
-    return policies[check_choice(field, name, policies)]
+    registered = setting_registry.find_setting(setting)
+    _, new_name = find_new_name(registered.module.__name__, name)
+    if new_name != name:
+        warn_user(f"{field} {name!r} will be gone in 0.4: use {new_name!r}")
+    return registered.policies[check_choice(field, new_name, registered.policies)]
 
 
-def _check_parameter_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
+def _check_parameter_names(policy_class: type[Policy], parameters: Mapping[str, Any]) -> None:
     """Refuse unknown parameters of a policy, and missing parameters that have no default."""
-    fields_by_name = {field.name: field for field in fields(cast(Any, policy))}
+    fields_by_name = {field.name: field for field in fields(cast(Any, policy_class))}
     for name in parameters:
         if name not in fields_by_name and not fields_by_name:
-            raise ValueError(f"{name} must be left out: {policy.__name__} has no parameters")
+            raise ValueError(f"{name} must be left out: {policy_class.__name__} has no parameters")
         if name not in fields_by_name:
             raise unknown_name_error(name, fields_by_name)
     for name, field in fields_by_name.items():

@@ -33,8 +33,8 @@ def means_table(curves: Curves, metric: str) -> Table:
     """Return a table of means with 95 % intervals at up to five checkpoints, including the last."""
     count = len(curves.checkpoints)
     # The positions are evenly spread, up to the position of the last checkpoint.
-    spread = np.linspace(0, count, min(count, _MOST_CHECKPOINTS) + 1)[1:] - 1
-    positions = sorted({round(position) for position in spread})
+    exact_positions = np.linspace(0, count, min(count, _MOST_CHECKPOINTS) + 1)[1:] - 1
+    positions = sorted({round(position) for position in exact_positions})
     rows = []
     for label in curves.labels:
         estimates = curves.estimates(label, metric)
@@ -47,7 +47,7 @@ def means_table(curves: Curves, metric: str) -> Table:
 
 
 def tail_tables(curves: Curves, metric: str) -> list[Table]:
-    """Return the table of bad runs at the last checkpoint, as a list.
+    """Return the table of 90 % quantiles and worst runs at the last checkpoint, as a list.
 
     The list is empty for a share, and for a single replication.
     """
@@ -147,8 +147,8 @@ def write_run_report(run: RunFolder, *, summary: SweepSummary | None = None) -> 
         page = sweep_page(run, summary or SweepSummary.from_run(run), title)
     else:
         page = _run_page(run, title)
-    details = [spec_report_section(run.spec), provenance_section([run])]
-    page = replace(page, sections=[*page.sections, *details])
+    last_sections = [spec_report_section(run.spec), provenance_section([run])]
+    page = replace(page, sections=[*page.sections, *last_sections])
     return write_page(run.folder / "report.html", page)
 
 
@@ -182,7 +182,7 @@ def _run_page(run: RunFolder, title: str) -> Page:
 
 
 def _default_title(run: RunFolder) -> str:
-    """Return the title of a page whose spec has none."""
+    """Return the title of the report of a run whose spec has no title."""
     varied_entries = list(run.spec.get("sweep", {}))
     verb = "varies" if len(varied_entries) == 1 else "vary"
     suffix = f", as {join_words(varied_entries)} {verb}" if varied_entries else ""

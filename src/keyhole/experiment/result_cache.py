@@ -34,8 +34,8 @@ class ResultCache:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # by key, with the checkpoints of all experiments
         self._replications: dict[str, int] = {}
-        # The rounds of a key count once: for the first policy that has the key, which is given by
-        # the name of its spec and its label.
+        # The keys whose rounds are counted for a policy, by the name of its spec and its label. If
+        # policies have equal keys, the rounds are counted for the first policy only.
         self._counted_keys: dict[tuple[str, str], str] = {}
         self._complete_keys: set[str] = set()  # of results without missing blocks
         # The keys of each spec are computed once, since digests take a while.
@@ -56,7 +56,7 @@ class ResultCache:
         return SimulationJob(self._plans[key], _LABEL, self._replications[key])
 
     def rounds_to_simulate(self, spec_name: str, label: str) -> int:
-        """Return how many rounds of a policy a spec simulates; 0 if an earlier spec shares them."""
+        """Return the number of rounds of a spec's policy; 0 if an earlier policy shares them."""
         key = self._counted_keys.get((spec_name, label))
         return 0 if key is None else self._job(key).total_rounds
 
@@ -87,19 +87,19 @@ class ResultCache:
             write_block(self.folder, key_by_job[job], replications, data)
 
         # For one experiment, the progress of each policy is reported; for several, only the total.
-        def report_rounds(label: str, job: SimulationJob, _: str, played: int, rounds: int) -> None:
+        def forward(label: str, job: SimulationJob, _: str, rounds_done: int, rounds: int) -> None:
             if report is not None and len(specs) == 1:
-                report(label, played, rounds)
+                report(label, rounds_done, rounds)
             elif report is not None:
                 others_left = sum(item.rounds_left for item in key_by_job if item is not job)
-                total_played = total - others_left - rounds + played
-                report(count_text(len(key_by_job), "run"), total_played, total)
+                all_rounds_done = total - others_left - rounds + rounds_done
+                report(count_text(len(key_by_job), "run"), all_rounds_done, total)
 
         if cluster is not None:
             run_on_cluster(cluster, list(key_by_job), store_block, report)
         else:
             for label, job in jobs.values():
-                run_locally(job, store_block, threads, partial(report_rounds, label, job))
+                run_locally(job, store_block, threads, partial(forward, label, job))
         self._complete_keys |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
@@ -166,9 +166,9 @@ StoredBlock = tuple[range, FloatArray]
 
 
 def write_block(folder: Path, name: str, replications: range, data: bytes) -> None:
-    """Write a block atomically to the file of its replications, whose name begins with `name`."""
-    span = f"{replications.start:010d}-{replications.stop:010d}"
-    write_atomically(folder / f"{name}-{span}.block", data)
+    """Write a block atomically to the file that is named after `name` and the replications."""
+    range_text = f"{replications.start:010d}-{replications.stop:010d}"
+    write_atomically(folder / f"{name}-{range_text}.block", data)
 
 
 def read_blocks(folder: Path, name: str, job: SimulationJob) -> list[StoredBlock]:
@@ -222,13 +222,13 @@ def merge_blocks(blocks: Sequence[StoredBlock], replications: int) -> FloatArray
 
 
 def connect_if_unfinished(
-    specs: Mapping[Path, Spec], on: str | Executor, threads: int | None
+    folders: Iterable[Path], on: str | Executor, threads: int | None
 ) -> AbstractContextManager[Cluster | None]:
-    """Return a context manager that yields the cluster: None on threads, or if all is finished.
+    """Return a context manager that yields the cluster: None on threads, or if all are finished.
 
     Enter it before a folder is created, so that a cluster that does not answer leaves none behind.
     """
-    all_finished = all(map(is_finished, specs))
+    all_finished = all(map(is_finished, folders))
     return cluster_connection(THREADS if all_finished else on, threads)
 
 

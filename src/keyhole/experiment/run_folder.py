@@ -29,7 +29,7 @@ from keyhole.experiment.sweep_parquet import read_point
 from keyhole.experiment.sweep_points import iterate_points, problem_table_at
 from keyhole.metric import ADDED_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import summarized_estimate
+from keyhole.results.estimate import estimate_from_summary
 from keyhole.text_formatting import count_text
 from keyhole.validation import escape_html, short_repr
 
@@ -37,13 +37,13 @@ FORMAT: Final = "keyhole-run"
 VERSION: Final = 3
 VALUES_FILE: Final = "values.parquet"
 CURVES_FILE: Final = "curves.parquet"
-RESULTS: Final = (VALUES_FILE, CURVES_FILE)
-SPEC: Final = "spec.json"
-_PROVENANCE: Final = "run.json"
+RESULT_FILES: Final = (VALUES_FILE, CURVES_FILE)
+SPEC_FILE: Final = "spec.json"
+_RUN_FILE: Final = "run.json"
 
-# The entries of every run, and their types. Entries that only some runs have, such as those of
-# sweeps, are checked where they are used.
-_ENTRIES: Final[dict[str, type]] = {
+# The entries that run.json has for every run, and their types. Entries that it has for some runs
+# only, such as those of sweeps, are checked where they are used.
+_RUN_FILE_ENTRIES: Final[dict[str, type]] = {
     "name": str,
     "digest": str,
     "seed": int,
@@ -65,7 +65,7 @@ class PointResult:
 
     @property
     def curves(self) -> Curves:
-        """The results; for a sweep, read at each access, since all might not fit into memory."""
+        """The results; those of a sweep are read at each access, since memory may not hold all."""
         return self.read()
 
 
@@ -153,7 +153,7 @@ def _read_last_means(run: RunFolder) -> Iterator[tuple[Metric, LastMeans]]:
                 if (row["metric"], row["round"]) == (metric.name, last_round):
                     numbers = row["mean"], row["std_error"], row["replications"]
                     is_share = metric.drawn == "share"
-                    means[row["policy"]] = summarized_estimate(*numbers, is_share=is_share)
+                    means[row["policy"]] = estimate_from_summary(*numbers, is_share=is_share)
             yield metric, means
 
 
@@ -165,7 +165,7 @@ def json_text(content: Mapping[str, Any]) -> str:
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``run.json`` with its checksum atomically."""
     text = json_text({**content, "checksum": files.json_checksum(content)})
-    files.write_atomically(folder / _PROVENANCE, text.encode())
+    files.write_atomically(folder / _RUN_FILE, text.encode())
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        content = json.loads(files.read_results_file(folder / _PROVENANCE))
+        content: dict[str, Any] = json.loads(files.read_results_file(folder / _RUN_FILE))
         saved_format = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
@@ -183,15 +183,14 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         raise ValueError(
             f"{folder} is not a run folder that this version can read: {short_repr(saved_format)}"
         )
-    result: dict[str, Any] = content
     # The checksum covers all entries but itself.
-    saved_checksum = result.pop("checksum", None)
-    if saved_checksum != files.json_checksum(result):
-        raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
-    for name, entry_type in _ENTRIES.items():
-        if not isinstance(result.get(name), entry_type):
-            raise ValueError(f"{folder / _PROVENANCE} is damaged: its entry {name} is not valid")
-    return result
+    saved_checksum = content.pop("checksum", None)
+    if saved_checksum != files.json_checksum(content):
+        raise ValueError(f"{folder / _RUN_FILE} is damaged: its checksum does not match")
+    for name, entry_type in _RUN_FILE_ENTRIES.items():
+        if not isinstance(content.get(name), entry_type):
+            raise ValueError(f"{folder / _RUN_FILE} is damaged: its entry {name} is not valid")
+    return content
 
 
 def is_finished(folder: Path) -> bool:
@@ -236,14 +235,15 @@ def open_run(path: str | Path) -> RunFolder:
     provenance = read_provenance(folder)
     if not isinstance(provenance.get("finished"), str):
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
-    for name in (*RESULTS, SPEC):
+    for name in (*RESULT_FILES, SPEC_FILE):
         _check_unaltered(folder, name, provenance)
+    spec_path = folder / SPEC_FILE
     try:
-        spec = json.loads(files.read_results_file(folder / SPEC))
+        spec = json.loads(files.read_results_file(spec_path))
         # Only the form is checked: files and policies that the spec names may be gone by now.
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
+        raise ValueError(f"{spec_path} is not a spec that this version can read") from error
     return RunFolder(folder, spec, provenance, _load_points(folder, spec, provenance))
 
 
@@ -283,7 +283,7 @@ def _read_curves(
     """
     with _replace_alteration_errors(folder):
         table = read_table()
-        metrics = table.column_names[3:]
+        metrics = table.column_names[3:]  # after policy, round and replication
         names = table.column("policy")
         checkpoints = np.unique(table.column("round").to_numpy())
         values = {}
@@ -295,8 +295,8 @@ def _read_curves(
             # No simulation writes such a value: the file was altered.
             if not np.isfinite(values[label]).all():
                 raise ValueError("a metric is not a finite number")
-        declared = _metrics_of_columns(metrics, setting)
-        return Curves(checkpoints.tolist(), declared, values, arms=arms or None)
+        declared_metrics = _metrics_of_columns(metrics, setting)
+        return Curves(checkpoints.tolist(), declared_metrics, values, arms=arms or None)
 
 
 @contextmanager
@@ -311,12 +311,12 @@ def _replace_alteration_errors(folder: Path) -> Iterator[None]:
 def _metrics_of_columns(columns: Iterable[str], setting: str) -> list[Metric]:
     """Return the metrics of columns, such as ``pulls[1]`` or ``pulls[red]``."""
     # Simulations add metrics to those that the setting declares.
-    declared = ADDED_METRICS | setting_registry.find_setting(setting).metrics
+    declared_metrics = ADDED_METRICS | setting_registry.find_setting(setting).metrics
     metrics = []
     for column in columns:
         name, _, arm = column.removesuffix("]").partition("[")
-        metric = declared.get(name, Metric(column))
-        metrics.append(metric.of(arm) if arm and name in declared else metric)
+        metric = declared_metrics.get(name, Metric(column))
+        metrics.append(metric.of(arm) if arm and name in declared_metrics else metric)
     return metrics
 
 

@@ -48,7 +48,7 @@ def find_leaders(
     """Return the policies that may be best by a metric; `names` are the names of the point."""
     labels = metric.rank({label: mean.value for label, mean in means.items()})
     best = means[labels[0]]
-    # One replication has no interval, without which no policy can be called best.
+    # One replication has no interval, and without intervals no policy can be called best.
     if not all(math.isfinite(mean.half_width) for mean in means.values()):
         return Leaders(names, (labels[0],), best, has_intervals=False)
     leaders = [n for n in labels if means[n].low <= best.high and best.low <= means[n].high]
@@ -89,22 +89,19 @@ def summarize_run(curves: Curves) -> str:
     """Return a sentence on the best policy of a run by its first metric."""
     metric, means = first_metric_and_means(curves)
     leaders = find_leaders(means, metric, {})
-    # Policies that always decide alike have the same mean to the last bit: all of them are named.
+    # Policies that always decide alike have equal means to the last bit, so all of them are named.
     winners = [label for label, mean in means.items() if mean.value == leaders.mean.value]
     subject = join_words(winners) if len(winners) <= MOST_LEADERS else f"{len(winners)} policies"
     verb = "has" if len(winners) == 1 else "share"
-    text = (
-        f"{subject} {verb} the {metric.best} {metric.title} after "
-        f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}"
-    )
-    if not leaders.has_intervals:
-        return f"{text}."
     others = [label for label in leaders.labels if label not in winners]
-    return f"{text}.{describe_overlaps(others)}"
+    return (
+        f"{subject} {verb} the {metric.best} {metric.title} after "
+        f"{curves.checkpoints[-1]:,} rounds: {leaders.mean}.{describe_overlaps(others)}"
+    )
 
 
 def describe_overlaps(others: Sequence[str]) -> str:
-    """Return a sentence on the policies, if any, whose intervals overlap with the best's."""
+    """Return a sentence on others whose intervals overlap with that of the best; "" if none do."""
     if not others:
         return ""
     if len(others) == 1:

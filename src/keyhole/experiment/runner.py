@@ -18,7 +18,7 @@ from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_con
 from keyhole.experiment import run_folder, setting_registry
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.experiment.run_folder import FORMAT, RESULTS, SPEC, VERSION, RunFolder
+from keyhole.experiment.run_folder import FORMAT, RESULT_FILES, SPEC_FILE, VERSION, RunFolder
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_parquet import CURVES_SCHEMA, open_points_writer, values_schema
 from keyhole.kernels.package_digest import math_library_digest
@@ -80,7 +80,7 @@ def run(
     check_cluster_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
-    files.refuse_file(folder)
+    files.refuse_non_folder(folder)
     with _create_folder(folder), files.folder_lock(folder):
         provenance = _read_matching_provenance(folder, spec, digest)
         # For a finished run, only texts that reports show, such as the title, are written again.
@@ -106,7 +106,7 @@ def run(
             group_counts = _write_tables(folder, spec, cache)
             if spec.sweep:
                 provenance["groups"] = group_counts
-            checksums = {name: run_folder.file_checksum(folder / name) for name in RESULTS}
+            checksums = {name: run_folder.file_checksum(folder / name) for name in RESULT_FILES}
             provenance["checksums"] |= checksums
             run_folder.write_provenance(folder, provenance | {"finished": _current_time()})
         # A finished run may have blocks, too, if it was killed while they were removed.
@@ -153,13 +153,14 @@ def _write_spec_and_provenance(
     """
     for drafts_folder in (folder, folder / _BLOCKS):
         files.remove_drafts(drafts_folder)
-    texts = {SPEC: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
-    checksums = {SPEC: hashlib.sha256(texts[SPEC].encode()).hexdigest()}
+    texts = {SPEC_FILE: run_folder.json_text(spec.table()), "spec.toml": spec.to_toml()}
+    checksums = {SPEC_FILE: hashlib.sha256(texts[SPEC_FILE].encode()).hexdigest()}
     # run.json comes first: a run that is killed after this line can be resumed.
     if provenance is None:
         provenance = _make_provenance(spec, digest, command) | {"checksums": checksums}
         run_folder.write_provenance(folder, provenance)
-    elif provenance["checksums"].get(SPEC) != checksums[SPEC]:  # the title has changed, say
+    # The run is the same, but its title, notes or axes of figures have changed.
+    elif provenance["checksums"].get(SPEC_FILE) != checksums[SPEC_FILE]:
         provenance["checksums"] |= checksums
         run_folder.write_provenance(folder, provenance)
     for name, text in texts.items():
@@ -173,12 +174,12 @@ def _describe_difference(folder: Path, spec: Spec, provenance: Mapping[str, Any]
     """Return how the run in a folder differs from a run of a spec, as words that follow "a run"."""
     # Digests only tell that two runs differ, so likely differences are looked for in turn.
     try:
-        saved_spec = dict(json.loads(files.read_results_file(folder / SPEC)))
+        saved_spec = dict(json.loads(files.read_results_file(folder / SPEC_FILE)))
     except (OSError, ValueError, TypeError, RecursionError):
         return "of another spec, or of another version of the code"
     table = spec.table()
-    changes = (name for name in {**table, **saved_spec} if table.get(name) != saved_spec.get(name))
-    if names := [name for name in changes if name not in _REPORT_ENTRIES]:
+    entries = [name for name in {**table, **saved_spec} if name not in _REPORT_ENTRIES]
+    if names := [name for name in entries if table.get(name) != saved_spec.get(name)]:
         return f"of another spec (not the same {', '.join(names)})"
     versions = provenance["versions"]
     packages = [p for p in _packages_of_spec(_CODE_PACKAGES, spec) if versions.get(p) != version(p)]

@@ -25,7 +25,7 @@ from keyhole.metric import Metric
 from keyhole.spec_values import ProblemFactory
 from keyhole.validation import check_choice, check_line
 
-GROUP: Final = "keyhole.settings"
+ENTRY_POINT_GROUP: Final = "keyhole.settings"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
 """Keyhole's own settings, the classical one first."""
 
@@ -43,10 +43,10 @@ class RegisteredSetting:
 
     @cached_property
     def problem_factories(self) -> dict[str, ProblemFactory]:
-        """The factories that a spec can use: of the setting itself, and of its recorded data."""
-        from keyhole.data import problem_factories as data  # importing it takes a second
+        """The factories that a spec can use: the setting's own, and those for recorded data."""
+        from keyhole.data.problem_factories import PROBLEM_FACTORIES  # importing it takes a second
 
-        return {**self.module.PROBLEM_FACTORIES, **data.PROBLEM_FACTORIES.get(self.name, {})}
+        return {**self.module.PROBLEM_FACTORIES, **PROBLEM_FACTORIES.get(self.name, {})}
 
     @cached_property
     def policies(self) -> dict[str, type[Policy]]:
@@ -70,17 +70,17 @@ class RegisteredSetting:
     def metrics(self) -> dict[str, Metric]:
         """The metrics of the setting's environments, by name.
 
-        Details come last; before and among them, metrics that all environments have come first. A
-        metric with a value for each arm is listed once.
+        Metrics that are details come last. In either group, metrics that all environments have come
+        first. A metric with a value for each arm is listed once.
         """
-        lists = [checked_metrics(cls) for cls in self.environments if hasattr(cls, "metrics")]
-        metrics_by_name = {metric.name: metric for metrics in lists for metric in metrics}
-        counts = Counter(metric.name for metrics in lists for metric in metrics)
+        environments = [cls for cls in self.environments if hasattr(cls, "metrics")]
+        all_metrics = [metric for cls in environments for metric in checked_metrics(cls)]
+        counts = Counter(metric.name for metric in all_metrics)
 
         def sort_key(metric: Metric) -> tuple[bool, bool]:
-            return metric.detail, counts[metric.name] < len(lists)
+            return metric.detail, counts[metric.name] < len(environments)
 
-        return {metric.name: metric for metric in sorted(metrics_by_name.values(), key=sort_key)}
+        return {metric.name: metric for metric in sorted(all_metrics, key=sort_key)}
 
 
 def _iterate_subclasses(cls: type[Environment]) -> Iterator[type[Environment]]:
@@ -125,33 +125,33 @@ def _find_plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     Names of Keyhole's own settings, and names that are no identifiers, are left out with a warning.
     """
-    points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
+    plugins_by_name: dict[str, tuple[EntryPoint, ...]] = {}
     # The order in which Python finds installed packages differs between machines.
-    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _package_name(point)))
-    for point in points:
+    plugins = entry_points(group=ENTRY_POINT_GROUP)
+    for plugin in sorted(plugins, key=lambda plugin: (plugin.name, _package_name(plugin))):
         reason = ""
-        if point.name in BUILT_IN:
+        if plugin.name in BUILT_IN:
             reason = "is Keyhole's own"
-        elif not point.name.isidentifier():
+        elif not plugin.name.isidentifier():
             reason = "is no Python identifier"
         if reason:
-            setting = f"the setting {point.name!r} of {_package_name(point)}"
-            warnings.warn(f"{setting} is left out: its name {reason}", stacklevel=2)
+            setting_text = f"the setting {plugin.name!r} of {_package_name(plugin)}"
+            warnings.warn(f"{setting_text} is left out: its name {reason}", stacklevel=2)
         else:
-            points_by_name[point.name] = (*points_by_name.get(point.name, ()), point)
-    return points_by_name
+            plugins_by_name[plugin.name] = (*plugins_by_name.get(plugin.name, ()), plugin)
+    return plugins_by_name
 
 
-def _package_name(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.module
+def _package_name(plugin: EntryPoint) -> str:
+    return plugin.dist.name if plugin.dist is not None else plugin.module
 
 
 @cache
 def _load_setting(name: str) -> RegisteredSetting:
     if name in BUILT_IN:
         return RegisteredSetting(name, importlib.import_module(f"{_OWN_PACKAGE}.{name}"))
-    points = _find_plugins()[name]
-    packages = " and ".join(map(_package_name, points))
+    plugins = _find_plugins()[name]
+    packages = " and ".join(map(_package_name, plugins))
 
     def replace_error(error: BaseException) -> ValueError:
         reason = " ".join(str(error).split()) or "no reason was given"
@@ -160,9 +160,9 @@ def _load_setting(name: str) -> RegisteredSetting:
         return ValueError(f"the setting {name!r} of {packages} cannot be used: {prefix}{reason}")
 
     with replaced_user_errors(replace_error):  # a package may raise anything when it is imported
-        if len(points) > 1:
+        if len(plugins) > 1:
             raise ValueError("two packages have a setting of this name; uninstall all but one")
-        module = points[0].load()
+        module = plugins[0].load()
         _check_setting(name, module)
     return RegisteredSetting(name, module, packages)
 

@@ -32,7 +32,7 @@ Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 def _check_one_line(text: str) -> str:
     """Return a text; refuse one with line ends or control characters."""
     if text:
-        check_line("", text)
+        check_line("", text)  # `list_errors` puts the field before the message
     return text
 
 
@@ -91,7 +91,7 @@ class Spec(BaseModel):
     name : str
         A short name: like the title, a line without control characters.
     title : str
-        A line for figures and reports; by default the name.
+        A line for figures and reports; by default it is made from the name.
     notes : str
         Text for readers of the report; paragraphs are separated by empty lines.
     seed : int
@@ -103,7 +103,7 @@ class Spec(BaseModel):
     details : bool
         Whether to keep the metrics that are details; see `keyhole.simulate`.
     workers : int, default 1
-        How many decisions may be pending at a time. Each policy may have its own `workers`,
+        The number of simulated workers, up to 65,536. Each policy may have its own `workers`,
         `duration` and `pending` beside its parameters: see `keyhole.simulate`.
     duration : dict, optional
         The distribution of durations: a table ``{distribution = "Exponential", mean = 1}``.
@@ -197,7 +197,7 @@ class Spec(BaseModel):
             errors += list_errors(error, _MODELS, _EXPECTATIONS)
         if errors:
             raise ValueError(join_errors(errors))
-        _ = spec.points  # makes problems and policies, which check the rest
+        _ = spec.points  # checks the problem and the policies of each point
         return spec
 
     def table(self) -> dict[str, Any]:
@@ -224,7 +224,7 @@ class Spec(BaseModel):
         that are equal at all points.
         """
         if self.sweep is None:
-            _ = self.plan
+            _ = self.plan  # makes problem and policies, which check the rest
             return (sweep_points.Point({}, self),)
         points = []
         for values, table in sweep_points.point_tables(self.table(), self.folder):
@@ -240,8 +240,8 @@ class Spec(BaseModel):
         if self.sweep is not None:
             raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
         problem, policies = self._make_problem_and_policies()
-        spacing = self.checkpoints
-        checkpoints = spacing.model_dump() if isinstance(spacing, Spacing) else spacing
+        entry = self.checkpoints
+        checkpoints = entry.model_dump() if isinstance(entry, Spacing) else entry
         return Plan.make(
             problem,
             policies,
@@ -287,6 +287,7 @@ class Spec(BaseModel):
                 errors[-1].__cause__ = error
         if errors:
             texts = [_add_hint(error) for error in errors]
+            # A single error without a hint keeps its type.
             if len(texts) == 1 and texts[0] == str(errors[0]):
                 raise errors[0]
             raise ValueError(join_errors(texts)) from errors[0]

@@ -9,9 +9,9 @@ from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
 from keyhole.experiment.sweep_summary import MOST_PANELS, PointSummary, SweepSummary
 from keyhole.pages.best_policy_tiles import Tile, TileTable
-from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ScaleName
 from keyhole.pages.policy_colours import MOST_STYLES
-from keyhole.results.curve_chart import Scale, curve_chart, estimates_curve, is_drawn_as_logarithm
+from keyhole.results.curve_chart import curve_chart, estimates_curve, is_drawn_as_logarithm
 
 _SHARED_RATIO: Final = 8.0  # panels share an axis if each of them uses at least 1/8 of its height
 # The axis of a varied number is logarithmic if all its values are above 0, and the largest value is
@@ -27,20 +27,21 @@ Panel = Sequence[tuple[float, PointSummary]]
 """The points of a panel, each with its value of the entry on the horizontal axis."""
 
 
-def best_tiles(summary: SweepSummary, leaders: Sequence[Leaders]) -> TileTable:
+def best_tiles(summary: SweepSummary, all_leaders: Sequence[Leaders]) -> TileTable:
     """Return the table of the best policies: a tile for each problem on which they are compared."""
     metric = next(iter(summary.metrics.values()))
-    entries = [*leaders[0].names]
+    entries = [*all_leaders[0].names]
     # The entry that varies fastest has a column for each value, if these are few.
-    values = {point.names[entries[-1]] for point in leaders}
+    values = {leaders.names[entries[-1]] for leaders in all_leaders}
     column_entry = entries[-1] if len(values) <= _MOST_COLUMNS else ""
     tiles = {}
-    for point in leaders:  # each entry of `leaders` is a point with its best policies
-        row_names = {name: text for name, text in point.names.items() if name != column_entry}
-        column_names = {name: text for name, text in point.names.items() if name == column_entry}
+    for leaders in all_leaders:
+        row_names = {name: text for name, text in leaders.names.items() if name != column_entry}
+        column_names = {name: text for name, text in leaders.names.items() if name == column_entry}
         row = sweep_summary.format_point_title(row_names, summary.sweep)
         column = sweep_summary.format_point_title(column_names, summary.sweep) or "best"
-        tiles[row, column] = Tile(text=point.text, label=point.best or "", note=f"{point.mean}")
+        best = leaders.best or ""
+        tiles[row, column] = Tile(text=leaders.text, label=best, note=f"{leaders.mean}")
     all_rows = list(dict.fromkeys(row for row, _ in tiles))
     columns = list(dict.fromkeys(column for _, column in tiles))
     rows = sweep_summary.pick_evenly(all_rows, _MOST_TILES // len(columns))
@@ -52,7 +53,7 @@ def best_tiles(summary: SweepSummary, leaders: Sequence[Leaders]) -> TileTable:
 
 
 def charts_by_parameter(
-    summary: SweepSummary, metric: str, entry: str, *, anchor: str, y: Scale | None = None,
+    summary: SweepSummary, metric: str, entry: str, *, anchor: str, y: ScaleName | None = None,
     caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric at the last checkpoint against `entry`, a varied number.
@@ -65,16 +66,16 @@ def charts_by_parameter(
     values = summary.sweep[entry]
     numbers = dict(zip(sweep_summary.short_names(summary.sweep)[entry], values, strict=True))
     for shared_names, points in sweep_summary.group_points(summary.points, MOST_STYLES):
-        others = {name: text for name, text in shared_names.items() if name != entry}
-        panel = panels.setdefault(sweep_summary.format_point_title(others, summary.sweep), [])
+        other_names = {name: text for name, text in shared_names.items() if name != entry}
+        panel = panels.setdefault(sweep_summary.format_point_title(other_names, summary.sweep), [])
         panel += [(numbers[point.names[entry]], point) for point in points]
     declaration = summary.metrics[metric]
-    # Metrics that are drawn "from 0" or as a share, for instance, have a natural zero.
+    # Metrics that are not drawn as a mean have a natural zero.
     begins_at_zero = y != "log" and declaration.drawn != "mean"
     charts: list[LineChart] = []
     for title, panel in sweep_summary.pick_evenly(list(panels.items()), MOST_PANELS):
         curves = _curves_by_parameter(summary.labels, panel, metric)
-        scale: Scale = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
+        scale: ScaleName = "log" if y == "log" and _has_positive_mean(panel, metric) else "linear"
         negative_values = [value for c in curves for value in (*c.y, *(c.low or ())) if value < 0]
         low = min(negative_values, default=0.0) if begins_at_zero else None
         chart = LineChart(
@@ -101,7 +102,7 @@ def _curves_by_parameter(labels: Sequence[str], panel: Panel, metric: str) -> li
     return curves
 
 
-def _parameter_scale(values: Sequence[Any]) -> Scale:
+def _parameter_scale(values: Sequence[Any]) -> ScaleName:
     """Return the scale of the axis of a varied number with these values."""
     return "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
@@ -122,12 +123,12 @@ def _describe_panel(title: str, metric_title: str, entry: str, panel: Panel, met
 
 
 def charts_by_round(
-    summary: SweepSummary, metric: str, *, anchor: str, x: Scale = "linear",
-    y: Scale | None = None, caption: str = "",
+    summary: SweepSummary, metric: str, *, anchor: str, x: ScaleName = "linear",
+    y: ScaleName | None = None, caption: str = "",
 ) -> LineChart | ChartGrid:  # fmt: skip
     """Return the chart of a metric over the rounds, with a panel for each problem compared.
 
-    `x` and `y` are the scales of the axes; by default the metric's declaration gives that of `y`.
+    `x` and `y` are the scales of the axes; by default, the metric declares the scale `y`.
     """
     panels = [panel for panel in summary.panels if metric in panel.metrics]
     charts = []

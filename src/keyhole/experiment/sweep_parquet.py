@@ -41,8 +41,8 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
 def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
     """Return the type of the column of a varied entry, and the function that encodes a value.
 
-    If all values are numbers, or texts, or booleans, they are stored as they are. Other values are
-    stored as JSON, and so are integers that a column of numbers could not hold.
+    If all values are numbers, or texts, or booleans, they are stored as they are. Otherwise all are
+    stored as JSON, and so are numbers if a column of numbers cannot hold one of the integers.
 
     Examples
     --------

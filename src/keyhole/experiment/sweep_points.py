@@ -161,6 +161,7 @@ def iterate_points(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
 def problem_table_at(table: Table, values: Table) -> Table:
     """Return the table ``[problem]`` at a point."""
     entries = {name: v for name, v in values.items() if parse_path(name)[0] == "problem"}
+    # Only entries of policies need the folder of the spec.
     return cast(Table, _table_at_point(table, entries, Path())["problem"])
 
 
@@ -194,7 +195,7 @@ def prefix_errors_with_point(values: Table) -> Iterator[None]:
 def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
     """Return a spec table in which the entries that vary have the values of a point.
 
-    General names, such as ``problem``, are set before longer names, such as ``problem.threshold``.
+    Shorter paths, such as ``problem``, are set before longer paths, such as ``problem.threshold``.
     """
     result = deepcopy(table)
     name_by_path: dict[EntryPath, str] = {}  # of the entries set so far
@@ -209,19 +210,19 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
             positions = _positions_with_parameter(result, name, str(steps[1]), folder)
             paths = [("policy", position, *steps[1:]) for position in positions]
         for path in paths:
-            # A longer name may set an entry of a table that a general name has set, but only if
-            # that table lacks the entry: otherwise the order of the names would decide.
-            for outer, outer_name in name_by_path.items():
-                inner = path[len(outer) :]
-                if path == (*outer, *inner) and _has_entry(values[outer_name], inner):
-                    raise ValueError(f"sweep must set each entry once, got {outer_name} and {name}")
+            # A longer path may set an entry of a table that a shorter path has set, but only if
+            # that table lacks the entry: otherwise the order of the paths would decide.
+            for table_path, table_name in name_by_path.items():
+                entry = path[len(table_path) :]
+                if path == (*table_path, *entry) and _has_entry(values[table_name], entry):
+                    raise ValueError(f"sweep must set each entry once, got {table_name} and {name}")
             _set_entry(result, path, value)
             name_by_path[path] = name
     return result
 
 
 def _path_sort_key(name: str) -> tuple[bool, int]:
-    """Return a sort key: policies come after the problem, longer names after general names."""
+    """Return a sort key: policies come after the problem, longer paths after shorter paths."""
     steps = parse_path(name)
     return steps[0] == "policy", len(steps) + _is_for_all_policies(steps)
 
@@ -287,7 +288,7 @@ def _set_entry(table: Any, steps: EntryPath, value: Any) -> None:
                 raise ValueError(f"{path} must be a table if its {step} is varied")
             path += f".{step}" if path else step
         if depth == len(steps) - 1:
-            # The value is copied: if a longer name sets an entry of it, the value must not change
+            # The value is copied: if a longer path sets an entry of it, the value must not change
             # at other points.
             table[step] = deepcopy(value)
         # A missing table is refused: a new table would have no other entries.

@@ -27,10 +27,10 @@ def sweep_page(run: RunFolder, summary: SweepSummary, title: str) -> Page:
     sections = [
         _write_metric_section(run, summary, m, file) for m, file in zip(metrics, files, strict=True)
     ]
-    leaders = sweep_summary.find_leaders_by_problem(summary)
+    all_leaders = sweep_summary.find_leaders_by_problem(summary)
     figures: list[PageBlock] = []
-    if len(leaders) > 1 and len(summary.labels) > 1:
-        figures.append(best_tiles(summary, leaders))
+    if len(all_leaders) > 1 and len(summary.labels) > 1:
+        figures.append(best_tiles(summary, all_leaders))
     # The first chart, if there is one, moves to the first screen.
     first, *others = sections[0].blocks
     if not isinstance(first, Table):

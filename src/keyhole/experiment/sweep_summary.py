@@ -36,7 +36,7 @@ class PointSummary:
     estimates_by_policy: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """The estimates at each checkpoint, by policy and metric."""
     tails: Mapping[str, Mapping[str, Tail]]
-    """The bad runs at the last checkpoint, by policy and metric."""
+    """The 90 % quantile and the worst run at the last checkpoint, by policy and metric."""
     digests: Mapping[str, bytes]
     """The digest of each policy's values at all checkpoints."""
 
@@ -58,12 +58,12 @@ class PointSummary:
         return self.estimates_by_policy.get(policy, {}).get(metric, [None])[-1]
 
     def last_mean_text(self, policy: str, metric: str) -> str:
-        """Return the mean at the last checkpoint as text; empty without the policy or metric."""
+        """Return the mean at the last checkpoint as text, "" if the point lacks it."""
         mean = self.last_mean(policy, metric)
         return "" if mean is None else mean.plus_minus()
 
     def tail_text(self, policy: str, metric: str) -> str:
-        """Return the bad runs as text; empty if the point lacks the policy or metric."""
+        """Return the 90 % quantile and the worst run as text, "" if the point lacks them."""
         return str(self.tails.get(policy, {}).get(metric, ""))
 
 
@@ -71,8 +71,8 @@ class PointSummary:
 class SweepSummary:
     """The summaries of all points of a sweep, in order, and of the panels of charts over rounds.
 
-    A panel joins points that differ only in policies, unless a label has different results at two
-    of them. The names of a panel are the short names of the values of all other varied entries.
+    A panel joins the points of a group that `group_points` returns. The names of a panel are the
+    short names of the values in which these points agree.
     """
 
     sweep: Mapping[str, Sequence[Any]]
@@ -86,7 +86,7 @@ class SweepSummary:
         """Summarise a run point by point, since all results might not fit into memory."""
         sweep = run.spec["sweep"]
         points = [
-            _summarize_point(names, point.curves, whole=False)
+            _summarize_point(names, point.curves, in_full=False)
             for names, point in zip(point_names(sweep), run.points, strict=True)
         ]
         labels = dict.fromkeys(label for point in points for label in point.labels)
@@ -95,11 +95,11 @@ class SweepSummary:
         # checkpoints of all points might not fit into memory.
         results = {id(point): result for point, result in zip(points, run.points, strict=True)}
 
-        def summarize_whole(point: PointSummary) -> PointSummary:
-            return _summarize_point(point.names, results[id(point)].curves, whole=True)
+        def summarize_again(point: PointSummary) -> PointSummary:
+            return _summarize_point(point.names, results[id(point)].curves, in_full=True)
 
         panels = [
-            _join_summaries([*map(summarize_whole, _first_points_of_labels(group))], names)
+            _join_summaries([*map(summarize_again, _first_points_of_labels(group))], names)
             for names, group in pick_evenly(group_points(points, MOST_STYLES), MOST_PANELS)
         ]
         return cls(sweep, points, tuple(labels), metrics, panels)
@@ -114,7 +114,8 @@ def group_points(
 ) -> list[tuple[Names, list[PointSummary]]]:
     """Group points that differ only in policies, each group with the names of its other values.
 
-    A group has at most `limit` labels.
+    Points stay apart if they cannot share a panel: if a label has different results at two of them,
+    if their metrics or checkpoints differ, or if they have more than `limit` labels.
     """
     # Each varied entry of policies is tried in turn: points that differ in it are put together if
     # the points of each resulting group can share a panel.
@@ -198,9 +199,12 @@ def point_names(sweep: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, str]]:
     return iterate_points(short_names(sweep))
 
 
-def format_point_title(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
-    """Return the short names of a point's values on a line; `among` are all varied entries."""
-    components = _last_components([*(among or names)])
+def format_point_title(names: Mapping[str, str], varied_entries: Iterable[str] = ()) -> str:
+    """Return a point's values on a line, each with a name of its entry that is unique in a sweep.
+
+    `varied_entries` are the entries of the sweep; by default those in `names`.
+    """
+    components = _last_components([*(varied_entries or names)])
     return ", ".join(
         text if text.startswith(f"{components[name]} ") else f"{components[name]} = {text}"
         for name, text in names.items()
@@ -219,10 +223,10 @@ def _last_components(names: Sequence[str]) -> dict[str, str]:
 
 
 def _value_names(entry: str, values: Sequence[Any]) -> list[str]:
-    numbers = [f"{entry} {i}" for i in range(1, len(values) + 1)]
-    names = [_value_name(value) or number for value, number in zip(values, numbers, strict=True)]
+    default_names = [f"{entry} {i}" for i in range(1, len(values) + 1)]
+    names = [_value_name(value) or name for value, name in zip(values, default_names, strict=True)]
     # Names may be equal: two files may have classes of the same name, or two tables the same label.
-    return names if len(set(names)) == len(names) else numbers
+    return names if len(set(names)) == len(names) else default_names
 
 
 def _value_name(value: Any) -> str:
@@ -257,14 +261,14 @@ def _is_short(value: Any) -> bool:
     return not isinstance(value, list | dict) and len(f"{value}") <= _LONGEST_VALUE
 
 
-def _summarize_point(names: Mapping[str, str], curves: Curves, *, whole: bool) -> PointSummary:
-    """Return the summary of a point, at all checkpoints if `whole`, else only at the last."""
+def _summarize_point(names: Mapping[str, str], curves: Curves, *, in_full: bool) -> PointSummary:
+    """Return the summary of a point, at all checkpoints if `in_full`, else only at the last."""
     all_metrics = {name: curves.metric(name) for name in curves.metrics}
     metrics = {name: metric for name, metric in all_metrics.items() if not metric.detail}
     # Digests cover all checkpoints: points with the same policy can share a panel only if its whole
     # curves are equal.
     digests = {label: _digest_curves(curves, label, metrics) for label in curves.labels}
-    if not whole:
+    if not in_full:
         last_values = {
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
             for label in curves.labels
@@ -295,43 +299,42 @@ def find_leaders_by_problem(summary: SweepSummary) -> list[Leaders]:
     The policies of all points that differ only in policies are compared with each other.
     """
     metric = next(iter(summary.metrics.values()))
-    leaders = []
+    all_leaders = []
     for names, points in group_points(summary.points):
         pairs = [(label, p.last_mean(label, metric.name)) for p in points for label in p.labels]
         means = {label: mean for label, mean in pairs if mean is not None}
         if means:
-            leaders.append(find_leaders(means, metric, names))
-    return leaders
+            all_leaders.append(find_leaders(means, metric, names))
+    return all_leaders
 
 
 def summarize_sweep(summary: SweepSummary) -> str:
     """Return a sentence that says at how many points of a sweep each policy is best."""
-    leaders = find_leaders_by_problem(summary)
+    all_leaders = find_leaders_by_problem(summary)
     if len(summary.labels) == 1:
-        return _summarize_one_policy_sweep(summary, leaders)
-    outcomes = Counter(map(_describe_outcome, leaders)).most_common()
-    if len(leaders) == 1:
+        return _summarize_one_policy_sweep(summary, all_leaders)
+    outcomes = Counter(map(_describe_outcome, all_leaders)).most_common()
+    if len(all_leaders) == 1:
         return f"{outcomes[0][0]}."
-    entries = leaders[0].names
+    entries = all_leaders[0].names
     noun = "problems" if all(name.startswith("problem") for name in entries) else "points"
     if len(outcomes) == 1:
-        return f"{outcomes[0][0]} at all {len(leaders):,} {noun}."
-    clauses = (f"{text} at {count:,} of {len(leaders):,} {noun}" for text, count in outcomes)
+        return f"{outcomes[0][0]} at all {len(all_leaders):,} {noun}."
+    clauses = (f"{text} at {count:,} of {len(all_leaders):,} {noun}" for text, count in outcomes)
     return f"{'; '.join(clauses)}."
 
 
-def _summarize_one_policy_sweep(summary: SweepSummary, leaders: Sequence[Leaders]) -> str:
+def _summarize_one_policy_sweep(summary: SweepSummary, all_leaders: Sequence[Leaders]) -> str:
     """Return a sentence on the best point of a sweep with one policy."""
     metric = next(iter(summary.metrics.values()))
-    means = {format_point_title(leader.names, summary.sweep): leader.mean for leader in leaders}
+    means = {
+        format_point_title(leaders.names, summary.sweep): leaders.mean for leaders in all_leaders
+    }
     best = find_leaders(means, metric, {})
-    text = (
+    return (
         f"{summary.labels[0]} has the {metric.best} {metric.title} in the end for "
-        f"{best.labels[0]}: {best.mean}."
+        f"{best.labels[0]}: {best.mean}.{describe_overlaps(best.labels[1:])}"
     )
-    if best.has_intervals:
-        text += describe_overlaps(best.labels[1:])
-    return text
 
 
 def explain_best(summary: SweepSummary) -> str:

@@ -17,9 +17,9 @@ from keyhole.validation import Range, check_integer
 _FOLDER_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
 _SIZE_VARIABLE: Final = "KEYHOLE_CACHE_MB"
 _DEFAULT_MEGABYTES: Final = 500  # enough for some 4,000 pairs of policy and environment
-# Only files with such names, and files with `DIGEST_SUFFIX`, are ever removed. Drafts and locks
-# exist while a process compiles.
-_CACHE_NAME: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
+# Matches the names of files of code, locks and drafts. Only such files, and files with
+# `DIGEST_SUFFIX`, are ever removed. Locks and drafts exist while a process compiles or writes.
+_FILE_NAME: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _CHECKSUM_BYTES: Final = 32
 CODE_SUFFIX: Final = ".code"
 DIGEST_SUFFIX: Final = ".sources"
@@ -58,7 +58,7 @@ def cache_limit() -> int:
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
-    """Return the files of compiled code, also drafts and locks, least recently used first.
+    """Return each file of code, lock and draft with its status, the least recently used first.
 
     If the folder cannot be read, the list is empty.
     """
@@ -66,7 +66,7 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
             with contextlib.suppress(OSError):  # another process may remove it
-                if _CACHE_NAME.fullmatch(path.name) and stat.S_ISREG(
+                if _FILE_NAME.fullmatch(path.name) and stat.S_ISREG(
                     (status := path.stat()).st_mode
                 ):
                     files.append((path, status))
@@ -91,7 +91,11 @@ def _is_trusted(status: os.stat_result) -> bool:
 
 @cache
 def prepare_folder(folder: Path) -> bool:
-    """Create a folder if it is missing; return whether code in it can be trusted; warn if not."""
+    """Create a folder if it is missing; return whether its code can be trusted.
+
+    It can if the folder belongs to the user, and nobody else may write to it; otherwise a warning
+    says so. The result is also True for a folder that cannot be created, since it has no files.
+    """
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_trusted(folder.stat()):
@@ -104,7 +108,7 @@ def prepare_folder(folder: Path) -> bool:
     return True
 
 
-# The functions below raise no error for an unwritable folder or a truncated file. The caller then
+# The functions below raise no error for an unwritable folder or a truncated file: the caller then
 # compiles the code, since a cache may miss, but must not fail.
 
 

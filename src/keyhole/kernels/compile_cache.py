@@ -33,19 +33,20 @@ from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_
 from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
 from keyhole.status_output import print_status
 
-# How Numba names the line of an operation that it could type, but not lower to LLVM code.
+# Finds the file and line of an operation that Numba could type, but not lower to LLVM code.
 _LOWERED_LINE: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
-_TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # where colorama is installed
+# Matches the colours of error texts, which Numba adds if colorama is installed.
+_TERMINAL_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")
 # Matches the paths of files of Numba and of Keyhole's compiled packages.
 _INTERNAL_FILE: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_PACKAGES)}))/")
 
-# Machine code in memory. A function that nothing refers to is freed with its code. The functions
-# used last stay referenced here: a simulation drops its function when it ends, and the next
-# simulation may need the same function.
+# Machine code in memory, by the name of the code. A function that nothing refers to is freed with
+# its code. The most recently used functions stay referenced here: a simulation drops its function
+# when it ends, and the next simulation may need the same function.
 _functions: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
-_functions_used_last: dict[str, Kernel] = {}
-_MOST_USED_LAST: Final = 32
-# The time for which each piece of code has been interpreted in this process, by name.
+_recent_functions: dict[str, Kernel] = {}
+_MAX_RECENT_FUNCTIONS: Final = 32
+# The time for which each piece of code has been interpreted in this process, by the code's name.
 _budgets: Final[dict[str, TimeBudget]] = {}
 # Whether `compile_cached` must only find the file of the code, as `find_code_file` asks.
 _finds_file_only: ContextVar[bool] = ContextVar("finds_file_only", default=False)
@@ -53,7 +54,7 @@ _ANNOUNCE_AFTER_SECONDS: Final = 1.0
 # Has one entry for each `quiet_compilation` in progress. Appending and popping need no lock.
 _quiet_contexts: Final[list[None]] = []
 _LOCK_POLL_SECONDS: Final = 0.05
-_MOST_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy
+_MAX_LOCK_POLLS: Final = 6000  # five minutes, since compiling takes long if all cores are busy
 
 
 @cache
@@ -78,8 +79,8 @@ def _code_dependencies() -> dict[str, object]:
     }
 
 
-def _code_path(name: str) -> Path:
-    key_text = repr((name, _code_dependencies()))
+def _code_path(code_name: str) -> Path:
+    key_text = repr((code_name, _code_dependencies()))
     file_name = hashlib.sha256(key_text.encode()).hexdigest() + cache_files.CODE_SUFFIX
     return cache_files.cache_folder() / file_name
 
@@ -92,9 +93,9 @@ class CodeFile(NamedTuple):
 
 
 def _make_code_file(owner: str, digest: str, code_name: str) -> CodeFile | None:
-    """Return the file of a piece of code; None if the folder cannot be used.
+    """Return the file of a piece of code; None if the folder is not trusted.
 
-    `digest` covers the sources. `code_name` also has the compiler's options and the signature.
+    `digest` covers the sources; `code_name` is the name that `compile_cached` gives to the code.
     """
     if not cache_files.prepare_folder(cache_files.cache_folder()):
         return None
@@ -121,6 +122,7 @@ def _compiler_error_text(error: Exception) -> str:
     message = _TERMINAL_STYLES.sub("", str(error))
     lines = [line for line in message.splitlines() if not line.startswith("Failed in")]
     text = next(iter(lines), type(error).__name__)
+    # NRT is the part of Numba that allocates memory.
     if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", message):
         text = (
             "a kernel cannot allocate memory (a new array, or a copy of one array into another "
@@ -133,6 +135,7 @@ def _compiler_error_text(error: Exception) -> str:
         )
     if "returning of array" in text:
         text = "a kernel cannot return an array: it names a group, and fills the group's arrays"
+        # Pairs of a file and a line.
         matches = [
             match for match in _LOWERED_LINE.findall(message) if not _INTERNAL_FILE.search(match[0])
         ]
@@ -159,17 +162,17 @@ def read_cache_keys() -> list[dict[str, str]]:
 
 @contextlib.contextmanager
 def _file_lock(path: Path) -> Iterator[None]:
-    """Let one process at a time compile an entry; the others wait, and then find it on disk."""
+    """Let one process at a time compile the code of `path`; the others wait, and then load it."""
     lock = path.with_suffix(".lock")
-    handle = -1
+    handle = -1  # no file
     if sys.platform != "win32":
         import fcntl
 
         with contextlib.suppress(OSError):
             handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
             # The operating system releases the lock if its process dies. But that process may be
-            # suspended, so the wait is limited; both processes then compile the entry.
-            for _ in range(_MOST_LOCK_POLLS):
+            # suspended, so the wait is limited; both processes then compile the code.
+            for _ in range(_MAX_LOCK_POLLS):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
@@ -273,27 +276,27 @@ def compile_cached(
     interpreted, and Numba is imported only to compile. `signature` is text, such as
     ``"int64(float64[::1], int64)"``. The compiled function does not check the types of its
     arguments. It releases the GIL during a call, unless `hold_gil` is set. Its code is freed with
-    the last reference to it; this module holds references to the functions that were used last.
+    the last reference to it; this module holds references to the most recently used functions.
 
     Within `interpret_first`, the result for code that is neither in memory nor on disk is a
-    `TieredFunction`, unless its time budget is spent, or the code cannot be interpreted.
+    `TieredFunction`, unless the code's time budget is spent, or the code cannot be interpreted.
     """
     # Interpreted copies are not cached. They hold their caller's arrays, and are made in
     # milliseconds.
     if is_interpreted():
         interpreted_function = interpret(owner, build())
         return AtomicCall(owner, interpreted_function) if hold_gil else interpreted_function
-    name = f"{digest} {njit_options()} {signature} {hold_gil}"
+    code_name = f"{digest} {njit_options()} {signature} {hold_gil}"
     if _finds_file_only.get():
-        raise _CodeFileFoundError(_make_code_file(owner, digest, name))
+        raise _CodeFileFoundError(_make_code_file(owner, digest, code_name))
     with compiler_lock():
-        function = _functions.get(name)
+        function = _functions.get(code_name)
         if function is None:
-            budget = _budgets.setdefault(name, TimeBudget())
+            budget = _budgets.setdefault(code_name, TimeBudget())
             if tiered_execution.is_tiered() and not budget.is_spent:
-                # The file's name takes 0.2 s to compute, which is not worth it without any code.
+                # Computing the file's name takes 0.2 s, which is saved if the cache has no code.
                 has_code = any(cache_files.cache_folder().glob(f"*{cache_files.CODE_SUFFIX}"))
-                if has_code and (file := _make_code_file(owner, digest, name)):
+                if has_code and (file := _make_code_file(owner, digest, code_name)):
                     function = _load_cached_code(file.path)
                 if function is None:
                     compile_now = partial(
@@ -302,12 +305,12 @@ def compile_cached(
                     with contextlib.suppress(TypeError):  # what cannot be interpreted is compiled
                         return TieredFunction(owner, build, budget, compile_now, hold_gil)
             if function is None:
-                file = _make_code_file(owner, digest, name)
+                file = _make_code_file(owner, digest, code_name)
                 compile_it = partial(_compile, owner, file, build, signature, hold_gil)
                 function = _load_or_compile(file, compile_it)
-            _functions[name] = function
-        _functions_used_last.pop(name, None)
-        _functions_used_last[name] = function
-        while len(_functions_used_last) > _MOST_USED_LAST:
-            del _functions_used_last[next(iter(_functions_used_last))]
+            _functions[code_name] = function
+        _recent_functions.pop(code_name, None)
+        _recent_functions[code_name] = function
+        while len(_recent_functions) > _MAX_RECENT_FUNCTIONS:
+            del _recent_functions[next(iter(_recent_functions))]
         return function

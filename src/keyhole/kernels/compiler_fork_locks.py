@@ -44,8 +44,8 @@ def import_numba() -> ModuleType:
 def _reset_locks() -> None:
     """Reinitialise the locks in a forked child, where other threads that held them do not exist.
 
-    A lock that the forking thread itself held stays held, to the same depth, without the
-    acquisition by the hook before the fork.
+    If the forking thread held a lock before the fork, it holds the lock in the child, too, and as
+    many times. The acquisition by the hook before the fork is not counted.
     """
     for lock in cast(tuple[Any, ...], (_compiling, _calling)):
         depth = 0
@@ -64,8 +64,8 @@ _wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
 _wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
-    # The hook that is registered last runs first before a fork, and takes the lock of calls. A call
-    # takes this lock, too, before the compiler's: one order everywhere excludes a deadlock.
+    # Hooks before a fork run in the reverse order of their registration. So a fork takes the lock
+    # of calls before the compiler's, as a call does: one order everywhere excludes a deadlock.
     os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
     os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
     os.register_at_fork(after_in_child=_reset_locks)

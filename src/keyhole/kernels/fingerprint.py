@@ -1,7 +1,7 @@
 """Fingerprint of a kernel: a digest of its code and of everything it uses.
 
 Numba compiles a function together with the values of its globals, but Numba's own disk cache checks
-only the file of the function. So it may return machine code of helpers that have changed since.
+only the file of the function. Its cache may therefore return old machine code of changed helpers.
 Here a kernel is followed through everything it uses, and the fingerprint of that graph is part of
 the cache key.
 """
@@ -26,11 +26,11 @@ from keyhole.kernels.kernel_decorators import is_bounds_checked, is_kernel
 from keyhole.kernels.package_digest import COMPILED_PACKAGES
 from keyhole.validation import suggestion
 
-Copies = dict[FunctionType, Kernel]
+Copies = dict[FunctionType, Kernel]  # compiled copies, by original
 
 # Modules whose sources are in every cache key as a whole, so that their functions need not be
 # followed.
-_COVERED: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
+_COVERED_PREFIXES: Final = tuple(f"keyhole.{name}." for name in COMPILED_PACKAGES)
 
 _IGNORED_OPERATIONS: Final = ("EXTENDED_ARG", "CACHE")
 # The flags of a code object that are part of its fingerprint (`*args`, `**kwargs` and generators,
@@ -44,17 +44,17 @@ _PLAIN_TYPES: Final = (bool, int, float, complex, str, bytes)
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
 
-# Copies, with checked indices, of Keyhole's own functions. These cannot change within a process, so
-# one copy of each is enough.
+# Copies of Keyhole's own functions, with checked indices. These functions cannot change within a
+# process, so one copy of each is enough.
 _bounds_checked_copies: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 # Copies in use, by fingerprint and location, so that helpers which several policies share are
 # compiled once. The location is part of the key because errors of the compiler name the line.
 _copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
-# The size in bytes of the largest array that a kernel may use. Numba refers to larger arrays by
-# their address, which is valid in one process only.
-_MOST_ARRAY_BYTES: Final = 10**6
+# The size of the largest array that a kernel may use. Numba refers to larger arrays by their
+# address, which is valid in one process only.
+_MAX_ARRAY_BYTES: Final = 10**6
 
 
 def python_function(function: Kernel) -> FunctionType:
@@ -77,7 +77,7 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
     """Return the parameters and the instructions of some code as texts, in order.
 
     A constant stands with the instruction that uses it. The table of constants is left out, since
-    it also has the docstring, which no instruction uses.
+    that table also has the docstring, which no instruction uses.
 
     Examples
     --------
@@ -89,6 +89,7 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
     >>> instruction_texts(plain.__code__) == instruction_texts(described.__code__)
     True
     """
+    # Flag 4 means `*args`, flag 8 `**kwargs`.
     argument_count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)
     names = code.co_varnames[: argument_count + bool(code.co_flags & 8)]
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
@@ -97,14 +98,14 @@ def instruction_texts(code: CodeType) -> tuple[str, ...]:
 
 
 def _instruction_parts(code: CodeType) -> Iterator[str]:
-    """Yield the name of each instruction, and the text of what it operates on."""
+    """Yield the name of each instruction, and the texts of its operand."""
     instructions: list[dis.Instruction] = []
     # The target of a jump is given as the number of an instruction, since offsets depend on the
     # lengths of arguments. An EXTENDED_ARG has the number of the instruction that follows it, since
     # a jump to that instruction leads to its EXTENDED_ARG.
-    numbers: dict[int, int] = {}
+    numbers_by_offset: dict[int, int] = {}
     for instruction in dis.get_instructions(code):
-        numbers[instruction.offset] = len(instructions)
+        numbers_by_offset[instruction.offset] = len(instructions)
         if instruction.opname not in _IGNORED_OPERATIONS:
             instructions.append(instruction)
     for instruction in instructions:
@@ -112,7 +113,7 @@ def _instruction_parts(code: CodeType) -> Iterator[str]:
         if instruction.opcode in dis.hasconst:
             yield from _constant_parts(instruction.argval)
         elif instruction.opcode in _JUMP_OPCODES:
-            yield str(numbers[instruction.argval])
+            yield str(numbers_by_offset[instruction.argval])
         elif instruction.opcode in dis.hasname:
             is_called = (instruction.arg or 0) & 1  # set if a global or attribute is called
             yield f"{instruction.argval} {is_called}"
@@ -147,7 +148,7 @@ _ATTRIBUTE_OPERATIONS: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 @lru_cache(maxsize=4096)
 def find_references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
-    """Return the free variables that some code reads, with the chains of attributes read from each.
+    """Return the global and closure names that code reads, each with its chains of attributes.
 
     ``a.b.c + a`` gives ``{"a": ((), ("b", "c"))}``. Functions inside the code count too.
 
@@ -200,7 +201,7 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
 
 
 def fingerprint_parts(function: Kernel) -> dict[str, str]:
-    """Return the parts that `fingerprint` covers, by name: sources as digests, constants as text.
+    """Return the parts that `fingerprint` covers, by name: constants as text, others as digests.
 
     Names of variables and modules are left out, since they follow from the sources.
     """
@@ -224,13 +225,13 @@ def code_location(code: CodeType) -> tuple[str, int, bytes]:
 
 
 def is_shipped(function: Kernel) -> bool:
-    """Return whether a function, and everything it uses, is Keyhole's own."""
+    """Return whether a function, and every function that it uses, is Keyhole's own."""
     walk = _FingerprintWalk()
     walk.add_function(python_function(function))
-    return all(_module_of(member).startswith("keyhole.") for _, member in walk.visited.values())
+    return all(_module_name(member).startswith("keyhole.") for _, member in walk.visited.values())
 
 
-def _module_of(function: FunctionType) -> str:
+def _module_name(function: FunctionType) -> str:
     """Return the name of the module whose globals a function uses; `__module__` may differ."""
     return str(function.__globals__.get("__name__", ""))
 
@@ -262,6 +263,8 @@ class _FingerprintWalk:
     def __init__(self, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
+        # For each function, by its id, the number of its first visit, and the function itself. The
+        # number tells apart functions of one name; the reference keeps the id from being reused.
         self.visited: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
 
@@ -269,15 +272,13 @@ class _FingerprintWalk:
         self.digest.update(_encode_items(items))
 
     def add_function(self, function: FunctionType) -> None:
-        if _module_of(function).startswith(_COVERED):
+        if _module_name(function).startswith(_COVERED_PREFIXES):
             self.add_items(function.__module__, function.__qualname__)
             return
         # On a second visit, as in a recursion, only the number of the first visit is added.
         if id(function) in self.visited:
             self.add_items("seen", self.visited[id(function)][0])
             return
-        # The reference to the function keeps its id from being reused. The number tells apart
-        # functions of one name.
         self.visited[id(function)] = (len(self.visited), function)
         code = function.__code__
         self.digest.update(_code_bytes(code))
@@ -299,6 +300,7 @@ class _FingerprintWalk:
         if is_function(value):
             self.add_function(python_function(value))
         elif kernel_decorators.is_intrinsic(value):
+            # The function that builds the intrinsic's code, or for `load_intrinsic` its equivalent.
             self.add_function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
             self.add_module(use, value, chains)
@@ -329,8 +331,8 @@ class _FingerprintWalk:
             )
 
     def add_array(self, use: str, array: NDArray[np.generic]) -> None:
-        if array.nbytes > _MOST_ARRAY_BYTES:
-            raise TypeError(f"{use}, an array of more than {_MOST_ARRAY_BYTES:,} bytes")
+        if array.nbytes > _MAX_ARRAY_BYTES:
+            raise TypeError(f"{use}, an array of more than {_MAX_ARRAY_BYTES:,} bytes")
         self.add_items(array.dtype.descr, array.shape, array.tobytes())
         self.parts[use] = array.tobytes()
 
@@ -389,10 +391,10 @@ def _check_globals(function: FunctionType) -> None:
 
 
 def compiled_copy(function: Kernel) -> Kernel:
-    """Return a compiled copy of a function, which uses the function's helpers as they are now.
+    """Return a compiled copy of a function; its helpers are copied as they are now, and compiled.
 
-    Helpers need no decorator: they are copied and compiled as well. Compiled functions of Keyhole
-    itself cannot change within a process, and are copied only to check indices.
+    Helpers need no decorator. Compiled functions of Keyhole itself cannot change within a process,
+    and are copied only to check indices.
     """
     return _find_or_make_copy(python_function(function), {})
 
@@ -402,7 +404,7 @@ def _find_or_make_copy(original: FunctionType, copies: Copies) -> Kernel:
     if original in copies:  # in a recursion, this copy is not finished yet
         return copies[original]
     # The fingerprint of a covered function is its name alone, too little for a key of `_copies`.
-    if _module_of(original).startswith(_COVERED):
+    if _module_name(original).startswith(_COVERED_PREFIXES):
         return _make_linked_copy(original, copies)
     key = (fingerprint(original), is_bounds_checked(), *code_location(original.__code__))
     copy = _copies.get(key)
@@ -451,10 +453,10 @@ def _bounds_checked_copy(original: FunctionType) -> Kernel:
 
 
 def _convert_for_copy(value: object, copies: Copies, chains: Iterable[Chain]) -> object:
-    """Return what a copy uses in place of a value: a compiled function, or an array's snapshot."""
+    """Return what a copy uses in place of a value, such as a compiled function or a snapshot."""
     if is_function(value):
         original = python_function(value)
-        if is_kernel(value) and _module_of(original).startswith("keyhole."):
+        if is_kernel(value) and _module_name(original).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
             return copies.get(original) or _bounds_checked_copy(original)

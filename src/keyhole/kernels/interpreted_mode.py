@@ -123,7 +123,7 @@ class AtomicCall:
     Parameters
     ----------
     owner : str
-        The name of its policy, or of its policy and environment, for messages.
+        The name of the policy, or of the policy and the environment, for messages.
     run : callable
         The function; it changes nothing but its arguments.
     """
@@ -131,7 +131,7 @@ class AtomicCall:
     def __init__(self, owner: str, run: Kernel) -> None:
         self._owner = owner
         self._run = run
-        self._process = 0  # the process that is in a call; 0 for none
+        self._calling_process = 0  # the process that is in a call; 0 for none
 
     def __call__(self, *args: object) -> object:
         """Call the function.
@@ -147,7 +147,7 @@ class AtomicCall:
         with interpreted_call_lock():
             # The fork did not wait for the end of a call in another thread. In this process, that
             # call will never end.
-            if self._process not in (0, os.getpid()):
+            if self._calling_process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "
                     f"was forked: make a new learner"
@@ -155,7 +155,7 @@ class AtomicCall:
             # Copies for the rollback. Arrays are the only arguments that a kernel changes, and they
             # are small.
             copies = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
-            self._process = os.getpid()
+            self._calling_process = os.getpid()
             try:
                 return self._run(*args)
             except BaseException as error:
@@ -164,7 +164,7 @@ class AtomicCall:
                         value[...] = copy
                 raise
             finally:
-                self._process = 0
+                self._calling_process = 0
 
 
 def _is_debugger_quit(error: Exception) -> bool:

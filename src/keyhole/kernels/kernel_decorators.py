@@ -68,7 +68,7 @@ def import_internals(module: str = "compiler") -> Any:
 
 
 def import_machine_code_loader() -> Any:
-    """Return `keyhole.kernels.numba_internals.machine_code`, which loads without Numba."""
+    """Return `keyhole.kernels.numba_internals.machine_code`, without importing Numba."""
     with compiler_lock():
         return import_module("keyhole.kernels.numba_internals.machine_code")
 
@@ -94,7 +94,7 @@ def njit_options() -> dict[str, object]:
     return options
 
 
-def numba_signature(returns: str, *takes: str) -> str:
+def numba_signature(result: str, *arguments: str) -> str:
     """Return a function's signature as Numba reads it.
 
     Examples
@@ -102,11 +102,11 @@ def numba_signature(returns: str, *takes: str) -> str:
     >>> numba_signature("void", "float64[::1]", "int64")
     'void(float64[::1], int64)'
     """
-    return f"{returns}({', '.join(takes)})"
+    return f"{result}({', '.join(arguments)})"
 
 
 class Deferred:
-    """A placeholder for an object of Numba's; the object is made when Numba first asks for it.
+    """A placeholder for an object of Numba's; that object is made when it is first needed.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class DeferredIntrinsic(Deferred):
 def kernel(function: F) -> F:
     """Declare a function for use inside kernels; it is compiled when it is first needed.
 
-    It must be plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
+    The function must be plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
     kernel_options = njit_options()
     plain = cast(FunctionType, function)
@@ -201,7 +201,7 @@ def load_intrinsic(plain: F, make: Callable[[Any], Kernel]) -> F:
     make : callable
         Makes the intrinsic, given the module `keyhole.kernels.numba_internals.intrinsics`.
     """
-    set_python_equivalent(plain, plain)
+    set_python_equivalent(plain, plain)  # `plain` is also the intrinsic's `py_func`
     deferred = DeferredIntrinsic(
         cast(FunctionType, plain), lambda: make(import_internals("intrinsics"))
     )
@@ -230,7 +230,7 @@ def find_python_equivalent(kernel: object) -> Kernel | None:
 
 
 def mark_as_returning_views(kernel: T) -> T:
-    """Mark a function of (buffer, start, dims) that returns only views, which can be cached."""
+    """Mark a function of (buffer, start, dims) that returns only views, which may be cached."""
     setattr(_plain_function(kernel), _VIEWS_ATTRIBUTE, True)
     return kernel
 

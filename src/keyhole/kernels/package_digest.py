@@ -2,7 +2,7 @@
 
 The digest of the packages is taken over syntax trees, without comments, docstrings and line
 numbers, so it changes only with code. Reading the trees takes more than a tenth of a second, so the
-digest is stored beside the compiled code, under a digest of the files' bytes.
+digest is stored beside the compiled code, in a file that is named by a hash of the sources' bytes.
 """
 
 import ast
@@ -15,8 +15,8 @@ from typing import Final
 
 from keyhole.kernels import cache_files
 
-# Three of these packages are above this one. They do not register themselves when they are
-# imported: the key of an entry would then depend on which packages a process has imported.
+# Three of these packages are layers above this one. If they registered themselves when they are
+# imported, the keys would depend on which packages a process has imported.
 COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole, since they generate code that
 no kernel refers to. Other functions are followed one by one (`keyhole.kernels.fingerprint`)."""
@@ -47,17 +47,17 @@ def compiled_packages_digest() -> str:
     64
     """
     content = repr((sys.implementation.cache_tag, _sources)).encode()
-    sources_digest = hashlib.sha256(content).hexdigest()
+    bytes_digest = hashlib.sha256(content).hexdigest()
     folder = cache_files.cache_folder()
-    path = folder / f"{sources_digest}{cache_files.DIGEST_SUFFIX}"
-    is_stored = cache_files.prepare_folder(folder)
-    if is_stored and (stored_digest := cache_files.read_cache_file(path)) is not None:
+    path = folder / f"{bytes_digest}{cache_files.DIGEST_SUFFIX}"
+    can_store = cache_files.prepare_folder(folder)
+    if can_store and (stored_digest := cache_files.read_cache_file(path)) is not None:
         return stored_digest.decode()
     digest = hashlib.sha256()
     for name, source in _sources.items():
         digest.update(f"{name} {tree_digest(source)} ".encode())
     trees_digest = digest.hexdigest()
-    if is_stored:
+    if can_store:
         cache_files.write_cache_file(path, trees_digest.encode())
     return trees_digest
 
@@ -73,31 +73,33 @@ def tree_digest(source: str | bytes) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = [line for line in node.body if not _is_string_statement(line)]
+            node.body = [item for item in node.body if not _is_string_statement(item)]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _is_string_statement(line: ast.stmt) -> bool:
+def _is_string_statement(statement: ast.stmt) -> bool:
     """Return whether a statement is a docstring, or another string that has no effect."""
     return (
-        isinstance(line, ast.Expr)
-        and isinstance(line.value, ast.Constant)
-        and isinstance(line.value.value, str)
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
     )
 
 
 _POINT_COUNT: Final = 4_000
+# 1 / golden ratio: the fractional parts of its multiples are spread evenly over [0, 1).
 _STEP: Final = (math.sqrt(5.0) - 1.0) / 2.0
 _FUNCTIONS: Final = (math.log, math.log1p, math.log2, math.exp, math.expm1, math.lgamma, math.cos)
 
 
 @cache
 def math_library_digest() -> str:
-    """Return a digest of how this process computes elementary functions.
+    """Return a digest of the values that elementary functions have in this process.
 
-    A C library picks its logarithm by the processor. With and without fused multiply-add, the last
-    bit differs (glibc 2.36: at 2 of 20,000 points). All other arithmetic of Keyhole is the same
-    everywhere. Two machines of equal digest play the same simulation to the bit.
+    A C library chooses its implementation of the logarithm by the processor. With fused
+    multiply-add, the last bit of some values differs (glibc 2.36: at 2 of 20,000 points). All other
+    arithmetic of Keyhole is the same everywhere. So machines with equal digests play a simulation
+    with the same bits.
     """
     points = [1e-9 + (i * _STEP) % 1.0 for i in range(_POINT_COUNT)]
     values = [function(x) for function in _FUNCTIONS for x in points]

@@ -39,14 +39,14 @@ def is_tiered() -> bool:
 
 @dataclass
 class TimeBudget:
-    """The processor seconds for which one piece of code has been interpreted."""
+    """The processor seconds, out of `BUDGET`, for which one piece of code has been interpreted."""
 
-    seconds: float = 0.0
+    used_seconds: float = 0.0
 
     @property
     def is_spent(self) -> bool:
         """Whether it is time to compile."""
-        return self.seconds > BUDGET
+        return self.used_seconds > BUDGET
 
     @contextmanager
     def charge(self) -> Iterator[None]:
@@ -55,7 +55,7 @@ class TimeBudget:
         try:
             yield
         finally:
-            self.seconds += time.thread_time() - start
+            self.used_seconds += time.thread_time() - start
 
 
 class TieredFunction:
@@ -64,13 +64,13 @@ class TieredFunction:
     Parameters
     ----------
     owner : str
-        The name of its policy, or of its policy and environment, for messages.
+        The name of the policy, or of the policy and the environment, for messages.
     build : callable
         Returns the function, in plain Python.
     budget : TimeBudget
         The budget that all functions with the same code share.
     compile_now : callable
-        Returns the machine code.
+        Compiles the function, and returns its machine code.
     hold_gil : bool
         Whether a call must be atomic to other threads and to Ctrl-C, as it is when compiled.
     """
@@ -97,7 +97,7 @@ class TieredFunction:
         # Settings such as `bounds_checked` are context variables. Their present values are kept for
         # compiling later.
         self._context = copy_context()
-        # Called with the machine code, which a learner then calls in place of this function.
+        # Receives the machine code. A learner sets this, to call that code from then on.
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def compile_function(self) -> Kernel:

@@ -19,12 +19,12 @@ class Tile:
 
 @dataclass(frozen=True, kw_only=True)
 class TileTable:
-    """A table of tiles, with a legend of the colours unless each tile's text is its label.
+    """A table of tiles, with a legend of the colours unless the tiles show their labels.
 
     Parameters
     ----------
     rows, columns : sequence of str
-        The headings of the rows and of the columns; a heading may be empty if it is the only one.
+        The headings of the rows and of the columns; that of a single row or column may be empty.
     cells : mapping
         The tiles by row and column; a cell without a tile is empty.
     caption : str

@@ -4,22 +4,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from keyhole.pages.line_chart import Curve, LineChart, Ring
+from keyhole.pages.line_chart import Curve, LineChart, Ring, ScaleName
 
-ScaleName = Literal["linear", "log"]
 Floats = npt.NDArray[np.float64]
 
-# Between these sizes, numbers are written out; others are written as powers of ten, such as 2e12.
+# Numbers from `_PLAIN_FROM` to `_PLAIN_BELOW` are written out, others with a power of ten: 2e12.
 _PLAIN_FROM: Final = 1e-5
 _PLAIN_BELOW: Final = 1e12
-_LARGEST: Final = 1e150  # the largest number on an axis: with larger ones, ticks would overflow
-_EQUAL: Final = 1e-12  # relative difference of ends that count as equal
+_LARGEST: Final = 1e150  # the largest number on an axis, since ticks would overflow beyond it
+_ENDS_TOLERANCE: Final = 1e-12  # relative difference up to which ends count as equal
 _MARGIN: Final = 0.04  # at either end of an axis, as a share of the range
 # The share of intervals that an axis shows whole. The widest intervals, those of the first rounds,
 # would squeeze the curves.
@@ -66,7 +65,11 @@ class Scale:
         return np.asarray(self.low * (self.high / self.low) ** fractions)
 
     def ticks(self, tick_count: int = 6, *, whole: bool = False) -> list[Tick]:
-        """Return at most about `tick_count` ticks within the axis; if `whole`, at whole numbers."""
+        """Return at most about `tick_count` ticks within the axis; if `whole`, at whole numbers.
+
+        A logarithmic axis has ticks at powers of ten instead, or also at 2 and 5 times these, if it
+        then has at least three ticks.
+        """
         values = self.tick_values(tick_count, whole=whole)
         texts = self.tick_texts(values)
         return [Tick(self.percent(v), text) for v, text in zip(values, texts, strict=True)]
@@ -76,18 +79,19 @@ class Scale:
         return format_ticks(values) if self.name == "linear" else list(map(format_number, values))
 
     def tick_values(self, tick_count: int = 6, *, whole: bool = False) -> list[float]:
-        """Return the values of the ticks: see `ticks`."""
+        """Return the values at which `ticks` are."""
         values = self._log_ticks() if self.name == "log" else None
         if values is None:
+            # The locator counts the intervals between ticks.
             locator = MaxNLocator(tick_count - 1, steps=_TICK_STEPS, integer=whole)
             values = locator.tick_values(self.low, self.high)
         slack = 1e-9
         return [float(v) for v in values if -slack <= self.to_fractions([v])[0] <= 1 + slack]
 
     def _log_ticks(self) -> Sequence[float] | None:
-        """Return the powers of ten on the axis, and if these are few, also 2 and 5 times them.
+        """Return the powers of ten on the axis; if they are too few, also 2 and 5 times them.
 
-        Return None if all of these together are too few.
+        If that is still too few, return None.
         """
         for factors in ((1.0,), (1.0, 2.0, 5.0)):
             tick_values = LogLocator(subs=factors, numticks=_MOST_LOG_TICKS).tick_values(
@@ -120,6 +124,7 @@ def format_ticks(values: Sequence[float]) -> list[str]:
     while decimals and all(text.endswith("0") for text in texts):
         texts = [text[:-1].removesuffix(".") for text in texts]
         decimals -= 1
+    # "-0.00" becomes "0".
     return [text if float(text.replace(",", "")) else "0" for text in texts]
 
 
@@ -156,22 +161,22 @@ def fit_scale(
 ) -> Scale:
     """Return the scale that shows all values, and all intervals but the widest few.
 
-    `low` and `high` are the ends of the scale, if they are given. With `margin`, the other ends
-    move outwards. If neither values nor intervals are negative, a linear scale does not begin below
-    0. Intervals extend a logarithmic scale downwards at most to half of the smallest value. If
-    there are no values and no ends are given, a linear scale shows 0 to 1, and a logarithmic scale
-    1 to 10.
+    An end that is given as `low` or `high` is kept. With `margin`, an end that is not given moves
+    outwards. If neither values nor intervals are negative, a linear scale does not begin below 0.
+    Intervals extend a logarithmic scale downwards at most to half of the smallest value. If there
+    are no values and no ends are given, a linear scale shows 0 to 1, and a logarithmic scale 1 to
+    10.
     """
     is_log = name == "log"
     smallest, largest = _value_range(values, is_log)
     if not smallest <= largest:
-        # Nothing can be drawn: the ends that are given determine the scale; else it is arbitrary.
+        # Nothing can be drawn: the given ends determine the scale; without any, it is arbitrary.
         arbitrary = [1, 10] if is_log else [0, 1]
         known_ends = [end for end in (low, high) if end is not None] or arbitrary
         smallest = min(known_ends)
         largest = max(known_ends)
     lowest, highest = _interval_range(intervals, is_log)
-    # Intervals do not extend the scale below `floor`; nor does the margin, if the scale is linear.
+    # Intervals do not extend the scale below `floor`. On a linear scale, nor does the margin.
     floor = -math.inf
     if is_log:
         floor = smallest / 2
@@ -179,12 +184,13 @@ def fit_scale(
         floor = 0.0
     lowest = max(lowest, floor)
     transform, invert = (math.log, math.exp) if is_log else (float, float)
+    # From here on, a logarithmic scale is computed in logarithms.
     start = transform(min(smallest, lowest))
     end = transform(max(largest, highest))
-    size = max(abs(start), abs(end))
+    magnitude = max(abs(start), abs(end))
     extension = end * _MARGIN - start * _MARGIN if margin else 0.0
-    if end - start <= max(size * _EQUAL, 1 / _LARGEST):  # no ticks fit in between
-        extension = 1.0 if is_log or size <= 1 / _LARGEST else size / 2
+    if end - start <= max(magnitude * _ENDS_TOLERANCE, 1 / _LARGEST):  # no ticks fit in between
+        extension = 1.0 if is_log or magnitude <= 1 / _LARGEST else magnitude / 2
     start -= extension
     end += extension
     if not is_log:
@@ -195,12 +201,12 @@ def fit_scale(
 def _ascending_ends(
     fitted_low: float, fitted_high: float, low: float | None, high: float | None
 ) -> tuple[float, float]:
-    """Return the ends of an axis in ascending order; those that are given are kept."""
+    """Return the ends of an axis in ascending order; an end that is given is kept."""
     first = fitted_low if low is None else low
     last = fitted_high if high is None else high
     if first < last:
         return first, last
-    # The end that is given lies beyond all values.
+    # An end that is given lies beyond all values.
     if low is not None:
         return low, low + (abs(low) or 1.0)
     if last > 0:
@@ -211,16 +217,16 @@ def _ascending_ends(
 def _interval_range(
     intervals: Sequence[tuple[Floats, Floats]], is_log: bool
 ) -> tuple[float, float]:
-    """Return the lowest and the highest interval end that an axis shows: see `_lowest_shown`."""
+    """Return the lowest and the highest end of an interval that an axis shows (`_lowest_shown`)."""
     lows = [low[_is_drawable(low, is_log)] for low, _ in intervals]
     highs = [high[_is_drawable(high, is_log)] for _, high in intervals]
     return _lowest_shown(lows), -_lowest_shown([-ends for ends in highs])
 
 
 def _lowest_shown(ends_by_curve: Iterable[Floats]) -> float:
-    """Return the smallest interval end that an axis shows, among the ends of each curve.
+    """Return the lowest end of an interval that an axis shows, given the ends of each curve.
 
-    An axis shows the end at each curve's last point, and all ends but the lowest 5 %.
+    An axis leaves out the lowest 5 % of all ends, but not the end at a curve's last point.
     """
     nonempty_ends = [ends for ends in ends_by_curve if ends.size]
     if not nonempty_ends:
@@ -249,8 +255,8 @@ LABEL_HEIGHT: Final = 17
 """The height of a label in pixels."""
 
 _UNITS_PER_PIXEL: Final = 2
-# A reference line extends the axis unless it is farther away than this many lengths of the axis.
-_MOST_AWAY: Final = 1.0
+# A reference line at most this far from the axis, in lengths of the axis, extends the axis.
+_REACH: Final = 1.0
 _WIDEST_SHIFT: Final = 0.08  # as a share of the width
 
 
@@ -267,7 +273,7 @@ class PlotArea:
     is_panel : bool
         Whether it is one of the small plots of a grid.
     shifts : mapping of str to float
-        How far a curve is drawn to the right of its points, by its label, as a fraction of the
+        By a curve's label, how far to the right of its points it is drawn, as a fraction of the
         width.
     x_values : ndarray
         The distinct values of `x` of all points, ascending.
@@ -356,4 +362,4 @@ def _y_scale(chart: LineChart) -> Scale:
     fit = partial(fit_scale, axis.scale, low=axis.low, high=axis.high, intervals=intervals)
     references = np.array([line.value for line in chart.references], np.float64)
     fractions = fit(values).to_fractions(references)
-    return fit([*values, references[(fractions >= -_MOST_AWAY) & (fractions <= 1 + _MOST_AWAY)]])
+    return fit([*values, references[(fractions >= -_REACH) & (fractions <= 1 + _REACH)]])

@@ -16,8 +16,8 @@ from keyhole.validation import escape_controls
 # Figures contain no dates and no random ids, so that equal results make equal files. Text stays
 # text, which can be searched and edited.
 _SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "none", "pdf.fonttype": 42}
-# By type of file: the metadata fields for title and caption, and those left out since they would
-# hold a date or a version.
+# By type of file: the metadata field of the title, that of the caption, and the fields to leave
+# out, since they would hold a date or a version.
 _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
     "svg": ("Title", "Description", ("Date", "Creator")),
     "png": ("Title", "Description", ("Software",)),
@@ -50,7 +50,7 @@ def figure_bytes(figure: Figure, file_type: str, *, title: str = "", caption: st
 
 
 def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> list[Path]:
-    """Write a figure to a file of each type, `path` with a suffix; return the files."""
+    """Write a figure to a file of each type, whose suffix is added to `path`; return the files."""
     files = {file_type: path.with_name(f"{path.name}.{file_type}") for file_type in _METADATA}
     # The layout is computed once and then removed, since savefig would compute it again for each
     # file, which takes as long as drawing.

@@ -18,8 +18,8 @@ _MARGIN: Final = 8.0  # pixels at either end
 class IntervalStrip:
     """A number and its interval, in a strip of 110 x 16 pixels with the claimed range shaded.
 
-    Infinite ends lie at the border. `alt` describes the strip in words; `captions` are lines of
-    text below it.
+    An infinite end is drawn at the border of the strip. `alt` describes the strip in words;
+    `captions` are lines of text below it.
 
     Examples
     --------

@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from keyhole.extras import require_extra
 from keyhole.validation import check_choice, check_distinct
 
 if TYPE_CHECKING:
-    from keyhole.pages.chart_scales import ScaleName
     from keyhole.pages.line_chart_drawing import Drawing, DrawnLine
 
+ScaleName = Literal["linear", "log"]
+
 _PANEL_HEIGHT: Final = 170
-_MOST_CHARACTERS: Final = 22  # of a name at the end of a curve; its tooltip has the whole name
+_MOST_CHARACTERS: Final = 22  # of a name at a curve's end; the curve's tooltip has the whole name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class Axis:
     """
 
     title: str
-    scale: "ScaleName" = "linear"
+    scale: ScaleName = "linear"
     low: float | None = None
     high: float | None = None
     unit: str = ""
@@ -43,8 +44,8 @@ class Axis:
 class Curve:
     """A curve with its 95 % intervals, in ascending `x`; NaN breaks the line.
 
-    With `steps`, a value holds until the next `x`. The tooltip of each point ends with `note`. In
-    figures, a curve with `is_bound` is dashed and black.
+    If `steps` is set, a value holds until the next `x`. The tooltip of each point ends with `note`.
+    If `is_bound` is set, the curve is dashed and black in figures of Matplotlib.
     """
 
     label: str
@@ -154,14 +155,14 @@ class LineChart:
 
 @dataclass(frozen=True)
 class ChartGrid:
-    """Several small charts with one legend, which also hides and shows a curve in all of them."""
+    """Several small charts with one legend, where readers hide a curve in all charts at once."""
 
     charts: Sequence[LineChart]
     caption: str = ""
     _: KW_ONLY
     files: Sequence[str] = ()  # of the figure with all panels
     height: int = _PANEL_HEIGHT
-    columns: int = 4  # the most columns of its figure
+    columns: int = 4  # the most columns of the figure
     template: ClassVar[str] = "pages/templates/chart_grid.html.j2"
 
     @property
@@ -178,7 +179,7 @@ class ChartGrid:
 
     @cached_property
     def legend(self) -> "list[DrawnLine]":
-        """A line of each label, for the legend; a coloured one if a chart has it in colour."""
+        """A line of each label, for the legend: the last drawn one, in colour if possible."""
         lines: dict[str, DrawnLine] = {}
         for line in (line for drawing in self.drawings for line in drawing.lines):
             earlier = lines.get(line.curve.label)

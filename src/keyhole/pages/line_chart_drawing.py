@@ -13,7 +13,7 @@ from keyhole.pages import svg_paths
 from keyhole.pages.chart_scales import LABEL_HEIGHT, PlotArea, Scale, Tick, format_number
 from keyhole.pages.line_chart import Axis, Curve, LineChart, ReferenceLine, Ring, shorten_label
 from keyhole.pages.policy_colours import LineStyle, line_styles
-from keyhole.pages.svg_paths import UNITS, Indices
+from keyhole.pages.svg_paths import WIDTH, Indices
 from keyhole.validation import escape_controls
 
 _EPSILON: Final = 1e-9
@@ -22,11 +22,11 @@ _EPSILON: Final = 1e-9
 def place_labels(
     centres: Sequence[float], *, size: float, length: float, farthest: float
 ) -> list[float | None]:
-    """Return the centre of each label, near the wanted one, such that labels do not overlap.
+    """Return the centre of each label, near its wanted centre, so that labels do not overlap.
 
-    Labels are placed one after the other, each at the free place that is nearest to its wanted
-    centre. A label gets None if no place within `farthest` is free. Then the places are exchanged
-    so that labels stand in the order of their wanted centres. This does not increase the largest
+    Labels are placed one by one, each at the free position that is nearest to its wanted centre. A
+    label gets None if no position within `farthest` is free. Then the labels exchange positions, so
+    that they stand in the order of their wanted centres. The exchange does not increase the largest
     distance between a label and its wanted centre.
 
     Parameters
@@ -48,7 +48,7 @@ def place_labels(
     occupied: list[float] = []
     positions: list[float | None] = []
     for centre in centres:
-        # The nearest free place is the wanted one, an end, or next to a label.
+        # The nearest free position is the wanted one, at an end, or next to a label.
         candidates = [centre, size / 2, length - size / 2]
         candidates += [
             neighbour + direction * size for neighbour in occupied for direction in (-1.0, 1.0)
@@ -78,9 +78,9 @@ _MOST_PANEL_POINTS: Final = 60
 
 _FARTHEST: Final = 2.5 * LABEL_HEIGHT  # the most pixels from a name to the end of its curve
 _MOST_NAMED: Final = 12  # the most curves with names, if the chart does not say which ones to name
-_REACHES_EDGE: Final = 0.985  # share of the width: a curve that ends beyond it needs no extension
+_RIGHT_EDGE: Final = 0.985  # share of the width: a curve that ends farther right needs no extension
 
-# How many patterns of dashes the style sheet has: for lines of one colour, and for print.
+# The style sheet has these numbers of dash patterns: for the lines of a colour, and for print.
 _DASHES: Final = 5
 _PRINT_DASHES: Final = 10
 
@@ -104,11 +104,13 @@ class DrawnLine:
     band: str = ""
     whiskers: str = ""
     name: PlacedName | None = None
-    leader: str = ""  # path from the end of the curve to the name, in a box of 10 x 100
+    leader: str = ""  # path from the end of the curve to the name, in a view box of 10 x 100
     extension: str = ""  # path from the end of the curve to the edge
-    is_coloured: bool = False  # otherwise it is grey, and has no name
-    rank: int = 0  # its number among the coloured lines, from 0: it gives the dashes in print
-    is_overlaid: bool = False  # it is drawn with gaps, since another line has the same path
+    is_coloured: bool = False  # a line without colour is grey, and has no name
+    # the line's number among the named lines, from 0, or in a panel its position; it gives the
+    # dashes in print
+    rank: int = 0
+    is_overlaid: bool = False  # drawn with gaps, since it lies over a line with the same path
 
     @property
     def is_drawn(self) -> bool:
@@ -127,9 +129,10 @@ class DrawnLine:
 def make_lines(
     curves: Sequence[Curve], plot: PlotArea, styles: Mapping[str, LineStyle], named: Sequence[str]
 ) -> list[DrawnLine]:
-    """Return the lines of curves; those in `named`, by default the first 12, are in colour.
+    """Return the lines of curves, in colour for those in `named`, by default the first 12 drawn.
 
-    The coloured lines are also named, except in a panel: it is small, and its grid has a legend.
+    The coloured lines are also named, except in a panel: it is small, and its grid has a legend. A
+    line whose name finds no space is not coloured.
     """
     lines = [_make_line(curve, plot, styles[curve.label]) for curve in curves]
     labels = [line.curve.label for line in lines if line.is_drawn]
@@ -157,8 +160,8 @@ def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str])
 
     `named` has the most important label first.
     """
-    by_label = {line.curve.label: line for line in lines}
-    ends = [_last_point(by_label[label].curve, plot) for label in named]
+    line_by_label = {line.curve.label: line for line in lines}
+    ends = [_last_point(line_by_label[label].curve, plot) for label in named]
     # A curve that ends outside the plot is named at the nearer border.
     centres = [(1 - min(max(up, 0.0), 1.0)) * plot.height for _, up in ends]
     positions = place_labels(centres, size=LABEL_HEIGHT, length=plot.height, farthest=_FARTHEST)
@@ -168,16 +171,16 @@ def _add_names(lines: Sequence[DrawnLine], plot: PlotArea, named: Sequence[str])
             continue
         percent = plot.height_percent(position)
         down = round(centre / plot.height * plot.height_units)
-        by_label[label] = replace(
-            by_label[label],
+        line_by_label[label] = replace(
+            line_by_label[label],
             is_coloured=True,
             rank=rank,
             name=PlacedName(shorten_label(label), label, percent),
             leader=f"M0 {plot.height_percent(centre)}L10 {percent}",
-            extension="" if across > _REACHES_EDGE else f"M{round(across * UNITS)} {down}H{UNITS}",
+            extension="" if across > _RIGHT_EDGE else f"M{round(across * WIDTH)} {down}H{WIDTH}",
         )
         rank += 1
-    return list(by_label.values())
+    return list(line_by_label.values())
 
 
 def _last_point(curve: Curve, plot: PlotArea) -> tuple[float, float]:
@@ -188,14 +191,15 @@ def _last_point(curve: Curve, plot: PlotArea) -> tuple[float, float]:
 
 
 def _mark_overlaid(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Mark as overlaid each coloured line that is drawn over another one with the same path.
+    """Mark each coloured line that is drawn over another one with the same path as overlaid.
 
-    An overlaid line has gaps, through which the lowest of these lines shows.
+    An overlaid line has gaps, through which the lowest line with its path shows.
     """
     by_rank = sorted(lines, key=lambda line: line.rank)
-    drawn_first = {line.path: line for line in by_rank if line.is_coloured and line.path}
+    # The line of the highest rank is drawn first, and so lies lowest.
+    base_lines = {line.path: line for line in by_rank if line.is_coloured and line.path}
     return [
-        replace(line, is_overlaid=line.is_coloured and drawn_first.get(line.path, line) is not line)
+        replace(line, is_overlaid=line.is_coloured and base_lines.get(line.path, line) is not line)
         for line in lines
     ]
 
@@ -239,8 +243,8 @@ def place_references(
         texts.append(text)
     # Names stand above their lines.
     half = LABEL_HEIGHT / 2
-    above = np.clip((1 - heights) * plot.height - half, half, plot.height - half).tolist()
-    positions = place_labels(above, size=LABEL_HEIGHT, length=plot.height, farthest=plot.height)
+    middles = np.clip((1 - heights) * plot.height - half, half, plot.height - half).tolist()
+    positions = place_labels(middles, size=LABEL_HEIGHT, length=plot.height, farthest=plot.height)
     return [
         PlacedReference(
             round((1 - float(up)) * 100, 2) if 0 <= up <= 1 else None,
@@ -269,19 +273,20 @@ def place_rings(rings: Sequence[Ring], plot: PlotArea) -> list[PlacedRing]:
 
 
 _DIGITS: Final = 6  # of a number without an interval
-_DIGITS_OF_INTERVAL: Final = 2  # of half of its width; a mean is rounded as its interval is
+_DIGITS_OF_INTERVAL: Final = 2  # of half of its width; the mean gets as many decimals
 _LARGEST_WHOLE: Final = 1e15
 
 
 def chart_json(chart: LineChart, plot: PlotArea) -> str:
     """Return the numbers of the curves as JSON that may stand within HTML.
 
-    Curves mostly share their values of x, which are listed once.
+    Since most curves share their values of x, each list of these is written once, in `places`; the
+    `x` of a curve is the index of its list.
     """
     x_lists: list[list[float | None]] = []
     curves = []
     for curve in chart.curves:
-        # Curves with the same x keep the same points.
+        # Which points are kept depends on x alone, so that curves with the same x share a list.
         points = svg_paths.spread_indices(plot.point_fractions(curve)[0], _point_count(plot))
         x = list(map(_round_number, np.asarray(curve.x, np.float64)[points].tolist()))
         if x not in x_lists:
@@ -321,7 +326,7 @@ def _curve_numbers(curve: Curve, points: Indices, scale: Scale) -> dict[str, lis
     if curve.low is None or curve.high is None:
         return {"y": list(map(_round_number, means))}
     low, high = (np.asarray(end, np.float64)[points].tolist() for end in (curve.low, curve.high))
-    # If an interval is open below, its upper half gives the precision.
+    # If an interval is open below, the part above the mean gives the precision.
     half_widths = [
         above - mean if math.isinf(below) else (above - below) / 2
         for mean, below, above in zip(means, low, high, strict=True)
@@ -378,7 +383,7 @@ class Drawing:
     @property
     def view_box(self) -> str:
         """The view box of the drawing."""
-        return f"0 0 {UNITS} {self.plot.height_units}"
+        return f"0 0 {WIDTH} {self.plot.height_units}"
 
     @property
     def lines_bottom_up(self) -> list[DrawnLine]:

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, Formatter, Locator, NullFormatter
 
 from keyhole.pages import figure_files
-from keyhole.pages.chart_scales import PlotArea, Scale, ScaleName
-from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart
+from keyhole.pages.chart_scales import PlotArea, Scale
+from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ScaleName
 from keyhole.pages.line_chart_drawing import place_references
 from keyhole.pages.policy_colours import add_legend, figure_size, matplotlib_styles, wrap_axis_label
 
@@ -29,10 +29,10 @@ _RING: Final[Any] = {"color": "black", "marker": "o", "markersize": 12.0, "fills
 _PANEL: Final[Any] = {"markersize": 3.0, "linewidth": 1.1}
 _OPACITY: Final = 0.15  # of bands
 _MARGIN: Final = 0.05  # share of an axis: with it, markers at an end of the axis are not cut
-_NEAR_END: Final = 0.02  # share of an axis: a point nearer to an end counts as at that end
+_NEAR_END: Final = 0.02  # share of an axis: a point less than this from an end counts as at the end
 # The most ticks of an axis, and the most letters of the labels of the horizontal axis together.
-_TICKS: Final = 7, 48
-_PANEL_TICKS: Final = 6, 26
+_TICK_LIMITS: Final = 7, 48
+_PANEL_TICK_LIMITS: Final = 6, 26
 _MARKERS_PER_CURVE: Final = 10
 _RIGHT_HALF: Final = 0.55  # share of the width: farther right, a ring has its name on its left
 _SMALL_TEXT: Final = 8.0  # points
@@ -46,7 +46,7 @@ _PANEL_TEXT: Final = 7.5  # points
 _TITLE_LINE: Final = 0.13  # the height of each line of a title after the first
 _TITLE_LETTERS: Final = 116  # on a line that spans all columns
 _LETTERS_PER_INCH: Final = 15
-_TIE: Final = "\0=\0"  # replaces " = " while lines are broken: as long, but without spaces
+_TIE: Final = "\0=\0"  # stands for " = " while lines are broken: as long, but without spaces
 _LEGEND_LINE: Final = 0.2  # the height of a line
 _LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
 _SAMPLE_LETTERS: Final = 10
@@ -95,7 +95,8 @@ def _draw_chart(
 ) -> dict[str, Line2D]:
     """Draw a chart without a legend; return the lines by label.
 
-    A chart is a panel of a grid if it has `among`, the labels of all curves of the grid.
+    A chart is a panel of a grid if it has `among`, the labels of all curves of the grid. Entries of
+    `panel_style` replace those of all lines' styles.
     """
     plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(among))
     styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)
@@ -108,7 +109,7 @@ def _draw_chart(
             style |= _REFERENCE | {"marker": "_"}
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
-    tick_count, letters = _PANEL_TICKS if among else _TICKS
+    tick_count, letters = _PANEL_TICK_LIMITS if among else _TICK_LIMITS
     locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.x_values) == 1:
         locator = FixedLocator(plot.x_values.tolist())
@@ -177,7 +178,11 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: PlotArea) -> None:
 
 
 class _PageLocator(Locator):
-    """A locator that places ticks as pages do, on the part of the axis that is shown."""
+    """A locator that places ticks on the shown part of an axis as pages do.
+
+    It places at most about `tick_count`, and fewer if their labels have more than `letters` letters
+    in all.
+    """
 
     def __init__(self, name: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
         self._name = name
@@ -230,7 +235,10 @@ def _scale_with_margin(plot: PlotArea, chart: LineChart, axis_index: int) -> Sca
 def _set_axis(
     axes: Axes, name: str, axis: Axis, scale: Scale, locator: Locator, earlier_ends: Sequence[float]
 ) -> None:
-    """Set scale, title, ticks and ends of an axis, such that it contains `earlier_ends`."""
+    """Set scale, title, ticks and ends of an axis.
+
+    The axis also shows `earlier_ends`; these are empty if nothing was drawn on it before.
+    """
     ends = [scale.low, scale.high, *earlier_ends]
     axes.set(**{f"{name}scale": scale.name, f"{name}lim": (min(ends), max(ends))})
     drawn_axis = getattr(axes, f"{name}axis")
@@ -263,7 +271,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
         axes.yaxis.label.set_fontsize(_PANEL_TEXT)
     for axes in all_axes[len(grid.charts) :]:
         axes.remove()
-    for axis in {chart.y for chart in grid.charts}:  # panels with equal axes have equal margins
+    for axis in {chart.y for chart in grid.charts}:  # panels with equal axes share their ends
         pairs = zip(figure.axes, grid.charts, strict=True)
         same_axes = [axes for axes, chart in pairs if chart.y == axis]
         ends = [end for axes in same_axes for end in axes.get_ylim()]
@@ -277,7 +285,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     heading = _wrap_text(shared_heading, int(_LETTERS_PER_INCH * height * rows))
     figure.supylabel(heading, y=middle, multialignment="center", **text_style)
     figure.supxlabel(grid.charts[0].x.heading, **text_style)
-    # The lines of the legend are made here, since no panel need have lines of all policies.
+    # The lines of the legend are made here, since every panel may lack some policies.
     styles = matplotlib_styles(grid.labels)
     handles = [Line2D([], [], label=label, **style | _PANEL) for label, style in styles.items()]
     legend = figure.legend(

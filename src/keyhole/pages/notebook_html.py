@@ -33,8 +33,8 @@ def image_html(svg: bytes, alt: str) -> str:
     # The SVG is not an element of the page: its ids would be ambiguous beside the ids of other
     # figures, and its styles would reach other parts of the page.
     data = base64.b64encode(svg).decode()
-    size = "max-width: 100%; background: white"
-    return f'<img alt="{escape_html(alt)}" style="{size}" src="data:image/svg+xml;base64,{data}">'
+    style = "max-width: 100%; background: white"
+    return f'<img alt="{escape_html(alt)}" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

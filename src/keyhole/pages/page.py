@@ -33,8 +33,8 @@ class Table:
         return render_template(self.template, block=self)
 
 
-# Texts that stay on one line: a number or its logarithm with its interval or with ± half of it; a
-# p-value; a round, such as T = 100; a logarithm; 95 %.
+# Texts that stay on one line: an interval with its number or logarithm, such as 2 [1, 3], 2 ± 1 or
+# ln 2 [0, 4]; a p-value; a round, such as T = 100; a logarithm; 95 %.
 _UNBROKEN: Final = re.compile(
     r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
 )
@@ -51,8 +51,8 @@ def keep_intervals_together(text: str) -> str:
     return _UNBROKEN.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
 
 
-def _escape_value(value: Any) -> Any:
-    """Return HTML as it is, and any other value as a text, which the template then escapes."""
+def _escape_control_characters(value: Any) -> Any:
+    """Return HTML as it is, and any other value as a text whose control characters are escaped."""
     return value if hasattr(value, "__html__") else escape_controls(str(value), "\n\t")
 
 
@@ -68,7 +68,7 @@ def _template_environment() -> Environment:
     # With StrictUndefined a misspelt name in a template is an error, not an empty text.
     environment = Environment(
         loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_escape_value,
+        trim_blocks=True, lstrip_blocks=True, finalize=_escape_control_characters,
     )  # fmt: skip
     environment.filters["together"] = keep_intervals_together
     return environment
@@ -84,7 +84,7 @@ class PageBlock(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to the question of a page in one line, with a `note` in smaller type below it.
+    """The answer to a page's question: a line, with a `note` in smaller type below the line.
 
     The line begins with `mark`, a word or two in the colour of `status`.
     """
@@ -113,17 +113,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and the blocks below it, which are folded until the reader opens them.
+    """A heading and the blocks below it, which are folded at first unless `is_open` is set.
 
     Sections within a section are not folded. `note` stands beside the heading.
     """
 
-    id: str  # the fragment of a link
+    id: str  # links to the section end with it
     title: str
     blocks: Sequence[PageBlock] = ()
     sections: Sequence[Section] = ()
     note: str = ""
-    is_open: bool = False  # whether the blocks are unfolded at first
+    is_open: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,27 +23,27 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#00000
 Readers with any colour vision can distinguish them.
 """
 
-# Two constants of a hash, found by a search. With them, the built-in policies of a setting have
-# different colours if the setting has at most seven; if it has up to fourteen, at most two share a
-# colour. The labels of a figure in the documentation, which names policies as papers do, have
-# different colours, too. A test fails if a new policy breaks this: choose a colour for it here, so
-# that others keep theirs. In this order of the colours `Uniform`, to which others are compared, is
-# black.
-_START: Final = 7356
-_MULTIPLIER: Final = 3_871_776_092
-_CHOSEN: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6}
-_MASK: Final = 0xFFFFFFFF  # 32 bits
+# Two constants of a hash, found by a search. With them, the built-in policies of a setting with at
+# most seven policies have different colours; in a setting with up to fourteen policies, no colour
+# has more than two. The labels of a figure in the documentation, which names policies as papers do,
+# have different colours, too. If a new policy breaks this, a test fails: choose its colour in
+# `_CHOSEN_COLOURS`, so that others keep theirs. `RoundRobin`, to which others are compared,
+# is black.
+_HASH_START: Final = 7356
+_HASH_MULTIPLIER: Final = 3_871_776_092
+_CHOSEN_COLOURS: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6, "RoundRobin": 5}
+_HASH_MASK: Final = 0xFFFFFFFF  # 32 bits
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
 class LineStyle:
-    """The look of a line: the numbers of its colour, of its dashes, and of its marker."""
+    """The look of a line: the indices of its colour, its dashes and its marker."""
 
     colour: int
-    dashes: int  # how many earlier lines of the figure have the same colour
-    position: int  # the number of the line in the figure, from 0: it gives the marker
+    dashes: int  # the number of earlier lines of the figure with this colour
+    position: int  # the index of the line in the figure, which gives the marker
 
 
 def leading_identifier(label: str) -> str:
@@ -70,11 +70,11 @@ def policy_colour(label: str) -> str:
 
 
 def _colour_number(identifier: str) -> int:
-    if identifier in _CHOSEN:
-        return _CHOSEN[identifier]
-    # `hash` would differ between processes.
-    mixed = zlib.crc32(identifier.encode(), _START) * _MULTIPLIER & _MASK
-    return mixed * len(COLOURS) >> _MASK.bit_length()
+    if identifier in _CHOSEN_COLOURS:
+        return _CHOSEN_COLOURS[identifier]
+    # A number of 32 bits; `hash` would differ between processes.
+    hash_value = zlib.crc32(identifier.encode(), _HASH_START) * _HASH_MULTIPLIER & _HASH_MASK
+    return hash_value * len(COLOURS) >> _HASH_MASK.bit_length()
 
 
 def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, LineStyle]:
@@ -85,7 +85,7 @@ def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, L
 
     Examples
     --------
-    >>> styles = line_styles(["LSA(alpha=1)", "Uniform", "LSA(alpha=2)"])
+    >>> styles = line_styles(["LSA(alpha=1)", "RoundRobin", "LSA(alpha=2)"])
     >>> [style.dashes for style in styles.values()]
     [0, 0, 1]
     >>> [style.colour for style in line_styles(["arm 1", "arm 2"]).values()]
@@ -94,11 +94,11 @@ def line_styles(labels: Sequence[str], by_position: bool = False) -> dict[str, L
     identifiers = {label: leading_identifier(label) for label in labels}
     # Variants of one policy would all have its colour.
     is_one_policy = len(identifiers) > 1 and len(set(identifiers.values())) == 1
-    goes_by_position = by_position or is_one_policy
+    by_position = by_position or is_one_policy
     lines_before: Counter[int] = Counter()
     styles = {}
     for position, (label, identifier) in enumerate(identifiers.items()):
-        colour = position % len(COLOURS) if goes_by_position else _colour_number(identifier)
+        colour = position % len(COLOURS) if by_position else _colour_number(identifier)
         styles[label] = LineStyle(colour, lines_before[colour], position)
         lines_before[colour] += 1
     return styles
@@ -112,16 +112,16 @@ _STYLES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 
 MOST_STYLES: Final = len(_MARKERS)
-"""The most curves of a figure that can be distinguished."""
+"""The most curves of a figure that have different markers."""
 
 _AXES_HEIGHT: Final = 3.1  # inches, with the labels of the axes
-_AXES_SHARE: Final = 0.775  # share of a figure's width for its axes, until the layout is computed
-_LINE_HEIGHT: Final = 0.2  # inches, of a line of the legend
-_LETTER: Final = 0.6  # mean width of a letter, in units of the font size
-_SAMPLE: Final = 5.0  # width of a sample of a line and of the space around it, in the same units
+_AXES_SHARE: Final = 0.775  # of a figure's width: the axes' width before the layout is computed
+_LEGEND_LINE_HEIGHT: Final = 0.2  # inches
+_LETTER_WIDTH: Final = 0.6  # mean, in units of the font size
+_SAMPLE_WIDTH: Final = 5.0  # of a line's sample and the space around it, in the same units
 _POINTS_PER_INCH: Final = 72.0
-_LABEL_LETTERS: Final = 34  # letters that fit along the y axis
-_HANDLE_LENGTH: Final = 3.2  # long enough to tell dashes from dots
+_LABEL_LETTERS: Final = 34  # the most letters on a line beside the y axis
+_HANDLE_LENGTH: Final = 3.2  # of a sample, in the same units: long enough to tell dashes from dots
 _FONT_SIZE: Final = 10.0  # points, to estimate the height
 
 
@@ -149,12 +149,12 @@ def figure_size(labels: Sequence[str]) -> tuple[float, float]:
     texts = [_wrap_legend_label(label, FIGURE_WIDTH, _FONT_SIZE) for label in labels]
     rows = math.ceil(len(texts) / _count_columns(texts, FIGURE_WIDTH, _FONT_SIZE))
     lines = rows + sum(text.count("\n") for text in texts)
-    return FIGURE_WIDTH, _AXES_HEIGHT + _LINE_HEIGHT * lines
+    return FIGURE_WIDTH, _AXES_HEIGHT + _LEGEND_LINE_HEIGHT * lines
 
 
 def _wrap_legend_label(label: str, inches: float, size: float) -> str:
     """Break a label that would be wider than a legend of this width, in a font of `size` points."""
-    letters = int(inches * _POINTS_PER_INCH / size / _LETTER - _SAMPLE / _LETTER)
+    letters = int(inches * _POINTS_PER_INCH / size / _LETTER_WIDTH - _SAMPLE_WIDTH / _LETTER_WIDTH)
     if len(label) <= letters:
         return label
     return fill(label, max(1, letters), break_on_hyphens=False)
@@ -163,9 +163,10 @@ def _wrap_legend_label(label: str, inches: float, size: float) -> str:
 def _count_columns(labels: Sequence[str], inches: float, size: float) -> int:
     """Return how many columns a legend of these labels has, with a font of `size` points."""
     letters = max((len(line) for label in labels for line in label.splitlines()), default=0)
-    column_width = (letters * _LETTER + _SAMPLE) * size
+    column_width = (letters * _LETTER_WIDTH + _SAMPLE_WIDTH) * size
     columns = max(1, min(len(labels), int(inches * _POINTS_PER_INCH / column_width)))
-    # Rows are equally long: if three of four labels fit side by side, there are two rows of two.
+    # The fewest columns for this number of rows: of four labels, of which three fit side by side,
+    # there are two rows of two.
     return math.ceil(len(labels) / math.ceil(len(labels) / columns)) if labels else 1
 
 
@@ -185,6 +186,7 @@ def add_legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Non
     size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
     figure = axes.get_figure()
     assert figure is not None
+    # The width that a figure with only these axes would have.
     inches = axes.get_position().width * figure.bbox.width / figure.dpi / _AXES_SHARE
     texts = [_wrap_legend_label(escape_controls(label), inches, size) for label in labels]
     # The ticks, their labels and the label of the axis need the height of some three lines.

@@ -9,10 +9,10 @@ from keyhole.pages.chart_scales import Floats
 
 Indices = npt.NDArray[np.intp]
 
-UNITS: Final = 1800
+WIDTH: Final = 1800
 """The width of a drawing in its own units; on a wide screen a unit is half a pixel."""
 
-_REACH: Final = 4.0  # lines that leave the drawing end at this many times its width or height
+_REACH: Final = 4.0  # lines are cut off at this many widths or heights of the drawing
 
 
 def line_point_indices(x: Floats, y: Floats, point_count: int) -> Indices:
@@ -23,10 +23,9 @@ def line_point_indices(x: Floats, y: Floats, point_count: int) -> Indices:
     """
     if len(x) <= point_count:
         return np.arange(len(x))
-    # There are half as many columns as points, since each column keeps two points: the lowest and
-    # the highest, so that a narrow peak stays visible.
+    # Most columns keep two points: the lowest and the highest, so that a narrow peak stays visible.
     columns = _column_numbers(x, point_count // 2)
-    # Sorted by column and height, the lowest point is the first of its column. NaN comes last.
+    # `ascending` lists the points column by column, in each from the lowest up; NaN comes last.
     ascending = np.lexsort((y, columns))
     descending = np.lexsort((-y, columns))
     column_starts = np.flatnonzero(np.diff(columns[ascending], prepend=-1))
@@ -44,7 +43,7 @@ def thin_band(
     if len(x) <= point_count:
         return x, low, high
     column_starts = np.flatnonzero(np.diff(_column_numbers(x, point_count), prepend=-1))
-    # fmin and fmax ignore NaN.
+    # The ends of the band stay where they are. fmin and fmax ignore NaN.
     return (
         np.concatenate([x[:1], x[column_starts][1:-1], x[-1:]]),
         np.fmin.reduceat(low, column_starts),
@@ -126,13 +125,16 @@ def _convert_to_units(
     x: Floats, y: Floats, height: int
 ) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
     """Return the distances of points from the left and from the top, in the drawing's units."""
-    across = np.nan_to_num(np.clip(x, -_REACH, _REACH) * UNITS)
+    across = np.nan_to_num(np.clip(x, -_REACH, _REACH) * WIDTH)
     down = np.nan_to_num((1 - np.clip(y, -_REACH, _REACH)) * height)
     return np.rint(across).astype(np.int_), np.rint(down).astype(np.int_)
 
 
 def _ranges_without_nan(values: Floats) -> list[tuple[int, int]]:
-    """Return the ranges of indices without NaN: the first index, and the one after the last."""
+    """Return the ranges of indices without NaN: the first index, and the one after the last.
+
+    Where one of several arrays has NaN, their sum has NaN, too.
+    """
     edges = np.diff(np.concatenate([[0], ~np.isnan(values), [0]]).astype(np.int8))
     return list(
         zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True)

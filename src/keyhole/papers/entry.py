@@ -16,6 +16,7 @@ from pydantic import (
 
 from keyhole.contract.problem import Problem
 from keyhole.experiment import Spec, setting_registry
+from keyhole.pages.line_chart import ScaleName
 from keyhole.pages.page import Table
 from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
@@ -34,7 +35,6 @@ from keyhole.papers.field_types import (
 )
 from keyhole.papers.verdicts import Setup
 from keyhole.play.simulation_plan import Plan
-from keyhole.results.curve_chart import Scale
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 from keyhole.spec_values import error_message
@@ -51,8 +51,8 @@ class ParameterFigure(TableModel):
     # the labels of the policies that are drawn; by default all
     policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
-    x_scale: Scale = "linear"
-    y_scale: Scale = "linear"  # the axis is linear in any case if some mean is 0 or below
+    x_scale: ScaleName = "linear"
+    y_scale: ScaleName = "linear"  # if some mean is 0 or below, always linear
     bound: BoundName | None = None  # a bound of the first policy, drawn beside the curves
 
     @model_validator(mode="after")
@@ -64,14 +64,14 @@ class ParameterFigure(TableModel):
     def points_by_policy(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
-        """Return each policy's points by label: pairs of x, in rising order, and the final mean."""
+        """Return the points of each policy by label, in rising order of x: x and the final mean."""
         keys_by_x = sorted((x, key) for key, x in self.x.items())
         return {
             label: [(x, curves[key].estimates(label, metric)[-1]) for x, key in keys_by_x]
             for label in self.policies or curves[keys_by_x[0][1]].labels
         }
 
-    def axis_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> Scale:
+    def axis_scale(self, points: Mapping[str, Sequence[tuple[float, Estimate]]]) -> ScaleName:
         """Return the scale of the axis of means, which is linear if some mean has no logarithm."""
         means = (estimate.value for line in points.values() for _, estimate in line)
         return self.y_scale if min(means) > 0 else "linear"
@@ -142,6 +142,7 @@ class PublishedValues(TableModel):
 
     @model_validator(mode="after")
     def _check_lengths(self) -> Self:
+        # Without rounds there is one number, for the last checkpoint.
         count = len(self.rounds or [0])
         for problem, means in self.values.items():
             for policy, numbers in means.items():
@@ -155,7 +156,7 @@ class PublishedValues(TableModel):
     def table(self, titles: Mapping[str, str], curves: Mapping[str, Curves], metric: str) -> Table:
         """Return the table of these means beside ours, given titles and results by problem."""
         all_means = [means for table in self.values.values() for means in table.values()]
-        # As in a printed column, all numbers have as many decimals as the one with the most.
+        # As in a printed column, all numbers have as many decimals as the number with the most.
         decimals = max(len(f"{x:g}".partition(".")[2]) for means in all_means for x in means)
         rows = []
         for problem, means in self.values.items():
@@ -199,8 +200,9 @@ class RunSize(TableModel):
 class Entry(TableModel):
     """A reproduction: problems, policies, and claims about them.
 
-    Its file may `include` files of the same folder: the entry then has their problems and policies,
-    too. With `use`, the entry has only those of all these problems and policies that `use` lists.
+    Its file may `include` files of the same folder, whose problems and policies the entry then has,
+    too. A table `use` may have a list `problems` and a list `policies`: the entry then keeps only
+    the problems, or the policies, that are listed.
 
     Examples
     --------
@@ -219,7 +221,7 @@ class Entry(TableModel):
     about: str = ""  # a description for the report
     seed: int = 1  # of all runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # a policy; the report also shows other means divided by its mean
+    ratio_to: str | None = None  # a policy; the report also shows the other means divided by its
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
@@ -228,13 +230,13 @@ class Entry(TableModel):
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
-    # the metrics that the file names, also in claims and figures that `with_problems` leaves out:
-    # the problems that are left record the same metrics as in the whole entry
+    # all metrics that the file names: a problem records the same metrics in the whole entry and in
+    # one from which `with_problems` has left out claims and figures
     _file_metrics: tuple[str, ...] = PrivateAttr(())
 
     @property
     def identifier(self) -> str:
-        """The argument with which `find` returns the entry: its name, or the path of its file."""
+        """The entry's name, or the path of a user's file: the argument of `find` for this entry."""
         return self.name if self._file is None else str(self._file)
 
     def command(self, scale: str) -> str:
@@ -281,16 +283,16 @@ class Entry(TableModel):
         entry, claims = cls._read_unchecked(path, name)
         entry._file = path
         try:
-            entry._check_names(claims)
+            entry._check_contents(claims)
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         return entry
 
     @classmethod
     def _read_unchecked(cls, path: Path, name: str) -> tuple[Self, list[tuple[str, Claim]]]:
-        """Return an entry, and its claims with their positions in the file; names are not checked.
+        """Return an entry without checking it, and its claims with their positions for errors.
 
-        A check of names makes all problems, which takes seconds; tests check the shipped entries.
+        `_check_contents` makes all problems, which takes seconds; tests check the shipped entries.
         """
         table = entry_files.read_tables(path)
         tables = table.pop("claims", [])
@@ -305,8 +307,8 @@ class Entry(TableModel):
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
 
-    def _check_names(self, claims: list[tuple[str, Claim]]) -> None:
-        """Refuse an entry that names unknown problems, policies, metrics or checkpoints."""
+    def _check_contents(self, claims: list[tuple[str, Claim]]) -> None:
+        """Refuse problems that cannot be made, unknown names, and unfit figures and claims."""
         # Plans are kept: many claims are about one problem, which may take seconds to make.
         plans_of = cache(self._plans_by_scale)
         for problem in self.problems:
@@ -314,8 +316,8 @@ class Entry(TableModel):
         if self.ratio_to is not None:
             check_choice("ratio_to", self.ratio_to, entry_files.policies_by_label(self.policies))
         for i, figure in enumerate(self.parameter_figures):
-            full_figure = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
-            refuse_unknown_names(f"parameter_figures[{i}]", full_figure, self.problems, plans_of)
+            completed = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
+            refuse_unknown_names(f"parameter_figures[{i}]", completed, self.problems, plans_of)
             for plan in (plan for key in figure.x for plan in plans_of(key).values()):
                 figure.check_bound(plan)
         for i, published in enumerate(self.published):
@@ -336,7 +338,7 @@ class Entry(TableModel):
             raise ValueError(f"problems.{problem}: {error}") from error
 
     def with_problems(self, *problems: str) -> Self:
-        """Return the entry with only some problems, and with the claims and figures about these."""
+        """Return the entry with only some problems, and the claims and figures about no others."""
         subset = {key: self.problems[key] for key in problems}
         lists = {
             field: [item for item in getattr(self, field) if subset.keys() >= {*item.problem_keys}]
@@ -370,7 +372,7 @@ class Entry(TableModel):
         """Return whether the entry names a metric that the problem records only on request."""
         setting = entry_problem.problem.get("setting")
         if setting not in setting_registry.setting_names():
-            return False  # the spec refuses the setting with its own message
+            return False  # the spec will refuse the unknown setting
         metrics = setting_registry.find_setting(setting).metrics
         names = {name.partition("[")[0] for name in (*self.metric_names, *self._file_metrics)}
         return any(metrics[name].detail for name in names & metrics.keys())

@@ -9,6 +9,7 @@ from keyhole.validation import check_choice, check_sequence, short_repr
 
 FOLDER: Final = Path(__file__).parent
 """The folder of the shipped entries."""
+# By folder, the names of the files without their suffix; "" is `FOLDER` itself, of no paper.
 _STEMS: Final[dict[str, list[str]]] = read_toml(FOLDER / "entries.toml")
 ENTRY_FILES: Final = {
     path.replace("/", "-").replace("_", "-"): f"{path}.toml"
@@ -45,7 +46,7 @@ def read_tables(path: Path) -> TomlTable:
         shared_table = read_toml(path.parent / include)
         problems |= shared_table.get("problems", {})
         policies += shared_table.get("policies", [])
-    # The entry's own tables come last, so that they replace included tables of the same name.
+    # The entry's own tables come last, so that they replace included ones of the same key or label.
     problems |= table.pop("problems", {})
     policies += table.pop("policies", [])
     use = table.pop("use", {})
@@ -60,7 +61,7 @@ def read_tables(path: Path) -> TomlTable:
 def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) -> TomlTable:
     """Return the part of a table that has the given keys; the whole table if `keys` is None.
 
-    An unknown key is refused, by an error that calls the list of keys `name`.
+    An unknown key is refused; `name` is what the error calls the list of keys.
     """
     if keys is None:
         return dict(table)
@@ -68,7 +69,7 @@ def select_keys(name: str, table: Mapping[str, object], keys: list[str] | None) 
 
 
 def policies_by_label(policies: list[TomlTable]) -> dict[str, TomlTable]:
-    """Return policies by label: of several with the same label, the last."""
+    """Return policies by label; of several with the same label, only the last."""
     for i, policy in enumerate(policies):
         if not isinstance(label := policy.get("label"), str):
             raise ValueError(f"policies[{i}].label must be a text, got {short_repr(label)}")

@@ -48,8 +48,8 @@ class CheckpointRound(int):
     """A checkpoint of the problems."""
 
 
-# Validation turns a name into an instance of one of these classes, by which
-# `_walk_referenced_names` distinguishes problems, policies, metrics and checkpoints.
+# Validation turns a name into an instance of one of these classes. The class says whether it names
+# a problem, a policy, a metric or a checkpoint.
 ProblemName = Annotated[str, AfterValidator(ProblemKey)]
 PolicyName = Annotated[str, AfterValidator(PolicyLabel)]
 MetricName = Annotated[str, AfterValidator(MetricKey)]
@@ -126,8 +126,8 @@ QUESTION_WORDS: Final = 14
 SHORT_WORDS: Final = 12
 
 
-def _text_validator(limit: int, ending: str = "") -> AfterValidator:
-    """Return a validator of texts: one line of at most `limit` words with an ending, or empty."""
+def _text_validator(limit: int, *, is_question: bool = False) -> AfterValidator:
+    """Return a validator of texts that are empty, or one line of at most `limit` words."""
 
     def validate_text(text: str) -> str:
         if not text:
@@ -139,14 +139,14 @@ def _text_validator(limit: int, ending: str = "") -> AfterValidator:
         count = len(text.split())
         if count > limit:
             raise ValueError(f" must have at most {limit} words, got {count}: {short_repr(text)}")
-        if not text.endswith(ending):
+        if is_question and not text.endswith("?"):
             raise ValueError(f" must end with a question mark, got {short_repr(text)}")
         return text
 
     return AfterValidator(validate_text)
 
 
-Question = Annotated[str, _text_validator(QUESTION_WORDS, "?")]
+Question = Annotated[str, _text_validator(QUESTION_WORDS, is_question=True)]
 """A yes-or-no question of at most 14 words, or an empty text."""
 
 ShortText = Annotated[str, _text_validator(SHORT_WORDS)]

@@ -19,7 +19,8 @@ class PaperItem(TableModel):
     name: str  # its place in the paper, as claims cite it: "Section 5, Comparisons"
     says: str
     entries: list[EntryName] = Field(default_factory=list)  # the entries that reproduce it
-    # import path of the function that computes the item; tests compare values with the paper's
+    # the import path of a function that computes the item; tests compare its values with the
+    # paper's
     function: str = ""
     why: str = ""  # the reason why entries do not cover all of it
 
@@ -31,7 +32,7 @@ class PaperItem(TableModel):
 
     @property
     def coverage(self) -> Literal["by entries", "by tests", "not"]:
-        """Whether entries cover the item, or only tests of its function, or nothing."""
+        """Whether entries cover the item, only tests of its function do, or nothing does."""
         if self.entries:
             return "by entries"
         return "by tests" if self.function else "not"

@@ -34,7 +34,7 @@ from keyhole.text_formatting import count_text
 from keyhole.validation import check_choice, check_distinct, check_line
 
 Marker = dict[str, Any]
-"""Content of a marker file, which says what its folder holds."""
+"""The content of a marker file, which says what its folder holds; also one record in it."""
 
 SHARED_FOLDER: Final = "shared"
 """Folder of simulations that several runs share; it is removed when all runs are finished."""
@@ -129,7 +129,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
     marker = _make_marker(title, entries, "paper", "keyhole demo")
     check_cluster_address(THREADS, threads)
     folder = Path(out)
-    # In the folder of an older version's demo, the marker and the stale runs are replaced.
+    # An older version may have written the demo: then its marker and its stale runs are replaced.
     if is_reproduction_folder(folder) and _read_marker(folder).get("command") == marker["command"]:
         for entry in entries:
             for key in entry.problems:
@@ -198,8 +198,8 @@ def _run_entries(
 ) -> Iterator[JudgedEntry]:
     """Write the marker files, then run entries and yield each with its verdicts.
 
-    `runs` are the entries, each with its folder and the command that its runs record. `folder`
-    holds the simulations that runs share, until all runs are finished.
+    `runs` are the entries, each with its folder and the command that its run folders record.
+    `folder` has the simulations that several runs share, until all runs are finished.
     """
     specs = {
         entry_folder / key: entry.spec(key, scale)
@@ -211,8 +211,8 @@ def _run_entries(
     with connect_if_unfinished(specs, on, threads) as cluster:
         for file, marker in markers.items():
             _write_marker(file, marker)
-        # The cache has all specs at once, so that runs which differ only in their checkpoints share
-        # one simulation, with the checkpoints of all these runs.
+        # The cache knows all specs from the start: runs that differ only in their checkpoints share
+        # one simulation, which has the checkpoints of all of them.
         cache = ResultCache(folder / SHARED_FOLDER, specs.values())
         simulate_on_cluster(cache, specs, cluster, threads, progress)
     is_tracked = progress and on == THREADS
@@ -224,7 +224,7 @@ def _run_entries(
             run_folders = {}
             for key in entry.problems:
                 spec = specs[entry_folder / key]
-                # A second call resumes: `run` returns at once where the folder has a finished run.
+                # `run` returns a finished run at once, so that a second call resumes.
                 run_folders[key] = run(
                     spec, entry_folder / key, threads=threads, command=command, cache=cache,
                     progress=total.tracker(spec.name),
@@ -275,7 +275,7 @@ def _entry_marker(entry: Entry, scale: str) -> Marker:
 
 
 def _check_marker(folder: Path, marker: Marker) -> None:
-    """Refuse a folder with other content than the reproduction that a marker describes."""
+    """Refuse a folder that holds anything but the reproduction that a marker describes."""
     if files.has_content(folder) and _read_marker(folder, marker["parts"]) != marker:
         raise ValueError(f"{folder} holds another reproduction; choose another folder")
 
@@ -290,21 +290,21 @@ def _write_marker(file: Path, marker: Marker) -> None:
 def _read_marker(folder: Path, new_records: Sequence[Marker] = ()) -> Marker:
     """Return the marker of a folder, and refuse a damaged one.
 
-    If an entry of `new_records` has the file name of an entry in the marker, the path in the marker
-    is replaced.
+    The path of an entry in the marker is replaced by the path in `new_records` with the same file
+    name, if there is one.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     marker = _load_valid_marker(folder / MARKER_FILE, _FORMAT)
     if marker is None:
         raise ValueError(f"{folder} holds something other than a reproduction")
-    # The file of a user's entry may have been moved. The digests of the runs show later whether it
-    # was changed too.
-    identifiers = {Path(record["entry"]).name: record["entry"] for record in new_records}
+    # The file of a user's entry may have been moved. Whether it was changed, too, is checked later,
+    # by the digests of the runs.
+    new_paths = {Path(record["entry"]).name: record["entry"] for record in new_records}
     try:
         check_line("title", marker["title"])
         for record in marker["parts"]:
-            record["entry"] = identifiers.get(Path(record["entry"]).name, record["entry"])
+            record["entry"] = new_paths.get(Path(record["entry"]).name, record["entry"])
             problems = Entry.find(record["entry"]).problems
             check_choice("scale", record["scale"], SCALES)
             check_distinct(
@@ -424,15 +424,15 @@ def reproduce_all(
         # Pages of entries that judge one of this entry's statements show this entry's verdict, too.
         for related in sorted(outcome.related_entries & outcomes.keys() - {name}):
             write_reproduction_page(folders[related], [outcomes[related]], all_verdicts)
-        in_order = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
+        finished = tuple(outcomes[entry.name] for entry in entries if entry.name in outcomes)
         # The index is written after every entry, so that an interrupted call leaves an index of all
         # finished entries.
-        index, claims = write_index(folder, scale, entries, in_order)
-    return ReproducedEntries(index, claims, in_order)
+        index, claims = write_index(folder, scale, entries, finished)
+    return ReproducedEntries(index, claims, finished)
 
 
 def _check_folder_of_entries(folder: Path, scale: str) -> None:
-    """Refuse a folder with other contents, or with reproductions at another scale."""
+    """Refuse a folder that holds anything but reproductions of entries at this scale."""
     if files.has_content(folder):
         marker = _load_valid_marker(folder / BATCH_MARKER_FILE, _BATCH_FORMAT)
         if marker is None:

@@ -10,8 +10,8 @@ from keyhole.results.estimate import format_estimate
 Status = Literal["holds", "does not hold", "undecided"]
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
-"""Who makes a claim: the paper or Keyhole. A claim of the paper is "conclusion only" if only the
-conclusion of its experiment was available to us, and "as a bound" if it follows from a bound."""
+"""Who makes a claim: the paper or Keyhole. A claim of the paper is "conclusion only" if we had only
+the conclusion of the paper's experiment, and "as a bound" if it follows from a bound."""
 
 Setup = Literal["paper", "any", "replica", "ours"]
 """The set-up on which a claim is judged: the paper's; any, if the claim is about all set-ups; a
@@ -39,7 +39,7 @@ class Number:
     low: float = -math.inf
     high: float = math.inf
     # two-sided, of the hypothesis that two policies are equal, or that the number lies in its
-    # claimed range; not adjusted for other numbers, although most verdicts are (Holm)
+    # claimed range; not adjusted for other numbers, unlike the status of most claims (Holm)
     p_value: float | None = None
     at_least: float = -math.inf
     at_most: float = math.inf
@@ -51,7 +51,7 @@ class Number:
 
     @property
     def half_width(self) -> float:
-        """Half of the interval's width; if one end is open, the distance to the other end."""
+        """Half of the interval's width; if one end is open, the value's distance to the other."""
         half_width = (self.high - self.low) / 2
         if math.isfinite(half_width):
             return half_width
@@ -59,14 +59,17 @@ class Number:
 
     @property
     def margin(self) -> float:
-        """The distance to the nearest end of the range in half-widths; negative outside it."""
+        """The distance to the nearer end of the range in half-widths; negative outside the range.
+
+        It is 0 if the half-width is infinite.
+        """
         distance = min(self.value - self.at_least, self.at_most - self.value)
         if self.half_width == math.inf:
             return 0.0
         if self.half_width > 0:
             return distance / self.half_width
-        # A number without an error has no half-width: its distance is divided by the larger end of
-        # the range, at least by 1.
+        # An exact number has no half-width: its distance is divided by the larger end of the range,
+        # or by 1 if that is larger.
         ends = [abs(end) for end in (self.at_least, self.at_most) if math.isfinite(end)]
         return distance / max(1.0, *ends)
 
@@ -99,7 +102,7 @@ class Verdict:
     id: str = ""  # the entry's name and the claim's place in it, from 1: "tao2019-setup1/3"
     same_as: tuple[str, ...] = ()  # ids of claims in which other entries judge the same statement
     replications: int = 0  # replications of the results
-    # about how many replications would decide the claim; None if it is decided or this is unknown
+    # about how many replications would decide the claim; None if it is decided, or if unknown
     needed: int | None = None
 
     @property

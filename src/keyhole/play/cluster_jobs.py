@@ -61,7 +61,7 @@ def run_on_cluster(
     ClusterLostError
         If the cluster does not answer any more.
     ValueError, RuntimeError and others
-        The errors of workers, with the messages that they have in a run on this machine.
+        The errors of workers, with the messages that they would have on threads.
     """
     label = f"{count_text(len(jobs), 'run')} on {cluster.name}"
     total = sum(job.total_rounds for job in jobs)
@@ -93,12 +93,12 @@ class _Dispatcher:
     def __init__(self, cluster: Cluster, jobs: Sequence[SimulationJob]) -> None:
         self._cluster = cluster
         # Jobs that have not begun, and jobs whose speed is known and that have replications left.
-        self._new = deque(job for job in jobs if job.remaining)
-        self._measured: deque[SimulationJob] = deque()
+        self._new_jobs = deque(job for job in jobs if job.remaining)
+        self._measured_jobs: deque[SimulationJob] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
         self._rounds_done = 0
         self._seconds = 0.0
-        self._submitted: dict[Future[Any], tuple[SimulationJob, range]] = {}
+        self._blocks_by_future: dict[Future[Any], tuple[SimulationJob, range]] = {}
         self._shared_plans: dict[int, object] = {}
         self._versions = package_versions()
         self._last_time_with_worker = monotonic()
@@ -109,39 +109,40 @@ class _Dispatcher:
         self._warn_without_workers(capacity)
         # Each job begins with one small block, by which its speed is measured. The job's other
         # blocks wait for that result.
-        while (self._new or self._measured) and len(self._submitted) < _TASKS_PER_SLOT * capacity:
-            job = (self._measured or self._new).popleft()
+        most_blocks = _TASKS_PER_SLOT * capacity
+        while (self._new_jobs or self._measured_jobs) and len(self._blocks_by_future) < most_blocks:
+            job = (self._measured_jobs or self._new_jobs).popleft()
             replications = job.take_next_block(self._choose_block_seconds(capacity))
             if job.is_duration_known and job.remaining:
-                self._measured.appendleft(job)
+                self._measured_jobs.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
             plan_arguments = self._share_plan(job), self._versions, job.digest
             future = self._cluster.submit(run_task, *plan_arguments, job.label, replications)
-            self._submitted[future] = job, replications
-        return bool(self._new or self._measured or self._submitted)
+            self._blocks_by_future[future] = job, replications
+        return bool(self._new_jobs or self._measured_jobs or self._blocks_by_future)
 
     def collect_results(self) -> Iterator[tuple[SimulationJob, range, bytes]]:
         """Wait a little, and yield the blocks that have been simulated meanwhile."""
-        for future in self._cluster.completed(self._submitted, _POLL_SECONDS):
-            job, replications = self._submitted.pop(future)
+        for future in self._cluster.completed(self._blocks_by_future, _POLL_SECONDS):
+            job, replications = self._blocks_by_future.pop(future)
             data, seconds = self._cluster.result(future)
             self._rounds_done += job.rounds * len(replications)
             self._seconds += seconds
             if job.remaining and not job.is_duration_known:
-                self._measured.append(job)
+                self._measured_jobs.append(job)
             job.record_duration(replications, seconds)
             # A task whose worker dies is run again, and reads the plan again. So the plan is kept
             # as long as a job with this plan is unfinished.
             if not job.remaining:
-                submitted_jobs = [submitted_job for submitted_job, _ in self._submitted.values()]
-                unfinished_jobs = (*self._new, *self._measured, *submitted_jobs)
-                if not any(waiting.plan is job.plan for waiting in unfinished_jobs):
+                submitted_jobs = (block[0] for block in self._blocks_by_future.values())
+                unfinished_jobs = (*self._new_jobs, *self._measured_jobs, *submitted_jobs)
+                if not any(unfinished.plan is job.plan for unfinished in unfinished_jobs):
                     del self._shared_plans[id(job.plan)]
             yield job, replications, data
 
     def cancel(self) -> None:
         """Cancel all tasks and release all plans, since the cluster may serve other calls."""
-        self._cluster.cancel(self._submitted)
+        self._cluster.cancel(self._blocks_by_future)
         self._shared_plans.clear()
 
     def _choose_block_seconds(self, capacity: int) -> float:
@@ -155,7 +156,7 @@ class _Dispatcher:
         return self._shared_plans[id(job.plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
-        """Warn once if the cluster has had no worker for a while."""
+        """Warn if the cluster has had no worker for a while, once until it has one again."""
         if capacity > 0:
             self._last_time_with_worker = monotonic()
         elif monotonic() - self._last_time_with_worker > _WARNING_SECONDS:

@@ -23,7 +23,7 @@ _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 _SIGNATURE: Final = numba_signature(
     "void",
     "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
-    "int64[::1]",  # the plan: where each of these begins, then the sizes that shapes name
+    "int64[::1]",  # the memory plan: where each of these begins, then the sizes that shapes name
     "uint64[::1]",  # the environment's random stream
     "int64",  # round
     "int64",  # the operation
@@ -50,7 +50,7 @@ class InteractiveEnvironment:
         truth = environment_inputs(problem, horizon)
         self.metrics = tuple(metric.name for metric in metrics_for(problem, details=True))
         self.rounds = 0
-        self._cells, self._plan, views = allocate(
+        self._cells, self._memory_plan, views = allocate(
             (compiled.inputs, compiled.state, *compiled.records.layouts, compiled.metrics),
             compiled.dims,
             compiled.sizes(truth),
@@ -65,7 +65,7 @@ class InteractiveEnvironment:
         self._run_step(_INIT)
 
     def _run_step(self, operation: int) -> None:
-        self._step(self._cells, self._plan, self._rng, self.rounds, operation)
+        self._step(self._cells, self._memory_plan, self._rng, self.rounds, operation)
 
     def observe(self) -> Arrays:
         """Begin a round and return its context, which is empty if the setting has none."""
@@ -124,6 +124,7 @@ def _build_step(compiled: kernel_compilation.CompiledClass) -> Kernel:
     score = kernels["score"]
     observe = records.context.make_caller(kernels["observe"], "e, s, t, rng")
     respond = records.feedback.make_caller(kernels["respond"], "e, s, t, rng, context, decision")
+    # The sizes are in the memory plan after seven beginnings.
     read_dims = kernel_compilation.tuple_reader(len(compiled.dims), start=7)
     read_e = compiled.inputs.reader("E")
     read_s = compiled.state.reader("ES")

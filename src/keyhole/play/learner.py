@@ -31,9 +31,9 @@ from keyhole.kernels.interpreted_mode import (
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_decorators import bounds_checked, is_bounds_checked
 from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
+from keyhole.play import saved_learner
 from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.learning_from_log import int_column, learn_from_log
-from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded_arms
 from keyhole.text_formatting import count_text
 from keyhole.validation import (
@@ -57,9 +57,9 @@ class Learner:
     simulation, told the simulation's feedback, takes the simulation's decisions. Each setting has
     its own subclass with `ask`, `tell` and `recommend`.
 
-    Each decision is told its feedback before the next decision is taken. A call that raises an
-    error has changed nothing. A copy (`copy.copy`, `copy.deepcopy`, `pickle`) is independent, and
-    takes the same decisions.
+    A learner is told the feedback of each decision before it takes the next one. A call that raises
+    an error has changed nothing. A copy (`copy.copy`, `copy.deepcopy`, `pickle`) is independent,
+    and takes the same decisions.
 
     A learner is not shared between threads: the thread that asks must tell. Until that thread has
     told or ended, other threads are refused `ask`, `tell` and `save`. Between two decisions, and to
@@ -117,20 +117,20 @@ class Learner:
             warnings.warn(text, stacklevel=3)
         self._names = self._check_arm_names(arm_names, known_quantities)
         if self._names is not None:
-            check_names("arms", self._names)
+            check_names("arms", self._names)  # warns of names that are probably mistakes
         self._allocate(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = seed, replication
         self._run_step(learner_step.INIT)
 
     def _allocate(self, policy: Policy, facts: dict[str, Any], step: Kernel | None = None) -> None:
-        """Allocate the memory of inputs, state and records; set the inputs, and leave the rest 0.
+        """Allocate the memory of the learner; set the inputs, and leave all other cells 0.
 
         `step` is the compiled step, if the caller has it.
         """
         self.policy = policy
         self.facts = facts
-        self._scaled = self.scale != UNIT
+        self._has_scale = self.scale != UNIT
         compiled = compiled_policy(type(policy))
         input_values = policy.numbers() | facts
         with explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
@@ -141,7 +141,7 @@ class Learner:
         inputs, self.state, self._context, self._decision, self._feedback, self._report = views
         for name, view in inputs.items():
             view[...] = input_values[name]
-        # Kernels may use numbers of a file as indices.
+        # The indices of a learner from a file are checked, since they may be numbers of the file.
         checks_indices = self._from_file or is_bounds_checked()
         self._step = step or _find_step_kernel(self, compiled, checks_indices)
 
@@ -189,7 +189,7 @@ class Learner:
         return vocabulary_class(self.policy.setting, self.facts, arms, self.scale)
 
     def _check_arm_names(self, names: Any, facts: Mapping[str, Any]) -> ArmNames | None:
-        """Return the names of the arms; refuse them if there are more or fewer names than arms."""
+        """Return the names of arms; refuse them if the learner takes none, or another number."""
         if names is None:
             return None
         arm_names = names if isinstance(names, ArmNames) else ArmNames("arm_names", names)
@@ -234,10 +234,10 @@ class Learner:
         """Return a learner without names of arms that shares the memory of this learner."""
         if self._names is None:
             return self
-        view = type(self).__new__(type(self))
-        vars(view).update(vars(self), _names=None)
-        vars(view).pop("vocabulary", None)
-        return view
+        learner = type(self).__new__(type(self))
+        vars(learner).update(vars(self), _names=None)
+        vars(learner).pop("vocabulary", None)
+        return learner
 
     def _recommend_in_words(self) -> Any:
         """Return the recommendation with names of arms, in the words of studies."""
@@ -285,15 +285,16 @@ class Learner:
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (any thread may use a copy)"
             )
+        # The only other code is `OWN_REFUSED`: the setting does not allow the decision.
         decision = self._decision_text(self._decision)
         raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", decision))
 
     def _ask(self, context: float | None = None, exclude: Iterable[Any] | None = None) -> int:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
-        `context` is a context of one number. The caller writes any other context to `_context`
-        before the call, after the operation `CLAIM`. The policy leaves out the arms in `exclude`.
-        The result is the decision if it is a single number from 0, and 0 otherwise.
+        `context` is a context of one number. For any other context, the caller first runs the
+        operation `CLAIM`, and then writes the context to `_context`. The policy leaves out the arms
+        in `exclude`. The result is the decision if it is a single number from 0, and 0 otherwise.
         """
         if names := list_excluded_arms(exclude):
             check_exclusion(self.policy, self.vocabulary)
@@ -326,7 +327,7 @@ class Learner:
         return self._run_step(learner_step.ASK)  # repeats the decision
 
     def _decide_among(self, arms: IntArray, context: float | None) -> None:
-        """Have a copy of the learner that has only these arms decide; take over its decision."""
+        """Take over the decision of a copy of the learner that has only these arms."""
         # Kernels cannot be told to leave out an arm: see `keyhole.study.state.State`.
         copy = type(self).__new__(type(self))
         vars(copy).update(policy=self.policy, scale=self.scale)
@@ -339,7 +340,7 @@ class Learner:
         copy._run_step(learner_step.INIT)
         copy_arm_entries(compiled.state.fields, self.state, copy.state, arms, np.arange(len(arms)))
         sizes = compiled.sizes(self.policy.numbers() | copy.facts)
-        compiled.state.rebuild_trees(learner_step.state_view(copy._memory), sizes)
+        compiled.state.rebuild_trees(learner_step.cells_from_state(copy._memory), sizes)
         copy._rng[:] = self._rng
         copy._header[learner_step.ROUNDS] = self.rounds
         for name, view in self._context.items():
@@ -424,11 +425,11 @@ class Learner:
             If an arm has a name that JSON cannot hold exactly. JSON holds texts, whole numbers,
             finite numbers, booleans and None. Pickle keeps every name.
         """
-        write_state(Path(path), self._make_saved_learner())
+        saved_learner.write_learner(Path(path), self._make_saved_learner())
 
-    def _make_saved_learner(self) -> SavedLearner:
+    def _make_saved_learner(self) -> saved_learner.SavedLearner:
         with self._claim_for_this_thread():
-            return SavedLearner(
+            return saved_learner.SavedLearner(
                 policy=type(self.policy).__name__,
                 module=type(self.policy).__module__,
                 parameters=self.policy.parameters(),
@@ -465,7 +466,7 @@ class Learner:
             type(self), self.policy, self._make_saved_learner(), self._from_file, self._interpreted
         )  # fmt: skip
 
-    def _restore(self, policy: Policy, saved: SavedLearner, *, from_file: bool) -> Self:
+    def _restore(self, policy: Policy, saved: saved_learner.SavedLearner) -> Self:
         """Restore a saved learner; refuse a state that no learner can have."""
         self.scale = saved.scale
         facts = policy.check_facts(saved.facts)
@@ -474,15 +475,14 @@ class Learner:
         sizes = compiled.sizes(policy.numbers() | facts)
         # Shapes are checked before memory is allocated, since a file may name any number of arms.
         saved.check_arrays("state", compiled.state, sizes)
-        self._from_file = from_file
         self._allocate(policy, facts)
         saved.copy_arrays_into(self._views_to_save())
-        compiled.state.rebuild_trees(learner_step.state_view(self._memory), sizes)
+        compiled.state.rebuild_trees(learner_step.cells_from_state(self._memory), sizes)
         self._rng[:] = saved.stream
         self._header[learner_step.ROUNDS] = saved.rounds
         self._header[learner_step.PENDING] = saved.pending
-        # The setting's guard checks the decision of the file, since an arm out of range would
-        # become an index out of range when its feedback is told.
+        # A decision needs a round. The setting's guard checks the decision of the file, since an
+        # arm out of range would become an index out of range when its feedback is told.
         if saved.pending and not (saved.rounds and self._run_step(learner_step.CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         check_settled(policy, self.state)
@@ -505,7 +505,7 @@ class Learner:
         The restored learner takes exactly the decisions of the saved one. Every index of its
         kernels is checked, since a file may have been altered so that compiled code would write
         outside of its arrays. A file is refused if it is no saved learner, is truncated or altered,
-        was written by a later version of Keyhole, or does not fit the policy as it is now.
+        has a later version of the format, or does not fit the policy as it is now.
 
         Parameters
         ----------
@@ -529,8 +529,8 @@ class Learner:
         >>> again.ask() == learner.ask()
         True
         """
-        saved = read_state(Path(path))
-        policy_class = find_policy(saved.policy, saved.module, policies)
+        saved = saved_learner.read_learner(Path(path))
+        policy_class = saved_learner.find_policy(saved.policy, saved.module, policies)
         try:
             policy = policy_class.from_parameters(saved.parameters)
             learner_class = policy.learner_class or Learner
@@ -538,27 +538,28 @@ class Learner:
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
             is_requested = is_interpretation_requested(interpreted)
             return _restore_learner(learner_class, policy, saved, True, is_requested)
-        except DAMAGE as error:
+        except saved_learner.DAMAGE_ERRORS as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
 
 def _restore_learner(
     learner_class: type[Learner],
     policy: Policy,
-    saved: SavedLearner,
+    saved: saved_learner.SavedLearner,
     from_file: bool,
     interpreted: bool | None = None,
 ) -> Learner:
     """Return a new learner of a class with the state of a saved one."""
     learner = learner_class.__new__(learner_class)
+    learner._from_file = from_file
     learner._interpreted = interpreted
-    return learner._restore(policy, saved, from_file=from_file)
+    return learner._restore(policy, saved)
 
 
 def make_learner(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = DEFAULT_SEED, replication: int = 0
 ) -> Any:
-    """Return a learner of the policy's learner class; its kernels are not interpreted first."""
+    """Return a learner of the policy's learner class, without tiered execution of its kernels."""
     return (policy.learner_class or Learner)(
         policy, facts, seed=seed, replication=replication, interpreted=is_interpreted()
     )

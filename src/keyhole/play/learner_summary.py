@@ -44,7 +44,7 @@ def _describe_state(learner: "Learner") -> list[str]:
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:
-    """Return each known quantity as a short text, then the range of rewards unless it is [0, 1]."""
+    """Return a text for each fact that `Policy.learner` takes, and for rewards not in [0, 1]."""
     setting = policy.setting
     texts = []
     for name, value in facts.items():

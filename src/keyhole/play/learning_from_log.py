@@ -28,7 +28,7 @@ Column = TypeVar("Column", NDArray[Any], NDArray[np.float64])
 
 
 def learn_from_log(learner: Learner, columns: Columns) -> int:
-    """Have a learner learn a log; return the number of rows in which its policy decides the same.
+    """Have a learner learn a log; return in how many rows its policy decides as the log does.
 
     If a row is refused, the learner has learnt the rows before it, and the caller restores the
     learner's memory.
@@ -36,7 +36,7 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     policy = learner.policy
     rounds_before = learner.rounds
     matches = 0
-    # A file may hold any numbers, and kernels may use them as indices.
+    # A learner's file may hold any numbers, and kernels may use them as indices.
     checks_indices = learner._from_file or is_bounds_checked()
     with bounds_checked(checks_indices), interpreted(bool(learner._interpreted)):
         replay = compiled_replay(compiled_policy(type(policy)), policy.setting)
@@ -44,15 +44,15 @@ def learn_from_log(learner: Learner, columns: Columns) -> int:
     names = (*learner._context, *learner._decision, *learner._feedback)
     rows = len(columns[names[0]])
     for first in range(0, rows, _BLOCK_ROWS):
-        # Each value is one word of 8 bytes, whatever its type, as in a learner's memory.
-        word_columns = [
+        # Each value is one cell of 8 bytes, whatever its type, as in a learner's memory.
+        cell_columns = [
             np.ascontiguousarray(columns[name][first : first + _BLOCK_ROWS])
             .reshape(min(_BLOCK_ROWS, rows - first), -1)
             .view(np.uint64)
             for name in takewhile(columns.__contains__, names)
         ]
         try:
-            count_or_code = replay(learner._memory, np.hstack(word_columns), not policy.off_policy)
+            count_or_code = replay(learner._memory, np.hstack(cell_columns), not policy.off_policy)
         except IndexError as error:
             learner.raise_kernel_error(error)
         if count_or_code < 0:
@@ -112,6 +112,7 @@ def bool_column(name: str, values: ArrayLike, like: Sized | None = None) -> NDAr
 def _check_column(
     name: str, values: ArrayLike, kinds: str, noun: str, like: Sized | None
 ) -> NDArray[Any]:
+    """Return values as a vector; `kinds` are NumPy's letters for the allowed kinds of dtypes."""
     try:
         column = np.asarray(values)
     except ValueError:  # rows of different lengths

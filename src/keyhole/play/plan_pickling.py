@@ -152,12 +152,12 @@ def _make_pickler_class() -> Any:
                 return ModuleType, (value.__name__,), content
             if is_kernel(value) and not isinstance(value, DeferredKernel):
                 function = python_function(value)
-                if isinstance(super().reducer_override(function), tuple):
+                if isinstance(super().reducer_override(function), tuple):  # pickled by value
                     return _recompile_function, (function, dict(value.targetoptions))
             reduction = super().reducer_override(value)
             if isinstance(value, type) and isinstance(reduction, tuple) and len(reduction) > 2:
-                # The last argument but one identifies the class. It is left out: otherwise
-                # cloudpickle would overwrite the class in a process that has it already.
+                # The last two arguments are an id of the class, and None. The id is left out:
+                # otherwise cloudpickle would overwrite the class in a process that has it already.
                 make, arguments, *rest = reduction
                 return _make_class_unchecked, (make, (*arguments[:-2], None, None)), *rest
             return reduction

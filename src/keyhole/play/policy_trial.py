@@ -39,7 +39,8 @@ _UNNOTICED_ERRORS: Final = (
     UnboundLocalError,
 )
 
-# The trials of a class in this process, and their seconds, by the digest of the class.
+# By the digest of a class: those trials in this process that refused no policy, as (parameters,
+# arms, rounds), and the seconds that all trials took.
 _past_trials: Final[dict[str, set[tuple[str, int, int]]]] = defaultdict(set)
 _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 
@@ -47,7 +48,7 @@ _trial_seconds: Final[dict[str, float]] = defaultdict(float)
 def try_policies(plans: Iterable[tuple[str, Plan]]) -> None:
     """Try all policies of plans; each plan has a text for messages, such as "on the problem 'a'".
 
-    The policies print to standard error.
+    What the policies print goes to standard error.
 
     Raises
     ------
@@ -77,10 +78,10 @@ def _make_refusal_error(label: str, situation: str, error: BaseException) -> Val
 def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseException | None:
     """Play the first rounds of a user's policy in Python; return the error that it raises, if any.
 
-    A trial has 200 rounds, or two for each arm if that is more, but at most the horizon. A policy
-    that Python cannot run passes. These policies are not tried: Keyhole's own, those with more than
-    1,000 arms, those of a class whose trials have taken 20 seconds, and those that this process has
-    tried with the same parameters and the same numbers of arms and rounds.
+    A trial has 200 rounds, or two for each arm if that is more, but at most the horizon. It may end
+    before, since its time is limited. A policy that Python cannot run passes. There is no trial of
+    Keyhole's own policies, of policies with more than 1,000 arms, of a class whose trials have
+    taken 20 seconds, or of a case (parameters, arms and rounds) that has passed in this process.
     """
     arms = int(plan.problem.fact("arms")) if "arms" in plan.problem.setting.facts else 1
     is_time_up = _trial_seconds[compiled.digest] > _CLASS_SECONDS
@@ -128,15 +129,14 @@ def find_policy_error(plan: Plan, label: str, compiled: CompiledClass) -> BaseEx
 def _play_rounds(plan: Plan, label: str, rounds: int) -> None:
     # The policy knows the horizon of the simulation, though only some of its rounds are played.
     policy = plan.policies[label]
-    horizon = plan.horizon
-    learner = make_learner(policy, plan.facts(policy, horizon), seed=plan.seed)
-    environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=horizon)
+    learner = make_learner(policy, plan.facts(policy, plan.horizon), seed=plan.seed)
+    environment = InteractiveEnvironment(plan.problem, seed=plan.seed, horizon=plan.horizon)
     deadline = thread_time() + _CPU_SECONDS
     while learner.rounds < rounds and not learner.is_done:
         environment.play_round(learner)
         if thread_time() > deadline:
             break
-    has_ended = learner.is_done or learner.rounds == horizon
+    has_ended = learner.is_done or learner.rounds == plan.horizon
     if not hasattr(policy, "recommend"):  # then the recommendation stays 0
         return
     recommendation = _check_recommendation(learner, has_ended)

@@ -149,23 +149,23 @@ class _PolicyProgress:
         self.first_reports: dict[str, tuple[float, int]] = {}
         self.finished_labels: set[str] = set()
 
-    def __call__(self, label: str, played: int, total: int) -> None:
+    def __call__(self, label: str, rounds_done: int, total: int) -> None:
         now = time.monotonic()
-        start, played_before = self.first_reports.setdefault(label, (now, played))
-        # The function is called at each report, since it counts the rounds.
-        time_left = self.estimate_time_left and self.estimate_time_left(label, played, total)
-        if played == 0 or label in self.finished_labels:
+        start, rounds_before = self.first_reports.setdefault(label, (now, rounds_done))
+        # `estimate_time_left` is called at each report, since it counts the rounds.
+        time_left = self.estimate_time_left and self.estimate_time_left(label, rounds_done, total)
+        if rounds_done == 0 or label in self.finished_labels:
             return
-        if played == total:
+        if rounds_done == total:
             self.finished_labels.add(label)
-        speed = (played - played_before) / max(now - start, 1e-9)
+        speed = (rounds_done - rounds_before) / max(now - start, 1e-9)
         speed_text = f", {speed:,.0f} rounds/s" if speed > 0 else ""
-        text = f"{label}: {100 * played // total} %{speed_text}"
+        text = f"{label}: {100 * rounds_done // total} %{speed_text}"
         if time_left:
             text += f"; {time_left}"
-        elif speed > 0 and played < total and now - start >= _SECONDS_UNTIL_SPEED:
-            text += f", {(total - played) / speed:.0f} s left"
-        self.show(text, played / total)
+        elif speed > 0 and rounds_done < total and now - start >= _SECONDS_UNTIL_SPEED:
+            text += f", {(total - rounds_done) / speed:.0f} s left"
+        self.show(text, rounds_done / total)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class WorkItem:
     Attributes
     ----------
     location, label : str
-        The problem and the policy.
+        The problem, by a path such as ``paper/figure`` ("" for a run of one spec), and the policy.
     rounds : int
         The rounds of all replications.
     seconds : float
@@ -230,29 +230,33 @@ class TotalProgress:
         for key in [key for key in self._remaining if f"{key[0]}/".startswith(f"{location}/")]:
             self._show_progress(self._remaining.pop(key), 0, 0.0)
 
-    def update(self, location: str, label: str, played: int, total: int) -> str:
+    def update(self, location: str, label: str, rounds_done: int, total: int) -> str:
         """Track the progress of a policy; return the time left for all work, "" if unknown."""
         key = location, label
         if (item := self._remaining.get(key)) is None:
             return ""
         # The rounds of the first report were read from files, so they say nothing about the speed.
-        rounds_here = played - self._stored_rounds.setdefault(key, played)
-        expected = item.seconds * rounds_here / total
-        if played == total:
+        rounds_here = rounds_done - self._stored_rounds.setdefault(key, rounds_done)
+        expected_seconds = item.seconds * rounds_here / total
+        if rounds_done == total:
             del self._remaining[key]
-            self._expected_seconds_done += expected
+            self._expected_seconds_done += expected_seconds
             return self._show_progress(item, 0, 0.0)
-        return self._show_progress(item, played, expected)
+        return self._show_progress(item, rounds_done, expected_seconds)
 
-    def _show_progress(self, item: WorkItem, played: int, expected: float) -> str:
-        """Show the progress of all work while an item is played; return the time left as text."""
-        share = played / max(item.rounds, 1)
+    def _show_progress(self, item: WorkItem, rounds_done: int, expected_seconds: float) -> str:
+        """Show the progress of all work, given that of the current item; return the time left.
+
+        `expected_seconds` is the expected duration of those rounds that were done here. If the item
+        is done, both numbers are 0, since it is no longer among the remaining items.
+        """
+        share = rounds_done / max(item.rounds, 1)
         work_left = sum(work.seconds for work in self._remaining.values()) - share * item.seconds
-        work_done = self._expected_seconds_done + expected
+        work_done = self._expected_seconds_done + expected_seconds
         seconds = (self._clock() - self._start) * work_left / (work_done or math.inf)
         text = f"about {format_duration(seconds)} left" if seconds else ""
         if self._show is not None:
-            rounds_left = sum(work.rounds for work in self._remaining.values()) - played
+            rounds_left = sum(work.rounds for work in self._remaining.values()) - rounds_done
             done_share = 1.0 - rounds_left / max(self._rounds, 1)
             self._show(f"{item.location}: {item.label}", done_share, text)
         return text

@@ -5,8 +5,8 @@ The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the
 keys and no spaces), and ``content``: the policy's class, module and parameters, the known
 quantities, rounds begun, whether feedback is awaited, the random stream (two unsigned words), and
 all arrays with dtype, shape and values. Floats read back exactly. Version 2 also has ``scale``, the
-least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. Each
-of them raises the version, since a program that ignored it would misread rewards or arms.
+least and the largest reward; version 3 has ``arm_names``, and ``scale`` if it is not [0, 1]. These
+entries raise the version, since a program that ignored them would misread rewards or arms.
 """
 
 import importlib
@@ -30,6 +30,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import Layout
 from keyhole.files import json_checksum, read_file, write_atomically
+from keyhole.former_names import find_new_name
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
@@ -41,7 +42,7 @@ _NONFINITE_TEXTS: Final = ("inf", "-inf", "nan")  # as `_array_to_json` writes t
 _POLICY_MODULE: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _EMPTY_MODULE: Final = ModuleType("empty")
 
-DAMAGE: Final = (
+DAMAGE_ERRORS: Final = (
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 )  # fmt: skip
 """The errors that a damaged file can raise when it is read."""
@@ -67,7 +68,7 @@ class SavedLearner:
     def check_arrays(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays whose dtypes or shapes differ from a layout's.
 
-        Arrays that were added to the policy after the file was written become zero.
+        An array whose field is declared as `added` may be missing, and becomes zero then.
         """
         new_names = {n for n, f in layout.fields.items() if f.added} - self.arrays[group].keys()
         saved_fields = {n: f for n, f in layout.fields.items() if f.kept and n not in new_names}
@@ -105,6 +106,7 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
             )
         if candidate.__name__ == name:
             return candidate
+    module, name = find_new_name(module, name)
     if _POLICY_MODULE.fullmatch(module):
         with suppress(ImportError):
             importlib.import_module(module)
@@ -117,8 +119,8 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
     )
 
 
-def write_state(path: Path, saved: SavedLearner) -> None:
-    """Write a saved learner; the file appears complete or not at all."""
+def write_learner(path: Path, saved: SavedLearner) -> None:
+    """Write a saved learner atomically."""
     content: dict[str, Any] = vars(saved) | {
         "facts": {
             n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in saved.facts.items()
@@ -158,7 +160,7 @@ def _check_arm_name(name: Any) -> Any:
     return name
 
 
-def read_state(path: Path) -> SavedLearner:
+def read_learner(path: Path) -> SavedLearner:
     """Read a saved learner."""
     try:
         document = json.loads(read_file(path, "a saved learner"))
@@ -178,9 +180,9 @@ def read_state(path: Path) -> SavedLearner:
         if document["checksum"] != json_checksum(content):
             raise ValueError("its checksum does not match")
         return _parse_content(content)
-    except DAMAGE as error:
-        reason = "KeyError: " if isinstance(error, KeyError) else ""
-        raise ValueError(f"{path} is damaged: {reason}{error}") from error
+    except DAMAGE_ERRORS as error:
+        prefix = "KeyError: " if isinstance(error, KeyError) else ""
+        raise ValueError(f"{path} is damaged: {prefix}{error}") from error
 
 
 def _parse_content(content: Mapping[str, Any]) -> SavedLearner:

@@ -1,4 +1,4 @@
-"""Base classes of learners: `ArmLearner` asks for an arm, `SettingLearner` is for any setting."""
+"""Base classes of learners: `ArmLearner` decides on an arm, `SettingLearner` is for any setting."""
 
 from collections.abc import Iterable
 from typing import Any, Final, Never, cast
@@ -13,7 +13,7 @@ from keyhole.validation import short_repr
 
 
 class ArmLearner(Learner):
-    """The base class of learners that ask for an arm and are told its reward."""
+    """The base class of learners that decide on an arm and are told its reward."""
 
     names_arms = True
 
@@ -54,7 +54,7 @@ class ArmLearner(Learner):
                 f"{short_repr((reward, *unnamed))}"
             )
         # The usual reward, a float in [0, 1] without a scale, needs no more than this test.
-        if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
+        if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._has_scale:
             reward = self._convert_unusual_reward(reward)
         try:
             code = self._step(self._memory, TELL_WITH_NUMBER, reward)
@@ -66,7 +66,7 @@ class ArmLearner(Learner):
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Replay a log: the same as asking and telling round by round, but much faster.
 
-        If the policy asks for another arm than the log has, it learns from the arm in the log; a
+        If the policy decides on another arm than the log has, it learns from the arm in the log; a
         policy that can learn only from its own decisions refuses such a log (see
         `Policy.off_policy`). A log with an invalid row changes nothing.
 
@@ -80,7 +80,7 @@ class ArmLearner(Learner):
         Returns
         -------
         int
-            The number of rounds in which the policy asked for the arm in the log.
+            The number of rounds in which the policy decided on the arm in the log.
         """
         arm_numbers = self._parse_arm_column("arms", arms)
         reward_numbers = reward_column("rewards", rewards, self.scale, arm_numbers)
@@ -120,7 +120,7 @@ class SettingLearner(Learner):
                 return self.decide()["arm"]
 
             def tell(self, seconds):
-                self.learn(seconds=number("seconds", seconds, Range(ge=0)))
+                self.learn(seconds=check_number("seconds", seconds, Range(ge=0)))
     """
 
     names_arms = True
@@ -148,13 +148,13 @@ class SettingLearner(Learner):
             `tell`, the same decision is returned again.
         """
         values = self.vocabulary.parse_context(**context)
-        all_words = self.vocabulary.format_decision(values, self._decide_once(values, exclude))
+        all_words = self.vocabulary.format_decision(values, self._decide_or_repeat(values, exclude))
         context_words = self.vocabulary.format_context(values)
         decision = {name: word for name, word in all_words.items() if name not in context_words}
         return decision if len(decision) > 1 else next(iter(decision.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:
-        """Tell the feedback of the last decision: the arguments of `parse_feedback`."""
+        """Tell the feedback of the last decision: what `parse_feedback` takes after `decision`."""
         if self.vocabulary.round_class is not None:
             raise TypeError(
                 f"{type(self).__name__}.tell must be defined: in the setting "
@@ -191,9 +191,9 @@ class SettingLearner(Learner):
         RuntimeError
             If a decision for another context, or of another thread, is waiting for its feedback.
         """
-        return self._decide_once(context)
+        return self._decide_or_repeat(context)
 
-    def _decide_once(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
+    def _decide_or_repeat(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
         arrays = self._check_arrays("decide", context, self._context)
         self._run_step(CLAIM)
         if self._has_pending_decision:

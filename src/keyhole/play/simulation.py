@@ -16,12 +16,12 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_job import SimulationJob, run_locally
-from keyhole.play.simulation_plan import COUNT, Duration, Plan, SimulatedWorkers
+from keyhole.play.simulation_plan import COUNTS, Duration, Plan, SimulatedWorkers
 from keyhole.results.curves import Curves
 from keyhole.validation import DEFAULT_SEED, check_integer, explain_memory_errors
 
-# Blocks are as long as memory allows, since threads wait for each other at the end of each block.
-# Shorter blocks would gain nothing, since they are not kept in files to resume a killed call.
+# Blocks are long, since threads wait for each other at the end of each block. Shorter blocks would
+# gain nothing, since they are not kept in files to resume a killed call.
 _BLOCK_SECONDS: Final = 3600.0
 
 
@@ -46,11 +46,10 @@ def simulate(
     """Simulate policies on a problem, in many replications, and return their metrics.
 
     All policies share common random numbers: in most settings, the n-th pull of an arm in a
-    replication yields the same sample to each policy. The arguments determine a policy's results,
-    except that `threads`, `on` and the other policies do not affect them. A decision that the
-    setting does not allow is an error. A kernel in an endless loop cannot be interrupted: two
-    seconds after Ctrl-C, or at the next Ctrl-C, its thread is abandoned with a warning, and ends
-    with the process.
+    replication yields the same sample to each policy. A policy's results depend on the arguments
+    alone, and not on `threads`, `on` or the other policies. A decision that the setting does not
+    allow is an error. A kernel in an endless loop cannot be interrupted: two seconds after Ctrl-C,
+    or at the next Ctrl-C, its thread is abandoned with a warning, and ends with the process.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def simulate(
         Increasing rounds, from 1 to `horizon`, after which the metrics are taken; by default the
         horizon alone. As in a spec, ``{"count": 50}`` stands for 50 evenly spaced rounds, and with
         ``"spacing": "log"`` their logarithms are evenly spaced. In a setting with a budget, a
-        checkpoint is a budget, and policies that know the horizon run once for each checkpoint.
+        checkpoint is a budget, and policies that know the horizon are simulated for each budget.
     threads : int, optional
         The number of threads, at most 1,024; by default one for each processor.
     progress : bool or callable, default False
@@ -104,12 +103,12 @@ def simulate(
     Examples
     --------
     >>> from keyhole import simulate
-    >>> from keyhole.thresholding import LSA, Problem, Uniform
+    >>> from keyhole.thresholding import LSA, Problem, RoundRobin
     >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)
-    >>> curves = simulate(problem, [LSA(), Uniform()], horizon=60, replications=200, seed=1)
+    >>> curves = simulate(problem, [LSA(), RoundRobin()], horizon=60, replications=200, seed=1)
     >>> curves.labels
-    ('LSA(alpha=1.35)', 'Uniform()')
-    >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
+    ('LSA(alpha=1.35)', 'RoundRobin()')
+    >>> curves.paired("LSA(alpha=1.35)", "RoundRobin()", metric="simple_regret", round=60).high < 0
     True
     """
     check_cluster_address(on, threads)
@@ -128,7 +127,7 @@ def simulate(
         interpret_uncompiled=on == THREADS,
         workers=simulated_workers,
     )
-    replications = check_integer("replications", replications, COUNT)
+    replications = check_integer("replications", replications, COUNTS)
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
     # Allocated before anything is simulated, so that too many replications are refused at once.
     with explain_memory_errors(f"replications = {replications}"):
@@ -187,7 +186,7 @@ class StoppingTimes:
     error: tuple[float, ...]
 
     def __str__(self) -> str:
-        """Return all results as lines of text, with advice if the test takes too long."""
+        """Return all results as lines of text, with advice if the 90 % quantile is infinite."""
         median, quantile_90 = (
             f"{value:,.0f} [{low:,.0f}, {high:,.0f}]".replace("inf]", "...]").replace(
                 "inf", f"over {self.rounds:,}"
@@ -250,7 +249,7 @@ def stopping_times(
     BestArmStopping(base=TopTwoThompson(a=1, b=1, share=0.5), delta=0.05) in 50 simulated tests:
       done after a median of 101 [85, 146] decisions, 90 % quantile 241 [197, ...]
       0 of 50 were not done after 200,000 decisions
-      chance that the arm named best is not: at most 0.05; here 0.000 [0.000, 0.071]
+      chance that the arm named best is not the best: at most 0.05; here 0.000 [0.000, 0.071]
     """
     if not policy.verdicts:
         raise ValueError(
@@ -280,8 +279,8 @@ def _quantile_with_interval(rounds: FloatArray, share: float) -> tuple[float, ..
     """Return a quantile, and the two order statistics at the ends of its 95 % interval."""
     sorted_rounds = np.array([0.0, *np.sort(rounds), math.inf])
     rank = share * len(rounds)
-    reach = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))
+    margin = _NORMAL_QUANTILE * math.sqrt(rank * (1.0 - share))
     ranks = np.clip(
-        np.ceil([rank - 1e-9, rank - reach - 1.0, rank + reach + 1.0]), 0, len(rounds) + 1
+        np.ceil([rank - 1e-9, rank - margin - 1.0, rank + margin + 1.0]), 0, len(rounds) + 1
     )
     return tuple(sorted_rounds[ranks.astype(int)].tolist())

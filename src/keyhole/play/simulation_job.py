@@ -38,11 +38,12 @@ def plan_digest(plan: Plan) -> str:
 
 
 def digest_parts(plan: Plan) -> list[object]:
-    """Return all that determines the results of a plan, except seed and replications.
+    """Return what determines the results of a plan beside its horizon, seed and replications.
 
-    These are the values of the problem; the class, parameters, kernel numbers and known quantities
-    of each policy; the code of policies, environment, setting and core; the simulated workers; the
-    versions of the compiler; and the digest of the math library.
+    These are the simulated workers; checkpoints and metrics; the values of the problem; the class,
+    parameters, kernel numbers and known quantities of each policy; the code of policies,
+    environment, setting and `COMPILED_PACKAGES`; the versions of the compiler; and the digest of
+    the math library.
     """
     setting = plan.problem.setting
     environment = compiled_environment(plan.problem.environment)
@@ -82,16 +83,17 @@ def json_digest(content: object) -> str:
 
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
-    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in plan.list_runs(policy)]
-    key_parts: list[object] = [
+    simulations = plan.list_simulations(policy)
+    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in simulations]
+    policy_parts: list[object] = [
         type(policy).__name__,
         rows_for_digest(policy.parameters()),
         rows_for_digest(policy.numbers()),
         facts,
     ]
     if policy.verdicts:
-        key_parts.append(rows_for_digest({"wrong": plan.wrong_verdicts(policy)}))
-    return key_parts
+        policy_parts.append(rows_for_digest({"wrong": plan.wrong_verdicts(policy)}))
+    return policy_parts
 
 
 def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[object]:
@@ -101,7 +103,7 @@ def _worker_digest_parts(workers: SimulatedWorkers, policy: Policy) -> list[obje
         workers.pending_mode(policy),
         fingerprint(duration.draw),
         rows_for_digest({"numbers": duration.numbers}),
-        # The kernel does not contain this attribute.
+        # The fingerprint of the kernel does not cover this attribute.
         getattr(duration, "age_bounds_feedback", False),
     ]
 
@@ -195,11 +197,10 @@ class SimulationJob:
         # Encoding is deterministic, so comparing the bytes checks all parts of the header.
         return values if self.encode_block(replications, values) == data else None
 
-    def take_next_block(self, seconds: float, at_once: int = 1) -> range:
-        """Take the next block from `remaining`; it should take about `seconds`.
+    def take_next_block(self, seconds: float, threads: int = 1) -> range:
+        """Take the next block from `remaining`; on `threads`, it should take about `seconds`.
 
-        `at_once` is the number of replications that run at once. The first block is small, since no
-        speed has been measured yet.
+        The first block is small, since no speed has been measured yet.
         """
         first, *others = self.remaining
         if self.is_duration_known:
@@ -207,11 +208,11 @@ class SimulationJob:
         else:
             count = FIRST_ROUNDS // self.rounds
         count = min(count, _MOST_VALUES // (len(self.plan.checkpoints) * len(self.plan.metrics)))
-        # Every thread gets whole groups of lanes, unless a group would take too long.
-        group = LANES * at_once
-        if count >= group:
-            count -= count % group
-        count = max(count, at_once)
+        # Every thread gets whole groups of `LANES` replications, unless a group takes too long.
+        group_size = LANES * threads
+        if count >= group_size:
+            count -= count % group_size
+        count = max(count, threads)
         replications = first[:count]
         self.remaining = [span for span in (first[count:], *others) if span]
         return replications
@@ -235,11 +236,11 @@ def run_locally(
     seconds = _BLOCK_SECONDS if block_seconds is None else block_seconds
     total = job.total_rounds
 
-    def report_block(before: int, label: str, played: int, _: int) -> None:
+    def report_block(rounds_before: int, label: str, block_rounds: int, _: int) -> None:
         if report is not None:
-            report(label, before + played, total)
+            report(label, rounds_before + block_rounds, total)
 
-    # Reported before the first block, so that its time counts as well.
+    # A report comes before the first block, so that the time of this block counts as well.
     report_block(total - job.rounds_left, job.label, 0, 0)
     while job.remaining:
         report_in_job = partial(report_block, total - job.rounds_left)
@@ -249,5 +250,5 @@ def run_locally(
             job.plan, job.label, replications, threads=threads, report=report_in_job
         )
         job.record_duration(replications, monotonic() - start)
-        # `keyhole.simulate` needs no encoded blocks, for which all sources would be digested.
+        # The block is not encoded here: that would digest all sources, also for `keyhole.simulate`.
         store(job, replications, values)

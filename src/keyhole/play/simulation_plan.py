@@ -1,4 +1,4 @@
-"""Plans: checked descriptions of simulations, with their checkpoints and simulated workers."""
+"""Plans: validated descriptions of simulations, with their checkpoints and simulated workers."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,8 @@ _MOST_WORKERS: Final = 2**16
 MOST_CHECKPOINTS: Final = 100_000
 SpacingKind = Literal["linear", "log"]
 _CHECKPOINT_ENTRIES: Final = ("count", "spacing")
-# Pulls are counted in floats, which represent every integer up to 2**53.
-COUNT: Final = Range(ge=1, le=2**53)
+# The allowed counts: pulls are counted in floats, which represent every integer up to 2**53.
+COUNTS: Final = Range(ge=1, le=2**53)
 
 
 class Duration(Protocol):
@@ -94,14 +94,14 @@ class SimulatedWorkers:
 
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a setting, a policy or a problem that does not fit the workers."""
-        if problem.setting.by_round:
+        setting = problem.setting
+        if setting.by_round:
             raise ValueError(
-                f"workers must be 1 in the setting {problem.setting.name!r}, got {self.number}: "
-                "its feedback is delayed by the problem itself, and belongs to a round"
+                f"workers must be 1 in the setting {setting.name!r}, got {self.number}, and "
+                "duration must be left out: its feedback belongs to rounds, not to decisions"
             )
         if self.pending is not None:
             check_mode_allowed(policy, self.pending, policy.pending)
-        setting = problem.setting
         allowed_names = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
         for name in kernel_argument_names(self.duration.draw):
             if name not in allowed_names:
@@ -113,7 +113,7 @@ class SimulatedWorkers:
             fits(problem)
 
     def caution(self, policy: Policy) -> str:
-        """Return a warning if a policy waits though the user chose no mode; else ""."""
+        """Return a warning if a policy makes workers wait, and the user chose no mode; else ""."""
         if self.number == 1 or self.pending is not None:
             return ""
         return policy.explain_waiting()
@@ -220,7 +220,7 @@ def _check_policy(name: str, policy: object) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked experiment: a problem, its policies, the horizon, checkpoints and seed."""
+    """A validated simulation: a problem, its policies, the horizon, checkpoints and seed."""
 
     problem: Problem
     policies: dict[str, Policy]
@@ -258,7 +258,7 @@ class Plan:
             )
         interpreted = is_interpretation_requested(interpreted)
         policies = label_policies(policies)
-        horizon = validation.check_integer("horizon", horizon, COUNT)
+        horizon = validation.check_integer("horizon", horizon, COUNTS)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
@@ -290,7 +290,7 @@ class Plan:
                 plan.workers[label].check(policy, problem)
                 if text := plan.workers[label].caution(policy):
                     warnings.warn(text, stacklevel=3)
-            for budget, _ in plan.list_runs(policy):
+            for budget, _ in plan.list_simulations(policy):
                 # A warning may depend on the horizon, also for a policy that does not know it.
                 facts = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(facts, problem):
@@ -329,17 +329,17 @@ class Plan:
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
         return Curves(self.checkpoints, self.declared_metrics, values, arms=arms)
 
-    def list_runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
-        """Return (horizon, checkpoints) of each run that a policy needs."""
+    def list_simulations(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
+        """Return (horizon, checkpoints) of each simulation that a policy needs."""
         # A policy that knows its budget decides differently for each budget. Other policies reach
-        # all budgets in one run.
+        # all budgets in one simulation.
         if policy.setting.budgeted and "horizon" in policy.needs:
             return [(budget, (budget,)) for budget in self.checkpoints]
         return [(self.horizon, self.checkpoints)]
 
     def rounds_per_replication(self, policy: Policy) -> int:
-        """Return the number of rounds of one replication of a policy, in all its runs."""
-        return sum(checkpoints[-1] for _, checkpoints in self.list_runs(policy))
+        """Return the number of rounds of one replication of a policy, in all its simulations."""
+        return sum(checkpoints[-1] for _, checkpoints in self.list_simulations(policy))
 
     def wrong_verdicts(self, policy: Policy) -> FloatArray:
         """Return, for each verdict on each arm, 1 if it is wrong and else 0.
@@ -360,10 +360,11 @@ class Plan:
     def unsimulated_metrics(
         self, policy: Policy, checkpoints: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """Return the values at checkpoints that need no simulation, by the metrics' positions.
+        """Return the values of metrics that need no simulation, by the metrics' positions.
 
-        A plan has stop metrics if any of its policies can stop. For a policy that cannot stop,
-        their values are known in advance. For a policy that can stop, the result is empty.
+        An array has a value for each checkpoint. A plan has stop metrics if any of its policies can
+        stop. For a policy that cannot stop, their values are known in advance. For a policy that
+        can stop, the result is empty.
         """
         values = {"rounds_used": np.array(checkpoints, float), "unfinished": 1.0}
         return {

@@ -27,7 +27,7 @@ RESERVED_WORDS: Final = frozenset(
     ["at", "decision", "event", "exclude", "excluded", "head", "id", "key", "metadata", "policy",
      "round", "seq", "stream", "until", "words"]
 )  # fmt: skip
-"""The names of columns of the log and of attributes of decisions, which no word may have."""
+"""The words that name columns of the log or attributes of decisions; no setting may use them."""
 
 
 class StudyVocabulary:
@@ -112,7 +112,10 @@ class StudyVocabulary:
         return ("arm",) if _integer_fields(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
-        """Return the number of an arm, given by its name or number; errors begin with `name`."""
+        """Return the number of an arm, given by its name; errors begin with `name`.
+
+        If the arms have no names, they are given by their numbers.
+        """
         if isinstance(self.arms, range):
             return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         if isinstance(self.arms, ArmNames):
@@ -326,7 +329,8 @@ def check_exclusion(policy: Policy, vocabulary: StudyVocabulary) -> None:
     fields += tuple(policy.input_fields().values())
     if any("arms" in field.shape for field in fields):
         raise TypeError(
-            f"exclude must be empty: what {policy} decides, or knows in advance, is about all arms"
+            f"exclude must be empty: what {policy} sees, decides or knows in advance, is about all "
+            "arms"
         )
     if not vocabulary.find_arm_fields():
         raise TypeError(

@@ -40,7 +40,8 @@ _LEAST_SECONDS: Final = 4e-6
 _HOUR: Final = 3600.0
 FIRST_ROUNDS: Final = 1_000_000
 """Rounds of a job's first block, some 30 ms of work: its speed sizes the job's other blocks."""
-_LONG_RUN_FACTOR: Final = 3.0  # a run longer than the given time is measured for 3 times that time
+# If a simulation takes longer than the measurement should, it is measured for 3 times that time.
+_LONG_SIMULATION_FACTOR: Final = 3.0
 _STUCK_SECONDS: Final = 30.0  # if no round ends in this time, a kernel may loop for ever
 _LEAST_POWER: Final = 1.15  # time that grows as a lower power of the rounds counts as linear
 _MOST_POWER: Final = 2.0
@@ -49,9 +50,9 @@ _MOST_POWER: Final = 2.0
 class EngineSimulator:
     """The simulator of one policy on one problem, for any replication.
 
-    All runs of a policy share `compiled`, the compiled classes of policy and environment, because
-    digesting their sources takes longer than a short run. With `workers`, several decisions may be
-    pending.
+    A policy may need several simulators (`Plan.list_simulations`). They share `compiled`, the
+    compiled classes of policy and environment, because digesting their sources takes longer than a
+    short simulation. With `workers`, several decisions may be pending.
     """
 
     def __init__(
@@ -81,10 +82,10 @@ class EngineSimulator:
         with bounds_checked(plan.checked), interpreted(plan.interpreted), tiering:
             if workers is None:
                 self.kernel: Kernel = engine.compiled_engine(setting, *compiled)
-                layout = engine.memory_plan(*compiled, *sizes)
+                memory_plan = engine.memory_plan(*compiled, *sizes)
                 metric_cells = environment_class.metrics.size(environment_sizes)
                 self.allocate_memory: Callable[[], tuple[Any, ...]] = partial(
-                    engine.make_memory, layout, metric_cells
+                    engine.make_memory, memory_plan, metric_cells
                 )
             else:
                 duration = workers.duration
@@ -96,17 +97,18 @@ class EngineSimulator:
                 # there are.
                 worker_count = 1 if mode == "wait" else workers.number
                 uses_ages = getattr(duration, "age_bounds_feedback", False)
-                layout = worker_simulation.memory_plan(
+                memory_plan = worker_simulation.memory_plan(
                     *compiled, *sizes, workers=worker_count, impute=mode == "impute", ages=uses_ages
                 )
                 numbers = np.ascontiguousarray(duration.numbers, np.float64)
-                self.allocate_memory = partial(worker_simulation.make_memory, layout, numbers)
+                self.allocate_memory = partial(worker_simulation.make_memory, memory_plan, numbers)
+        # The first of `engine.ARGUMENTS`, where the added zeros are explained.
         self.kernel_input: tuple[Any, ...] = (
             policy_class.inputs.pack(input_values, policy_sizes),
             np.array([*policy_sizes.values(), 0], np.int64),
             environment_class.inputs.pack(truth, environment_sizes),
             np.array([*environment_sizes.values(), 0], np.int64),
-            layout,
+            memory_plan,
             plan.wrong_verdicts(policy),
             np.uint64(plan.seed),
         )
@@ -159,7 +161,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     for simulator, kernel in tiered_kernels:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.budget.seconds + estimated_seconds > tiered_execution.BUDGET:
+        if kernel.budget.used_seconds + estimated_seconds > tiered_execution.BUDGET:
             break
     else:
         return
@@ -178,17 +180,19 @@ def _time_interpreted_round(
     stop = replication + 1
     # The budget counts processor time of this thread, so that a busy machine does not compile more
     # often than an idle one.
-    seconds_before = kernel.budget.seconds
+    seconds_before = kernel.budget.used_seconds
     try:
         memory = simulator.allocate_memory()
         kernel(*simulator.kernel_input, replication, stop, checkpoints, out, control, *memory)
     except Exception:  # the simulation itself will raise it, with the replication's number
         return _HOUR
-    return max(_LEAST_SECONDS, (kernel.budget.seconds - seconds_before) / rounds)
+    return max(_LEAST_SECONDS, (kernel.budget.used_seconds - seconds_before) / rounds)
 
 
 def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
-    """Return the simulator of each run of a policy, compiled unless Python may run its kernels.
+    """Return the simulators of a policy, compiled unless Python may run their kernels.
+
+    There is a simulator for each entry of `Plan.list_simulations`.
 
     A user's policy also plays a short trial in Python, which refuses errors that compiled code does
     not notice. There is no trial if every index is checked or Python runs the policy anyway.
@@ -196,8 +200,8 @@ def make_simulators(plan: Plan, label: str) -> list[EngineSimulator]:
     policy = plan.policies[label]
     compiled = compiled_policy(type(policy)), compiled_environment(plan.problem.environment)
     simulators = [
-        EngineSimulator(plan, policy, *run, compiled, plan.workers.get(label))
-        for run in plan.list_runs(policy)
+        EngineSimulator(plan, policy, horizon, checkpoints, compiled, plan.workers.get(label))
+        for horizon, checkpoints in plan.list_simulations(policy)
     ]
     if not (plan.checked or plan.interpreted):
         refuse_unnoticed_faults(plan, label, compiled[0])
@@ -216,12 +220,12 @@ def simulate_replications(
     sizes = [len(simulator.checkpoints) for simulator in simulators]
     with explain_memory_errors(f"replications = {len(replications)}"):
         values = np.empty((sum(sizes), len(plan.metrics), len(replications)))
-    # Each run of the policy writes to a view of this array: to the run's own checkpoints.
-    run_views = np.split(values, np.cumsum(sizes)[:-1])
+    # Each simulator writes to a view of this array: to the simulator's own checkpoints.
+    views = np.split(values, np.cumsum(sizes)[:-1])
     start = replications.start
     pieces = [
         (simulator, piece, view[:, :, piece.start - start : piece.stop - start])
-        for simulator, view in zip(simulators, run_views, strict=True)
+        for simulator, view in zip(simulators, views, strict=True)
         for piece in split_replications(replications, threads)
     ]
     compile_if_long(simulators, replications)
@@ -256,7 +260,7 @@ def simulate_replications(
 
 
 def split_replications(replications: range, threads: int) -> list[range]:
-    """Split replications into pieces of whole groups of lanes, several pieces for each thread.
+    """Split replications into pieces of whole groups of `LANES`, several pieces for each thread.
 
     Few replications are split into smaller pieces, so that every thread has one.
     """
@@ -274,7 +278,7 @@ def _run_tasks_in_threads(
     # The compiled loop releases the interpreter's lock. The main thread only waits, so that it can
     # take Ctrl-C at any time; Python delivers signals to no other thread.
     try:
-        while not pool.wait_for_all(_POLL_SECONDS):
+        while not pool.wait_for_next(_POLL_SECONDS):
             report_progress()
     except BaseException:
         controls[:, engine.STOP] = 1
@@ -303,10 +307,10 @@ def measure_seconds_per_round(
 ) -> float:
     """Simulate a policy for some seconds; return the elapsed time, divided by all threads' rounds.
 
-    Compilation does not count. If the run takes longer than `seconds`, only its beginning is
-    measured. If rounds get slower meanwhile, the rest is estimated: time is assumed to go on
-    growing as the same power of the rounds. The result is infinite if no round ends within half a
-    minute.
+    Compilation does not count. If the simulation takes longer than `seconds`, only its beginning is
+    measured. If rounds get slower in this beginning, the rest is estimated: time is assumed to grow
+    as the power of the rounds that fits the beginning. The result is infinite if no round ends
+    within half a minute.
 
     Parameters
     ----------
@@ -317,8 +321,7 @@ def measure_seconds_per_round(
     seconds : float
         About how long to simulate.
     replications : int
-        The number of replications of the run. If there are few, they are simulated in smaller
-        groups.
+        The number of replications of the simulation. At most so many are simulated at once.
     threads : int, default 1
         The number of threads that run at once, which slow each other down.
     clock : callable, optional
@@ -326,19 +329,20 @@ def measure_seconds_per_round(
     """
     make_simulators(plan, label)  # compile before the clock starts
     rounds = plan.rounds_per_replication(plan.policies[label])
-    full_group = engine.LANES * threads
-    count = min(replications, max(1, FIRST_ROUNDS // (rounds * full_group)) * full_group)
-    group_size = min(count, full_group)  # replications of a group advance together, round by round
+    full_size = engine.LANES * threads
+    count = min(replications, max(1, FIRST_ROUNDS // (rounds * full_size)) * full_size)
+    group_size = min(count, full_size)  # replications of a group advance together, round by round
     trace = [(0.0, 0)]
     start = clock()
     rounds_before = 0
 
-    def add_to_trace(_label: str, played: int, _total: int) -> None:
+    def add_to_trace(_label: str, rounds_of_call: int, _total: int) -> None:
         elapsed = clock() - start
-        rounds_done = rounds_before + played
+        rounds_done = rounds_before + rounds_of_call
         trace.append((elapsed, rounds_done))
-        # Later rounds may be slower, so the beginning of a long run is measured for longer.
-        limit = _LONG_RUN_FACTOR * seconds if rounds_done < group_size * rounds else seconds
+        # Later rounds may be slower, so the beginning of a long simulation is measured for longer.
+        in_first_group = rounds_done < group_size * rounds
+        limit = _LONG_SIMULATION_FACTOR * seconds if in_first_group else seconds
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 
@@ -353,14 +357,14 @@ def measure_seconds_per_round(
 
 def _extrapolate_seconds_per_round(trace: list[tuple[float, int]], group_rounds: int) -> float:
     """Extrapolate pairs (seconds, rounds) to all rounds of a group; return seconds per round."""
-    seconds, played = trace[-1]
-    if not played:
+    seconds, rounds = trace[-1]
+    if not rounds:
         return math.inf
     # Time is assumed to grow as a power of the rounds. The exponent is the slope of log(time) over
     # log(rounds), from half of the rounds to the last one.
-    first_half = [(s, n) for s, n in trace if 0 < n <= played / 2]
-    if played >= group_rounds or not first_half:
-        return seconds / played
-    power = math.log(seconds / first_half[-1][0]) / math.log(played / first_half[-1][1])
+    first_half = [(s, n) for s, n in trace if 0 < n <= rounds / 2]
+    if rounds >= group_rounds or not first_half:
+        return seconds / rounds
+    power = math.log(seconds / first_half[-1][0]) / math.log(rounds / first_half[-1][1])
     power = min(power, _MOST_POWER) if power > _LEAST_POWER else 1.0
-    return float(seconds / played * (group_rounds / played) ** (power - 1.0))
+    return float(seconds / rounds * (group_rounds / rounds) ** (power - 1.0))

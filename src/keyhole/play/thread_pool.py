@@ -1,8 +1,4 @@
-"""Pool of daemon threads, which can be abandoned.
-
-A process waits for the threads of `concurrent.futures` when it ends, and machine code cannot be
-interrupted: a compiled function in an endless loop would keep the process alive for ever.
-"""
+"""Pool of daemon threads, which can be abandoned."""
 
 from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
@@ -15,7 +11,11 @@ Task = Callable[[], None]
 
 
 class DaemonThreadPool:
-    """A fixed set of tasks, run by daemon threads that start at once."""
+    """Daemon threads that run a fixed set of tasks, and start at once.
+
+    A process waits for the threads of `concurrent.futures` when it ends, and machine code cannot be
+    interrupted: a compiled function in an endless loop would keep the process alive for ever.
+    """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()
@@ -23,9 +23,9 @@ class DaemonThreadPool:
         self._stopped = Event()
         for task in tasks:
             self._tasks.put(task)
-        self._unfinished = self._tasks.qsize()
+        self._unfinished_count = self._tasks.qsize()
         self._threads: list[Thread] = []
-        for _ in range(min(size, self._unfinished)):
+        for _ in range(min(size, self._unfinished_count)):
             thread = Thread(target=self._run_tasks, daemon=True)
             try:
                 thread.start()
@@ -46,10 +46,10 @@ class DaemonThreadPool:
                 task()
             except BaseException as error:
                 result = error
-            # Every task must put a result, or `wait_for_all` would never return True.
+            # Every task must put a result, or `wait_for_next` would never return True.
             self._results.put(result)
 
-    def wait_for_all(self, seconds: float) -> bool:
+    def wait_for_next(self, seconds: float) -> bool:
         """Wait until the next task ends, at most `seconds`; return whether all tasks have ended.
 
         An error of the task is raised.
@@ -58,10 +58,10 @@ class DaemonThreadPool:
             error = self._results.get(timeout=seconds)
         except Empty:
             return False
-        self._unfinished -= 1
+        self._unfinished_count -= 1
         if error is not None:
             raise error
-        return self._unfinished == 0
+        return self._unfinished_count == 0
 
     def shut_down(self, seconds: float) -> bool:
         """Start no further task, and wait for those that run; return whether all threads ended.

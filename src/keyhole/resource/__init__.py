@@ -1,4 +1,4 @@
-"""Setting `resource`: choose an arm to run, such as a solver, and a limit at which it is stopped.
+"""Setting `resource`: choose what to run, such as a solver, and the limit at which it is stopped.
 
 An *arm* is one of several things that can be run. A run *consumes* something, such as time.
 

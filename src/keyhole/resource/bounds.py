@@ -2,10 +2,10 @@ r"""Formulas that bound the regret of limited runs: the loss against the best pa
 
 The bounds have the form of theorems of Bengs and Huellermeier (2022), with constants that were
 derived again for the confidence lengths of `keyhole.resource.RCUCB` and
-`keyhole.resource.ReductionUCB`. The parameters are `gaps` (:math:`\Delta`, at least 0, of shape
-(arms, limits), as in `keyhole.resource.Problem.gaps`), `penalties` (:math:`\lambda(\tau)`, at least
-0, of shape (limits,)), `horizon` (T, at least 1) and `alpha` (the policy's exploration, above 0;
-above 1 for a bound on the regret).
+`keyhole.resource.ReductionUCB`. Parameters: `gaps` is :math:`\Delta`, at least 0, of shape (arms,
+limits), as in `keyhole.resource.Problem.gaps`; `penalties` is :math:`\lambda(\tau)`, at least 0, of
+shape (limits,); `horizon` is T, at least 1; `alpha` is the policy's exploration, above 0, and above
+1 for a bound on the regret.
 
 A round with arm i and a limit of at least :math:`\tau` is *informative* about the pair (i,
 :math:`\tau`).
@@ -25,13 +25,13 @@ _RATIOS: Final = np.linspace(0.02, 0.98, 49)
 
 
 def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
-    r"""Return a bound on the probability that a mean deviates to one side by its confidence length.
+    r"""Return a bound on the chance that a mean errs to one side by its confidence length or more.
 
     .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
         t^{-\alpha \beta}
 
-    Here t is a number of rounds, at least 1; a bound above 1 is replaced by 1. Source: Proposition
-    1 and appendix A.
+    Here t is an entry of `rounds`, at least 1; a bound above 1 is replaced by 1. Source:
+    Proposition 1 and appendix A.
 
     Notes
     -----
@@ -50,16 +50,16 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     best = np.ones(len(t))
     log = np.log(t)
     for ratio in _RATIOS:
-        # The number of slices is the number of powers of the ratio between 1 / t and 1.
+        # At least the number of slices: each ends at t times a power of `ratio` in [1 / t, 1].
         slices = 1.0 + log / np.log(1.0 / ratio)
         best = np.minimum(best, slices * np.exp(-alpha * ratio * log))
     return best
 
 
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
-    """Return a bound on the probability that RCUCB's estimate deviates by its confidence length.
+    """Return a bound on the chance that RCUCB's estimate errs by its confidence length or more.
 
-    Only deviations to one side count. The bound is twice `deviation_failure`, once for the gain and
+    Only errors to one side count. The bound is twice `deviation_failure`, once for the gain and
     once for the penalty, and at most 1 (Proposition 1). It holds for RCUCB's `gain_range` = 2; if
     the cost of a run never exceeds its reward, it also holds for `gain_range` = 1.
 
@@ -99,8 +99,8 @@ def sufficient_rounds(
 ) -> FloatArray:
     r"""Return the number of rounds after which a pair's confidence length is at most half its gap.
 
-    The length after N rounds is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}`, with t =
-    `rounds`. All arguments are broadcast. Where the gap is 0, the number is infinite.
+    The length after N rounds is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}`, and t is an
+    entry of `rounds`. All arguments are broadcast. Where the gap is 0, the number is infinite.
 
     Examples
     --------
@@ -135,8 +135,8 @@ def rcucb_regret_bound(
         \frac{2 \alpha (w + \lambda(\tau))^2 \ln T}{\Delta_{i,\tau}^2} + 1
         + 1\{\tau = \bar\tau\} + 4 \sum_{t \le T} p_t \Bigr) \Bigr\}
 
-    with :math:`p_t` = `deviation_failure`; each arm is first played with the largest limit,
-    :math:`\bar\tau`.
+    with :math:`p_t` = `deviation_failure`, and :math:`\bar\tau` the largest limit, with which each
+    arm is first played.
 
     Parameters
     ----------
@@ -150,10 +150,10 @@ def rcucb_regret_bound(
     Notes
     -----
     Theorem 1 also subtracts a term, which is left out here: it is 0 if alpha is below about 20, and
-    without it the bound still holds. The bound does not show whether RCUCB or ReductionUCB is
-    better: if w = 2 and penalties are below 1, it is the larger bound whatever the regrets are,
-    because the width :math:`w + \lambda(\tau)` is larger than the width
-    :math:`1 + \lambda(\bar\tau)` in `ucb_regret_bound`.
+    without it the bound still holds. The bounds do not show whether RCUCB or ReductionUCB is
+    better. If w = 2 and penalties are below 1, this bound is at least `ucb_regret_bound` whatever
+    the regrets are, because its width :math:`w + \lambda(\tau)` is larger than the width
+    :math:`1 + \lambda(\bar\tau)` there.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Functions for the cost of what a run consumes, and for the penalty of a run that is stopped.
 
-A function is stored as an array of numbers, its pieces. Policies get the array as a fact (a known
-quantity): compiled policies, learners and saved files share it. A piece is (start, constant, slope,
-factor, power). Above its start, up to and including the start of the next piece, the function is
+A function is stored as an array with five numbers for each of its pieces: start, constant, slope,
+factor and power. Policies get the array as a fact (a known quantity): compiled policies, learners
+and saved files share it. Above a start, up to and including the next start, the function is
 
     constant + slope * (x - start) + factor * x ** power.
 """
@@ -21,8 +21,8 @@ from keyhole.validation import Range, check_number, check_vector
 PIECE: Final = 5  # numbers in a piece
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)
 _AT_LEAST_0: Final = Range(ge=0)
-# Number of equal steps into which [0, largest limit] is cut; a user's function is interpolated
-# between their ends.
+# A user's function is evaluated at the ends of this many equal steps in [0, largest limit], and
+# interpolated within the steps.
 _INTERPOLATION_STEPS: Final = 4096
 
 
@@ -65,7 +65,9 @@ class Function:
         return self._evaluate(x, "right")
 
     def _evaluate(self, x: ArrayLike, side: str) -> FloatArray:
+        """Return the values at `x` or, if `side` is "right", just above `x`."""
         points = np.asarray(x, dtype=np.float64)
+        # No piece starts below 0: the value at 0 is that of the first piece.
         piece = np.searchsorted(self.starts, points, side=side) - 1  # type: ignore[call-overload]
         start, constant, slope, factor, power = self.pieces.reshape(-1, PIECE)[
             np.maximum(piece, 0)
@@ -128,10 +130,10 @@ class Steps(Function):
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
         jumps = check_increasing("points", check_vector("points", points, Range(gt=0)))
-        y = check_vector("values", values, _AT_LEAST_0, len(jumps) + 1)
-        check_increasing("values", y, strictly=False)
+        value_vector = check_vector("values", values, _AT_LEAST_0, len(jumps) + 1)
+        check_increasing("values", value_vector, strictly=False)
         starts = np.concatenate([[0.0], jumps])
-        super().__init__(_linear_pieces(starts, y, np.zeros(len(y))))
+        super().__init__(_linear_pieces(starts, value_vector, np.zeros(len(value_vector))))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -156,12 +158,12 @@ class PiecewiseLinear(Function):
 
     def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
         positions = check_increasing("points", check_vector("points", points, _AT_LEAST_0))
-        y = check_vector("values", values, _AT_LEAST_0, len(positions))
-        check_increasing("values", y, strictly=False)
+        value_vector = check_vector("values", values, _AT_LEAST_0, len(positions))
+        check_increasing("values", value_vector, strictly=False)
         if positions[0] != 0.0:
             raise ValueError(f"points[0] must be 0, got {positions[0]:g}")
-        slopes = np.append(np.diff(y) / np.diff(positions), 0.0)
-        super().__init__(_linear_pieces(positions, y, slopes))
+        slopes = np.append(np.diff(value_vector) / np.diff(positions), 0.0)
+        super().__init__(_linear_pieces(positions, value_vector, slopes))
 
     def __repr__(self) -> str:
         """Return the kind and the number of points."""
@@ -199,13 +201,15 @@ def as_function(name: str, function: KnownFunction, limits: FloatArray) -> Funct
 def rescale_function(function: Function, span: float, low: float = 0.0) -> Function:
     """Return ``(function + low) / span``, which must be at least 0.
 
-    `low` is 0 for a cost; for a penalty it is the lowest reward.
+    `low` is 0 for a cost. For a penalty it is the lowest reward, which is subtracted from every
+    reward: a stopped run has no reward, so its penalty grows by `low`.
 
     Examples
     --------
     >>> float(rescale_function(Power(slope=2), span=4, low=1)(1.0))
     0.75
     """
+    # Limits are above 0, so the smallest penalty is that just above 0.
     if float(function.after(0.0)) + low < 0.0:
         raise ValueError(
             f"penalty must be at least {-low:g}, or a stopped run would be better than a run with "

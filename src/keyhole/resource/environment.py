@@ -46,7 +46,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     arms = integer_input()
     limit_count = integer_input()
     limits = float_array("limit_count")
-    best_arm_is = integer_input()
+    true_best_arm = integer_input()
     gaps = float_array("arms", "limit_count")
     """Gain of the best pair less the gain of each pair."""
 
@@ -75,7 +75,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
         reward, consumption = draw(e, rng, arm)
         regret = gap(e, arm, limit)
         s.regret[0] += regret
-        s.best_arm_rounds[0] += arm == e.best_arm_is
+        s.best_arm_rounds[0] += arm == e.true_best_arm
         s.best_pair_rounds[0] += regret == 0.0
         s.limit_sum[0] += limit
         # The feedback hides the reward of a stopped run, and what it would have consumed.
@@ -94,7 +94,7 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     def score(
         e, s: State, t: int, best_arm: int, best_limit: float, metrics: Any, gap: Kernel
     ) -> None:
-        """Write regret, shares of rounds, and the regret of the recommended pair."""
+        """Write all metrics."""
         write_sum_metrics(s, t, metrics)
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)
         metrics.best_pair_share[0] = s.best_pair_rounds[0] / t
@@ -108,8 +108,8 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     )
 
     best_gain = number_input()
-    # The arms' tables differ in their numbers of knots, so they follow one another in the same
-    # arrays.
+    # The arms' tables of gains differ in length: each array has the entries of all tables, arm by
+    # arm.
     table_length = integer_input()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""
@@ -122,13 +122,13 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     def gap(e, arm: int, limit: float) -> float:
         """Return the gain of the best pair less the gain of this pair."""
         low, high = e.table_starts[arm], e.table_ends[arm] - 1
-        while low < high:  # the last knot that is at most the limit
+        while low < high:  # find the last knot that is at most the limit
             middle = (low + high + 1) // 2
             if e.knots[middle] <= limit:
                 low = middle
             else:
                 high = middle - 1
-        # At a knot the gain may jump: the value at the knot and the line after it are separate.
+        # The gain may jump at a knot: the table has the gain there, and the line just above it.
         if e.knots[low] == limit:
             return float(e.best_gain - e.gain_at_knot[low])
         return float(e.best_gain - e.gain_after_knot[low] - e.slope[low] * (limit - e.knots[low]))
@@ -142,7 +142,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         metrics: Any,
         gap: Kernel,
     ) -> None:
-        """Write regret, shares of rounds, and the regret of the recommended pair."""
+        """Write all metrics."""
         write_sum_metrics(s, t, metrics)
         metrics.simple_regret[0] = gap(e, best_arm, best_limit)
 

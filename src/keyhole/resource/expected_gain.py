@@ -26,11 +26,12 @@ TABLE_PRECISION: Final = 1e-7
 
 
 class GainCurve(ABC):
-    """The expectations of one arm for limits up to the largest.
+    """The two expectations that determine an arm's gain, for limits up to the largest.
 
-    `integrate_up_to(x)` is over consumptions of at most `x`, `integrate_below(x)` over consumptions
-    below `x`; the two differ at atoms of the distribution. Subclasses are given `edges`: points
-    from 0 to the largest limit, among them all points at which the cost is not smooth.
+    `integrate_up_to(x)` integrates over consumptions of at most `x`, and `integrate_below(x)` over
+    consumptions below `x`. Their results differ at atoms of the distribution. Subclasses are given
+    `edges`: points from 0 to the largest limit, among them all points at which the cost is not
+    smooth.
     """
 
     knots: FloatArray
@@ -60,11 +61,10 @@ class SmoothGainCurve(GainCurve):
         for halving in range(_MOST_HALVINGS + 1):
             middles = (knots[:-1] + knots[1:]) / 2
             whole = self._integrate_cells(knots[:-1], knots[1:])
-            halves = self._integrate_cells(knots[:-1], middles) + self._integrate_cells(
-                middles, knots[1:]
-            )
-            # The difference between a cell and its halves estimates the error of the cell. Where
-            # the density jumps they never agree, so the number of halvings is limited.
+            halves = self._integrate_cells(knots[:-1], middles)
+            halves += self._integrate_cells(middles, knots[1:])
+            # The difference between a cell and its halves estimates the error of the cell. The
+            # two never agree where the density jumps, so the number of halvings is limited.
             is_rough = (np.abs(whole - halves) > _PRECISION).any(axis=1)
             if not is_rough.any() or halving == _MOST_HALVINGS:
                 break
@@ -96,19 +96,19 @@ class ReplayGainCurve(GainCurve):
         # With cumulative sums over the sorted runs, an expectation takes one look-up.
         self._consumptions = distribution.consumptions[order]
         net = distribution.rewards[order] - cost(self._consumptions)
-        self._net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
+        self._expected_net = np.concatenate([[0.0], np.cumsum(net)]) / len(net)
         self.knots = np.union1d(edges, self._consumptions[self._consumptions < edges[-1]])
 
     def integrate_up_to(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
-        return self._totals_of_first_runs(np.searchsorted(self._consumptions, x, side="right"))
+        return self._cumulative_means(np.searchsorted(self._consumptions, x, side="right"))
 
     def integrate_below(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C < x}] and P(C < x)."""
-        return self._totals_of_first_runs(np.searchsorted(self._consumptions, x, side="left"))
+        return self._cumulative_means(np.searchsorted(self._consumptions, x, side="left"))
 
-    def _totals_of_first_runs(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-        return self._net[count], count / len(self._consumptions)
+    def _cumulative_means(self, count: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        return self._expected_net[count], count / len(self._consumptions)
 
 
 def make_gain_curve(distribution: Distribution, cost: Function, edges: FloatArray) -> GainCurve:

@@ -14,15 +14,15 @@ from keyhole.resource.policy_base import Policy
 from keyhole.resource.setting import limit_index
 
 PRIOR_RUNS: Final = 2.0
-"""The pooled means count as this many runs of an arm in its mean reward and mean cost. An arm with
-n runs has the weight n / (n + PRIOR_RUNS) in the pooled means."""
+"""In the mean reward and the mean cost of an arm, the pooled mean counts as this many runs. In a
+pooled mean, an arm with n observations has the weight n / (n + PRIOR_RUNS)."""
 LEAST_VARIANCE_SHARE: Final = 0.01
 """Lower bound of the variance of rewards, as a share of the variance of a Bernoulli variable with
 the same mean."""
 HALFWAY_RUNS: Final = 4000.0
-"""Runs per arm after which the variance divisor is halfway from its first value to 1. In up to
-100,000 runs on scenarios of ASlib, 1,000 was worse on most of them, and with a constant divisor the
-policy ended with a wrong pair on a third of them."""
+"""Runs per arm after which the variance divisor is halfway from its first value to 1. Measured in
+up to 100,000 runs on scenarios of ASlib: the value 1,000 was worse on most scenarios, and with a
+constant divisor the policy ended with a wrong pair on a third of them."""
 
 
 class HazardRatePolicy(Policy, abstract=True):
@@ -31,20 +31,21 @@ class HazardRatePolicy(Policy, abstract=True):
     arms_change = True
     off_policy = True
 
-    strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
+    strength: float = parameter(default=8.0, gt=0, doc="how many runs the pooled hazard counts as")
 
     class State:
         """Observations of each interval, per arm and pooled over the arms."""
 
         penalties = float_array("limit_count")
-        # The cost of a run that ends in the interval: its prior mean, and its bounds.
+        # Costs of runs that end in the interval: the prior mean, the smallest and the largest cost.
         hoped = float_array("limit_count")
         least_cost = float_array("limit_count")
         most_cost = float_array("limit_count")
-        # Pooled means. All but the hazard are means over the runs that ended in the interval.
+        # Means pooled over the arms. The hazard is over the runs that reached the interval, the
+        # others are over the runs that ended in it.
         hazard = scratch_array("limit_count")
         reward = scratch_array("limit_count")
-        square = scratch_array("limit_count")  # of the squared reward
+        square = scratch_array("limit_count")  # mean of the squared reward
         cost = scratch_array("limit_count")
         reached = float_array("arms", "limit_count")  # n: number of runs that reached the interval
         ended = float_array("arms", "limit_count")  # d: number of runs that ended in it
@@ -55,7 +56,7 @@ class HazardRatePolicy(Policy, abstract=True):
         plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
-        """Tabulate the known functions."""
+        """Tabulate the penalties, and the costs of runs that end in each interval."""
         previous_limit = 0.0
         for position in range(p.limit_count):
             s.penalties[position] = value_at(p.penalty, p.limits[position])
@@ -73,7 +74,7 @@ class HazardRatePolicy(Policy, abstract=True):
         s.plays[arm, played_position] += 1
         last_position = played_position
         if exceeded == 0:
-            # Intervals include their upper end, as limits do.
+            # A consumption equal to a limit belongs to the interval that ends there.
             last_position = limit_index(p.limits, consumption)
             s.ended[arm, last_position] += 1.0
             s.earned[arm, last_position] += reward
@@ -138,13 +139,13 @@ def first_untried_every_second_round(s: HazardState, t: int) -> int:
 def find_best_limit(
     s: HazardState, strength: float, limits: FloatArray, arm: int
 ) -> tuple[float, int]:
-    """Return the mean gain of an arm at its best limit, and the limit's position."""
+    """Return the largest gain of an arm at the posterior means, and the position of its limit."""
     gain, alive = 0.0, 1.0
     best_value = -math.inf
     best_position = 0
     for position in range(len(limits)):
-        prior, reward, _, cost = pooled_means(s, position)
-        hazard = hazard_mean(s, strength, arm, position, prior)
+        pooled_hazard, reward, _, cost = pooled_means(s, position)
+        hazard = hazard_mean(s, strength, arm, position, pooled_hazard)
         net = reward_mean(s, arm, position, reward) - cost_mean(s, arm, position, cost)
         gain += alive * hazard * net
         alive *= 1.0 - hazard
@@ -154,17 +155,17 @@ def find_best_limit(
     return best_value, best_position
 
 
-def grid_coarseness(limits: int) -> float:
-    """Return 1 - log10(limits), at least 0: 1 for one limit, 0 from ten on."""
-    return max(0.0, 1.0 - math.log10(limits))
+def grid_coarseness(limit_count: int) -> float:
+    """Return 1 - log10(limit_count), at least 0: 1 for one limit, 0 for ten or more."""
+    return max(0.0, 1.0 - math.log10(limit_count))
 
 
-def prior_strength(strength: float, limits: int) -> float:
-    """Return the number of runs that the shared prior counts as.
+def prior_strength(strength: float, limit_count: int) -> float:
+    """Return the number of runs that the pooled hazard counts as.
 
     It is `strength` for ten limits or more, and half of it for one limit.
     """
-    return strength * (1.0 - 0.5 * grid_coarseness(limits))
+    return strength * (1.0 - 0.5 * grid_coarseness(limit_count))
 
 
 def variance_divisor(focus: float, arms: int, t: int) -> float:
@@ -176,17 +177,16 @@ def variance_divisor(focus: float, arms: int, t: int) -> float:
 def write_pooled_means(s: HazardState) -> None:
     """Write the pooled means of every interval into the state."""
     for position in range(s.reached.shape[1]):
-        s.hazard[position], s.reward[position], s.square[position], s.cost[position] = pooled_means(
-            s, position
-        )
+        means = pooled_means(s, position)
+        s.hazard[position], s.reward[position], s.square[position], s.cost[position] = means
 
 
 def pooled_means(s: HazardState, position: int) -> tuple[float, float, float, float]:
     """Return hazard, reward, squared reward and cost of an interval, pooled over the arms.
 
-    An arm's weight is below 1, however often it was run. Costs are pooled as well because an arm
-    that was never run would look slow or fast, depending on the grid of limits, if it had the cost
-    at the middle of the interval.
+    An arm's weight is below 1, however often it was run. Costs are pooled, too: if an arm that was
+    never run had the cost at the middle of the interval, it would look slow or fast depending on
+    the grid of limits.
     """
     # The prior counts as one run that reached the interval and half a run that ended in it. For
     # rewards and costs it counts as one run that ended, with a reward of 1 and the prior mean cost.

@@ -27,7 +27,7 @@ _REACH: Final = 9.0
 
 
 def draw_truncated_bivariate(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw from a bivariate normal distribution, given a reward in [0, 1] and a consumption > 0.
+    """Draw from a bivariate normal distribution conditioned on reward in [0, 1], consumption > 0.
 
     `numbers` are the means of reward and consumption, the standard deviation of the consumption,
     the change of the mean reward if the consumption grows by one standard deviation, and the
@@ -77,14 +77,15 @@ class SmoothDistribution(Distribution, ABC):
 
 
 class TruncatedNormal(SmoothDistribution):
-    r"""A bivariate normal distribution, given a reward in [0, 1] and a consumption of at least 0.
+    r"""Bivariate normal distribution, conditioned on reward in [0, 1] and consumption at least 0.
 
     Parameters
     ----------
     mean : sequence of float, shape (2,)
         Means of reward and consumption before the conditioning.
     covariance : array_like of float, shape (2, 2)
-        Their covariance matrix before the conditioning: symmetric and positive definite.
+        Covariance matrix of reward and consumption before the conditioning: symmetric and positive
+        definite.
 
     Raises
     ------
@@ -94,7 +95,9 @@ class TruncatedNormal(SmoothDistribution):
 
     Notes
     -----
-    Values are drawn by rejection. Given the consumption x, the reward is normal with mean
+    Values are drawn by rejection. Before the conditioning, reward and consumption have the means
+    :math:`\mu_r` and :math:`\mu_c`, the deviations :math:`\sigma_r` and :math:`\sigma_c`, and the
+    correlation :math:`\rho`. Given the consumption x, the reward is normal with mean
     :math:`\mu_r + \rho \sigma_r (x - \mu_c) / \sigma_c` and variance
     :math:`\sigma_r^2 (1 - \rho^2)`, conditioned on [0, 1].
 
@@ -117,7 +120,7 @@ class TruncatedNormal(SmoothDistribution):
         # Variance of the reward (rr) and of the consumption (cc), and their covariance (rc).
         rr, rc, cc = self.covariance[[0, 0, 1], [0, 1, 1]]
         self._deviation = float(np.sqrt(cc))  # of the consumption
-        self._slope = rc / cc  # of the mean reward given the consumption
+        self._slope = rc / cc  # change of the mean reward per unit of consumption
         self._reward_deviation = float(np.sqrt(rr - rc * rc / cc))  # given the consumption
         self.numbers = np.array(
             [*self.mean, self._deviation, self._slope * self._deviation, self._reward_deviation]
@@ -161,13 +164,13 @@ class TruncatedNormal(SmoothDistribution):
         return np.asarray(np.clip(np.where(share > 1e-200, mean, middle), 0.0, 1.0))
 
     def landmarks(self) -> FloatArray:
-        """Return consumptions near which the density moves fastest."""
+        """Return consumptions near which the density changes fast."""
         steps = np.linspace(-_REACH, _REACH, 73)
         reward_mean, consumption_mean = self.mean
         marks = [np.zeros(1), consumption_mean + self._deviation * steps]
         if self._slope != 0.0:
             for edge in (0.0, 1.0):
-                # The consumption at which the conditional mean reward leaves [0, 1].
+                # The consumption at which the mean reward before the truncation leaves [0, 1].
                 crossing = consumption_mean + (edge - reward_mean) / self._slope
                 near = crossing + self._reward_deviation / abs(self._slope) * steps
                 marks.append(near[np.abs(near - consumption_mean) < _REACH * self._deviation])
@@ -221,7 +224,7 @@ class BetaExponential(SmoothDistribution):
         return np.full(np.shape(x), self.a / (self.a + self.b))
 
     def landmarks(self) -> FloatArray:
-        """Return consumptions near which the density moves fastest."""
+        """Return consumptions near which the density changes fast."""
         return np.linspace(0.0, 40.0, 81) / self.rate
 
     def __repr__(self) -> str:
@@ -249,7 +252,8 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or 1,000 trial draws leave the range or do not fit the density.
+        If a value is not allowed, a value among 1,000 trial draws is out of range, or these draws
+        do not fit the density.
 
     Examples
     --------
@@ -288,7 +292,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
             ("consumption", draws[:, 1], Range(ge=0)),
         ):
             for value in (values.min(), values.max()):
-                check_number(f"a {name} drawn by draw", float(value), allowed)
+                check_number(f"a {name} returned by draw", float(value), allowed)
         self._check_density(draws[:, 1])
 
     def _check_density(self, consumptions: FloatArray) -> None:
@@ -300,7 +304,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         # The tolerance is six standard errors of a share of the trial draws.
         if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
             raise ValueError(
-                f"density must be that of the consumptions drawn by draw: up to their median, "
+                f"density must be that of the consumptions returned by draw: up to their median, "
                 f"{median:g}, its integral must be about 0.5, got {share:.3g}"
             )
 
@@ -313,7 +317,7 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         return np.asarray(self._mean_reward(x), np.float64)
 
     def landmarks(self) -> FloatArray:
-        """Return consumptions near which the density moves fastest."""
+        """Return consumptions near which the density changes fast."""
         return self._landmarks
 
 
@@ -326,8 +330,8 @@ class IndependentPair(SmoothDistribution):
         Distribution of values in [0, 1]: see `keyhole.distributions`.
     consumption : frozen distribution of scipy.stats
         Continuous distribution of values of at least 0. Consumptions are drawn from a table of its
-        quantiles (`keyhole.distributions.TabulatedSciPyDistribution`), and the gains of pairs are
-        those of this table.
+        quantiles (`keyhole.distributions.TabulatedSciPyDistribution`), from which gains are
+        computed, too.
 
     Raises
     ------
@@ -377,7 +381,7 @@ class IndependentPair(SmoothDistribution):
 
 
 class Replay(Distribution):
-    """Empirical distribution: measured pairs, drawn with replacement.
+    """Empirical distribution of measured runs, which are drawn with replacement.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Learner that chooses an arm to run and a limit, and the vocabulary of its studies."""
+"""Learner that chooses an arm and a limit, and the vocabulary of studies that do so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
@@ -90,7 +90,7 @@ class StudyVocabulary(CoreVocabulary):
         return {"reward": reward, "consumption": feedback["consumption"]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
-        """Return that the run exceeded its limit."""
+        """Return the feedback of a run that exceeded its limit."""
         return {"exceeded": True}
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
@@ -204,9 +204,9 @@ class Learner(CoreLearner):
                 f"consumptions[{row}] must be at most the limit, {limit[row]:g}, "
                 f"got {consumption[row]:g}"
             )
-        overrun = is_exceeded.astype(np.int64)
+        exceeded_flags = is_exceeded.astype(np.int64)
         return self._replay(
-            arm=arm, limit=limit, reward=reward, consumption=consumption, exceeded=overrun
+            arm=arm, limit=limit, reward=reward, consumption=consumption, exceeded=exceeded_flags
         )
 
     def recommend(self) -> tuple[int, float]:

@@ -28,7 +28,7 @@ def draw_runs(
     seed: int = DEFAULT_SEED,
     names: Sequence[str] = (),
 ) -> Axes:
-    """Draw a scatter plot of consumption and reward of each arm's runs, without a limit.
+    """Draw a scatter plot of the consumption and reward of each arm's runs, which no limit stops.
 
     Parameters
     ----------

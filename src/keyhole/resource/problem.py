@@ -19,14 +19,15 @@ from keyhole.resource.setting import SETTING, facts_of
 from keyhole.text_formatting import count_text
 from keyhole.validation import Range, SequenceLike, check_integer, check_number
 
-# A limit between two knots replaces a knot only if its gain is larger by more than this.
+# The best limit is a knot of the table of gains, unless the gain between two knots is larger by
+# more than this.
 _ROUNDING: Final = 1e-12
 
 
 class Problem(AnyProblem):
     r"""Problem of arms with joint distributions of reward and consumption, limits and a cost.
 
-    Arm i run up to the limit :math:`\tau` is worth its *penalized expected gain*
+    The *penalized expected gain* of arm i with the limit :math:`\tau` is
 
     .. math:: \nu_{i,\tau} = \mathrm E[(R_i - c(C_i)) 1\{C_i \le \tau\}]
         - \lambda(\tau) \Pr(C_i > \tau)
@@ -62,8 +63,8 @@ class Problem(AnyProblem):
     penalty : Function or callable
         :math:`\lambda`, the penalty for exceeding a limit: non-decreasing, at least 0.
     continuous : bool, default False
-        Whether every limit up to the largest may be chosen. If so, policies for a list of limits
-        play those in `limits`, and the best pair is the best among all limits.
+        Whether every limit up to the largest may be chosen. If so, the best pair is the best among
+        all limits, and policies that need a list of limits choose from `limits`.
 
     Attributes
     ----------
@@ -153,6 +154,7 @@ class Problem(AnyProblem):
         # The supremum of the gain may lie at the limit 0, which is itself not allowed.
         if table.gain_after_knot[0] > best_gain:
             return float(table.gain_after_knot[0]), 0.0
+        # The intervals below and above the best knot.
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(
                 lambda x: -self.gain(arm, x), bounds=(low, high), method="bounded"
@@ -219,7 +221,7 @@ class Problem(AnyProblem):
             "arms": self.arms,
             "limit_count": len(self.limits),
             "limits": self.limits,
-            "best_arm_is": self.best_pair[0],
+            "true_best_arm": self.best_pair[0],
             "gaps": self.gaps,
             **self._sampler.truth(),
         }

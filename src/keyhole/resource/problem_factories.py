@@ -1,4 +1,4 @@
-"""Problem factories: instances of Bengs and Hüllermeier (2022), and solvers with heavy tails."""
+"""Problem factories: instances of Bengs and Hüllermeier (2022); solvers with heavy-tailed times."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,10 +17,10 @@ from keyhole.spec_values import ProblemFactory, list_of, tagged_union_reader
 from keyhole.validation import DEFAULT_SEED, Range, SequenceLike, check_choice, check_integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
-_RUNS: Final = 500  # equally likely times of each solver
-_LARGEST_TIME: Final = 1e6  # replaces longer times, which change nothing: all runs are stopped by 1
-# By kind: mean and standard deviation, over the solvers, of ln(median time); the least and the
-# largest standard deviation of a solver's ln(time).
+_RUNS: Final = 500  # number of equally likely times of each solver
+_LARGEST_TIME: Final = 1e6  # caps the times; no gain changes, since all runs are stopped by 1
+# By kind: mean and standard deviation of ln(median time) among the solvers; then the smallest and
+# the largest standard deviation of ln(time) that a solver may have.
 _KINDS: Final = {
     "scattered": (0.0, 1.5, 2.5, 5.0),
     "alike": (-0.5, 0.5, 4.0, 4.0),
@@ -33,7 +33,7 @@ _LONE: Final = (-1.0, 4.0)
 def portfolio_problem(
     kind: str, size: int = 15, *, seed: int = DEFAULT_SEED, limits: SequenceLike = _LIMITS
 ) -> Problem:
-    r"""Return a problem whose arms are solvers with log-normal run times; no run goes on beyond 1.
+    r"""Return a problem of solvers with log-normal run times, in which no limit exceeds 1.
 
     The gain of a completed run is 1 less its time (:math:`c(x) = x`), and the gain of a stopped run
     is minus its limit (:math:`\lambda(x) = x`). The expected gain is therefore the share of
@@ -76,7 +76,7 @@ def portfolio_problem(
 
 
 def _discretize_log_normal(log_median: float, deviation: float) -> Replay:
-    """Return the empirical distribution of quantiles of a log-normal time; all rewards are 1."""
+    """Return an empirical distribution: quantiles of a log-normal time, with rewards of 1."""
     from scipy.special import ndtri
 
     shares = (np.arange(_RUNS) + 0.5) / _RUNS
@@ -92,7 +92,7 @@ _LAST_ARM: Final = 9
 
 
 def _normal(reward: float, time: float, sd: float, time_sd: float, rho: float) -> TruncatedNormal:
-    """Return the distribution of equation (35), from means, deviations and the correlation."""
+    """Return equation (35)'s distribution; `reward` and `time` are means, `sd` is the reward's."""
     covariance = rho * sd * time_sd
     matrix = ((sd * sd, covariance), (covariance, time_sd * time_sd))
     return TruncatedNormal((reward, time), matrix)
@@ -123,8 +123,8 @@ def replica_problem(
     r"""Return a reconstruction of an instance of the paper's experiments.
 
     The paper's parameters were not available to us. Those of PosCorr, NegCorr and Indep were
-    calibrated on the paper's shares of censored runs of the optimal pairs, for three grids of each
-    instance; those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
+    calibrated: on three grids for each instance, the optimal pair's share of censored runs is near
+    the paper's. Those of LowCensoring are ours. The cost is :math:`c(x) = x/10`, the penalty
     :math:`\lambda(x) = x/10 + x^4/5`. By instance, the distribution of arm k = 0, 1, ... is:
 
     * PosCorr: normal with means (.45 - .03k, .9 + .03k), deviations (.25, .71), correlation .5;
@@ -132,8 +132,8 @@ def replica_problem(
     * Indep: reward Beta(5, 5 + k), consumption exponential with rate 1 - .03k;
     * LowCensoring: normal with means (.7 - .05k, .3 + .025k), deviations (.2, .15), correlation .5.
 
-    Each pair of means or deviations is that of reward and consumption. The normal distributions are
-    conditioned on rewards in [0, 1] and consumptions above 0.
+    The first of two means or deviations is that of the reward, the second that of the consumption.
+    The normal distributions are conditioned on rewards in [0, 1] and consumptions above 0.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def three_models_problem(promise: str) -> Problem:
     -----
     The paper's numbers were not available to us: these are ours, chosen so that the paper's
     statements about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit.
-    The normal distributions are those of `replica_problem`, with deviations (.1, .15) and
-    correlation .5.
+    The normal distributions are conditioned as in `replica_problem`; they have deviations (.1, .15)
+    and correlation .5.
 
     References
     ----------
@@ -239,7 +239,7 @@ PROBLEM_FACTORIES: Final = {
         further_readers=COST_READERS,
     ),
     "replica": ProblemFactory(
-        "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica_problem
+        "a replica of a paper's instance: PosCorr, NegCorr, Indep or LowCensoring", replica_problem
     ),
     "portfolio": ProblemFactory(
         "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio_problem

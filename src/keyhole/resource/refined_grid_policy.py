@@ -1,8 +1,8 @@
-"""Base class of policies that choose any limit for a run, from grids of limits that they refine.
+"""Base class of policies for a continuum of limits, which refine a grid of limits for each arm.
 
-In the kernels `s` is the state of a `RefinedGridPolicy`, `p` has its parameters and facts, `factor`
-is its kernel of that name, and `log_term` is the value of `scaled_log_term` in this round. An arm's
-points are kept in increasing order.
+In the kernels `p` has the policy's parameters and facts, `s` is its state, `factor` is the policy's
+kernel of that name, and `log_term` is the value of `scaled_log_term` in this round. An arm's points
+are kept in increasing order.
 """
 
 import math
@@ -40,23 +40,23 @@ class RefinedGridPolicy(Policy, abstract=True):
     length of its point.
 
     The confidence length of a point is :math:`f \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. Here n is
-    the number of informative rounds, those that the subclass counts for the point, and T is the
-    number of rounds for which the bounds hold. A subclass defines the kernel ``factor(p, s, arm,
-    k)``, which returns f of point k, and the method `least_factor`, which returns a lower bound of
-    f. If T is not the horizon, the subclass also defines the kernel ``planned_rounds(p, s)``, which
-    returns T.
+    the number of informative rounds: the subclass decides which rounds are informative about a
+    point. T is the number of rounds for which the bounds hold. A subclass defines the kernel
+    ``factor(p, s, arm, k)``, which returns f of point k, and the method `least_factor`, which
+    returns a lower bound of f. If T is not the horizon, the subclass also defines the kernel
+    ``planned_rounds(p, s)``, which returns T.
     """
 
     needs = ("horizon",)
-    # Decisions wait for all feedback: the feedback of one could split the interval of another that
-    # is pending, and `played` would then have a finer level than that of the decision.
+    # Decisions wait for all feedback. Otherwise the feedback of one could split the interval of
+    # another that is pending, and `played` would get a finer level than the pending one had.
     pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("factor", "planned_rounds")
 
     alpha: float = parameter(default=1.0, gt=0, doc="exploration")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="confidence level")
     refine: int = parameter(default=2, ge=2, le=64, doc="parts into which an interval is cut")
-    lipschitz: float = parameter(default=1.0, gt=0, doc="how fast gains fall off the best limit")
+    lipschitz: float = parameter(default=1.0, gt=0, doc="how fast gains fall near the best limit")
     grid_size: ClassVar[int]
 
     class State:
@@ -66,12 +66,12 @@ class RefinedGridPolicy(Policy, abstract=True):
         points = float_array("arms", "grid_size")
         penalties = float_array("arms", "grid_size")
         levels = int_array("arms", "grid_size")  # how often the point's interval has been split
-        played = int_array("arms", "grid_size")  # 1 + the level at which it was last played, or 0
+        played = int_array("arms", "grid_size")  # 1 + the level at the last play, 0 for never
         told = float_array("arms", "grid_size")  # n: number of informative rounds
         # Sums over the informative rounds.
         net = float_array("arms", "grid_size")  # of (R - c(C)) 1{C <= point}
         over = float_array("arms", "grid_size")  # of 1{C > point}
-        cut = int_array("grid_size")  # whether a point's interval is to be split
+        cut = int_array("grid_size")  # 1 if a point's interval is to be split
         fresh = int_array("grid_size")  # positions of new points
         # The bias and the index of each point after the arm's last round. They are valid for the
         # arms with `settled` = 1.
@@ -176,7 +176,8 @@ def start_grids(p: Any, s: GridState) -> None:
 def append_round(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
     """Append round t to the arm's history, a linked list through `s.following`.
 
-    `s` is the state of a policy that keeps the history in arrays of its own.
+    `s` is the state of a policy that keeps the history in arrays of its own. `used` is the
+    consumption, infinite for a stopped run; `gain` is the net reward.
     """
     s.limits[t - 1] = limit
     s.consumptions[t - 1] = used
@@ -218,12 +219,10 @@ def update_grid(
 ) -> int:
     """Update an arm's indices after a round and refine its grid; return the number of new points.
 
-    The round was informative about points `first` to `stop` - 1. Only their indices and split
-    conditions are computed, or those of all points if the arm's last round split an interval. If
-    this round splits an interval, only the biases are right afterwards, and the caller has to
-    compute the indices anew.
+    The round was informative about points `first` to `stop` - 1. If it splits an interval, only the
+    biases are right afterwards, and the caller has to compute the indices anew.
     """
-    # If the arm's last round split an interval, positions have moved: all is computed anew.
+    # If the arm's last round split an interval, positions have moved: compute all indices anew.
     if s.settled[arm] == 0.0:
         first = 0
         stop = s.sizes[arm]
@@ -253,9 +252,10 @@ def write_best_point(s: GridState, arm: int) -> None:
 def recompute_indices(
     p: Any, s: GridState, arm: int, first: int, stop: int, factor: Kernel, log_term: float
 ) -> bool:
-    """Compute the indices of some points (equation 13); return whether an interval is wide (14).
+    """Write the indices of points `first` to `stop` - 1; return whether one has a wide interval.
 
-    The index of a point without informative rounds is infinite, and its interval is not wide.
+    These are equations (13) and (14). The index of a point without informative rounds is infinite,
+    and its interval is not wide.
     """
     has_wide = False
     for k in range(first, stop):
@@ -350,7 +350,7 @@ def count_earlier_rounds(s: Any, arm: int, fresh_count: int) -> None:
 def find_finest_pair(p: Any, s: GridState) -> tuple[int, float]:
     """Return the pair played on the finest level; of several, the pair with the best estimate."""
     finest_played = 0
-    largest = -math.inf
+    best_estimate = -math.inf
     best_arm, best_limit = 0, p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         for k in range(s.sizes[arm]):
@@ -358,9 +358,9 @@ def find_finest_pair(p: Any, s: GridState) -> tuple[int, float]:
             # A point that was split off but never played is not recommended.
             if played_level == 0 or played_level < finest_played:
                 continue
-            value = gain_estimate(s, arm, k)
-            if played_level > finest_played or value > largest:
+            estimate = gain_estimate(s, arm, k)
+            if played_level > finest_played or estimate > best_estimate:
                 finest_played = played_level
-                largest = value
+                best_estimate = estimate
                 best_arm, best_limit = arm, s.points[arm, k]
     return best_arm, best_limit

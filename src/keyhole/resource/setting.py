@@ -28,12 +28,12 @@ class Facts:
         int, ge=0, le=1, argument=bool, default=False,
         doc="whether every limit up to the largest may be chosen",
     )  # fmt: skip
-    cost_size = fact(int, ge=PIECE, argument=None, doc="numbers in the cost")
+    cost_size = fact(int, ge=PIECE, argument=None, doc="length of `cost`")
     cost = fact(
         float, "cost_size", argument=KnownFunction,
         doc="cost of a consumption: not falling, and in [0, 1] up to the largest limit",
     )  # fmt: skip
-    penalty_size = fact(int, ge=PIECE, argument=None, doc="numbers in the penalty")
+    penalty_size = fact(int, ge=PIECE, argument=None, doc="length of `penalty`")
     penalty = fact(
         float, "penalty_size", argument=KnownFunction,
         doc="cost of exceeding a limit: not falling, and at least 0",
@@ -41,7 +41,7 @@ class Facts:
     horizon = fact(int, ge=1, lt=2**40, always=False, doc="rounds in all")
 
 
-def _pair_exists(p: Facts, arm: int, limit: float) -> bool:
+def _is_pair_allowed(p: Facts, arm: int, limit: float) -> bool:
     return 0 <= arm < p.arms and is_limit_allowed(p.limits, p.continuous, limit)
 
 
@@ -55,7 +55,7 @@ SETTING: Final = Setting(
         "exceeded": Field("int64"),
     },
     report={"best_arm": Field("int64"), "best_limit": Field("float64")},
-    allowed=_pair_exists,
+    allowed=_is_pair_allowed,
     rewards=True,
 )
 """Choose an arm and a limit; observe reward and consumption, or that the limit was exceeded."""
@@ -69,7 +69,7 @@ def facts_of(
     continuous: bool,
     scale: Scale = UNIT,
 ) -> dict[str, Any]:
-    """Return the checked facts, with cost and penalty converted from the units of `scale`."""
+    """Return the facts, all but `arms` checked; rescale cost and penalty to rewards in [0, 1]."""
     limit_array = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):
         raise TypeError(f"continuous must be True or False, got {continuous!r}")
@@ -106,7 +106,7 @@ def limit_index(limits: FloatArray, limit: float) -> int:
 
 
 def is_limit_allowed(limits: FloatArray, continuous: int, limit: float) -> bool:
-    """Return whether a limit is one of `limits`, or at most the largest if `continuous` is 1."""
+    """Return whether a limit is in `limits` or, if `continuous` is 1, in (0, largest limit]."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])
     # The comparison is exact, since policies choose entries of this array.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
-    from keyhole.results.curve_chart import Scale
+    from keyhole.pages.line_chart import ScaleName
 
 _FEWEST_DRAWN_CHECKPOINTS: Final = 2
 
@@ -119,11 +119,11 @@ class Curves:
         return Table(caption, ["policy", *(self.metric(m).title for m in shown_metrics)], rows)
 
     def _shown_metrics(self) -> list[str]:
-        """Return the names of the metrics that are not details; all names if all are details."""
+        """Return the metrics that are not details (`Metric.detail`), or all if all are details."""
         return [m for m in self.metrics if not self.metric(m).detail] or list(self.metrics)
 
     def metric(self, name: str) -> Metric:
-        """Return a metric by its name: its title, unit, and which of two means is better."""
+        """Return the declaration of a metric: its title, unit, and which of two means is better."""
         return self._metric_by_name[check_choice("metric", name, self.metrics)]
 
     def values(self, policy: str | Policy, metric: str) -> FloatArray:
@@ -141,12 +141,13 @@ class Curves:
         return self._values[self._find_label(policy)][:, self.metrics.index(metric), :]
 
     def _find_label(self, policy: str | Policy) -> str:
-        """Return the label of a policy, which is given as in `values`."""
+        """Return the label of a policy, which is given as for `values`."""
         name = policy if isinstance(policy, str) else repr(policy)
-        # "LSA" is refused if it fits two labels, such as LSA(alpha=1) and LSA(alpha=2).
+        # "LSA" is no label, and so refused, if it fits both LSA(alpha=1) and LSA(alpha=2).
         matches = [label for label in self.labels if label.partition("(")[0] == name]
         if len(matches) == 1:
             return matches[0]
+        # An argument of another type is refused as it is.
         return check_choice("policy", name if isinstance(policy, Policy) else policy, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:
@@ -154,9 +155,9 @@ class Curves:
         return np.asarray(self.values(policy, metric).mean(axis=1))
 
     def std_error(self, policy: str | Policy, metric: str) -> FloatArray:
-        """Return the standard error of `mean`, shape (checkpoints,); infinite for one run."""
+        """Return the standard error of `mean`, of the same shape; infinite for one replication."""
         values = self.values(policy, metric)
-        # For a single run NumPy would divide 0 by 0 and warn.
+        # For one replication NumPy would divide 0 by 0 and warn.
         if values.shape[1] == 1:
             return np.full(len(values), np.inf)
         return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
@@ -171,9 +172,9 @@ class Curves:
         return [estimate(row) for row in self.values(policy, metric)]
 
     def tail(self, policy: str | Policy, metric: str) -> Tail:
-        """Return the 90 % quantile and the worst run of a metric at the last checkpoint.
+        """Return the 90 % quantile and the worst value of a metric at the last checkpoint.
 
-        The quantile is that of the runs in order from the best to the worst.
+        The quantile is that of the replications in order from the best to the worst.
         """
         lower = self.metric(metric).better == "lower"
         return tail_of_runs(self.values(policy, metric)[-1], lower_is_better=lower)
@@ -191,7 +192,7 @@ class Curves:
         return paired_difference(self.values(a, metric)[index], self.values(b, metric)[index])
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return the summary as an Arrow table.
+        """Return the means and their standard errors as an Arrow table.
 
         Its columns are `policy`, `round`, `metric`, `mean`, `std_error` and `replications`, with
         one row for each policy, metric and checkpoint. Type checkers know the type of the table if
@@ -215,7 +216,7 @@ class Curves:
         return pa.table([list(column) for column in zip(*rows, strict=True)], names=names)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
+        """Return the table of `to_arrow` as a pandas data frame (needs keyhole[pandas])."""
         require_extra("files,pandas", "Curves.to_pandas()")
         return cast("pandas.DataFrame", self.to_arrow().to_pandas())
 
@@ -259,11 +260,11 @@ class Curves:
             for label in self._find_unbeaten_labels(metric)
         }
         title = ": ".join(filter(None, (caption, table.caption)))
-        note = "Bold: no other is significantly better (paired t-tests, Holm, 5 %)."
+        note = "Bold: not significantly worse than the best (paired t-tests, Holm, 5 %)."
         return latex_table(f"{title} {note}", table.head, table.rows, bold)
 
     def _find_unbeaten_labels(self, metric: str) -> set[str]:
-        """Return the labels of the best policy and of those not significantly worse."""
+        """Return the label of the best policy, and of each that is not significantly worse."""
         samples = {label: self.values(label, metric)[-1] for label in self.labels}
         means = {label: float(sample.mean()) for label, sample in samples.items()}
         best = self.metric(metric).rank(means)[0]
@@ -276,8 +277,8 @@ class Curves:
         metric: str | None = None,
         *,
         axes: Axes | None = None,
-        x: Scale = "linear",
-        y: Scale | None = None,
+        x: ScaleName = "linear",
+        y: ScaleName | None = None,
     ) -> Axes:
         """Draw a metric's mean over the checkpoints, with its 95 % interval.
 

@@ -15,7 +15,7 @@ from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 from keyhole.extras import has_extra, require_extra
 from keyhole.pages.page import Table
 
-_MOST_STEPS: Final = 200  # hundreds of quantiles were tried, and none took more than 70
+_MAX_NEWTON_STEPS: Final = 200  # of hundreds of quantiles tried, none took more than 70
 _EPSILON: Final = 2.0**-52
 
 
@@ -23,8 +23,8 @@ _EPSILON: Final = 2.0**-52
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """Return the quantile of a beta distribution, with `probability` in [1e-6, 0.999].
 
-    The method is Newton's on `beta_cdf`, with an interval that contains the quantile. Instead of a
-    step that would leave this interval, it goes to the middle of the interval.
+    This is Newton's method on `beta_cdf`, with bisection in place of each step that would leave the
+    interval in which the quantile is known to lie.
 
     Examples
     --------
@@ -34,14 +34,14 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
     low = 0.0
     high = 1.0
     x = a / (a + b)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_NEWTON_STEPS):
         excess = beta_cdf(x, a, b) - probability
         if excess == 0.0:
             return x
         low, high = (low, x) if excess > 0.0 else (x, high)
         density = math.exp(log_beta_weight(x, a, b)) / (x * (1.0 - x))
         next_x = x - excess / density if density > 0.0 else low
-        if not low < next_x < high:
+        if not low < next_x < high:  # bisection
             next_x = 0.5 * (low + high)
         if abs(next_x - x) <= 2.0 * _EPSILON * x:
             return next_x
@@ -64,14 +64,14 @@ def student_t_quantile(probability: float, freedom: int) -> float:
 
 
 _TAIL_PROBABILITY: Final = 0.025  # beyond each end of a 95 % interval
-_ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
-_TAIL_QUANTILE: Final = 0.9  # share of the runs that are better than the worst tenth
-_WHOLE_NUMBERS_FROM: Final = 1000  # tails show values of at least this without decimals
+_ROUNDING: Final = 1e-12  # relative: sums of the same numbers in another order differ by less
+_WORST_TENTH_RANK: Final = 0.9  # as a share of the number of runs
+_WHOLE_NUMBERS_FROM: Final = 1000  # a `Tail` shows values of at least this without decimals
 _LEAST_P_VALUE: Final = 1e-300
 _PAIRED_HEAD: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
 _SIGNIFICANT_DIGITS: Final = 6
-_MOST_DECIMALS: Final = 9
-_EXPONENTS_FROM: Final = 1e15  # numbers beyond it, or below its inverse, have exponents
+_MOST_DECIMALS: Final = 9  # a number that would need more has three significant digits
+_EXPONENTS_FROM: Final = 1e15  # larger numbers, and those below its inverse, have exponents
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,11 @@ class Estimate:
     """A number estimated from replications."""
 
     value: float
-    error: float  # its standard error; infinite for one replication
+    error: float  # the standard error of `value`; infinite for one replication
     replications: int
-    # For a share, the number of replications in which the metric is 1; else None. A share has the
-    # interval of Clopper and Pearson, any other estimate Student's t.
+    # A share is the mean of a metric that is 0 or 1 in each replication, and `count` the number of
+    # ones; `count` is None for any other estimate. A share has the interval of Clopper and Pearson,
+    # any other estimate Student's t.
     count: int | None = None
 
     @property
@@ -108,12 +109,16 @@ class Estimate:
         return t_factor(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
-        """Return the two-sided p-value against the nearer end of a range; 1 within the range."""
+        """Return the two-sided p-value against the nearer end of a range; 1 within the range.
+
+        `low` and `high` are the ends of the range, not of the interval. A mean of one replication
+        has the p-value 1.
+        """
         distance = max(low - self.value, self.value - high)
         if not distance > 0.0 or math.isinf(self.error):
             return 1.0
         if self.count is not None:
-            return self._share_p_value(low, high)
+            return self._share_p_value(self.count, low, high)
         # All replications have the same value: chance does not explain the distance.
         if self.error == 0.0:
             return 0.0
@@ -122,25 +127,27 @@ class Estimate:
 
         return 2.0 * float(stdtr(self.replications - 1, -distance / self.error))
 
-    def _share_p_value(self, low: float, high: float) -> float:
+    def _share_p_value(self, count: int, low: float, high: float) -> float:
         require_extra("scipy", "a p-value")
         from scipy.special import bdtr, bdtrc
 
         if not (low <= 1.0 and high >= 0.0):  # no share lies in the range
             return 0.0
         is_below = self.value < low
-        count = self.count or 0
         n = self.replications
         # Clopper and Pearson's interval inverts these tails, so that test and interval agree.
-        tail = bdtr(count, n, low) if is_below else bdtrc(count - 1, n, high)
-        return min(1.0, 2.0 * float(tail))
+        one_sided = bdtr(count, n, low) if is_below else bdtrc(count - 1, n, high)
+        return min(1.0, 2.0 * float(one_sided))
 
     def __str__(self) -> str:
         """Return the estimate with its interval, rounded to the precision of the interval."""
         return _format_interval(self.value, self.low, self.high, self.half_width)
 
     def plus_minus(self) -> str:
-        """Return the estimate for a table: ± half its interval; of a share, the whole interval."""
+        """Return the estimate for a table, as the value ± half of its interval.
+
+        A share, and a number that is equal in every run, are returned as by `str`.
+        """
         if self.count is not None or self.half_width == 0.0:
             return str(self)
         if not math.isfinite(self.half_width):
@@ -161,7 +168,7 @@ class PairedDifference:
         The ends of the 95 % confidence interval (Student's t over replications); infinite for one
         replication.
     p_value : float
-        The p-value of the two-sided paired t-test that the means are equal.
+        The p-value of the two-sided paired t-test of equal means.
     replications : int
         The number of pairs.
     """
@@ -193,22 +200,22 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class Tail:
-    """The bad runs among replications: where the worst tenth begins, and the worst value."""
+    """The bad runs among replications: the value where the worst tenth begins, and the worst."""
 
     quantile: float
     worst: float
 
     def __str__(self) -> str:
-        """Return both values, with four digits."""
+        """Return both values as one text."""
         return ", ".join(self.cells())
 
     def cells(self) -> list[str]:
         """Return both values as texts, for a table."""
-        return [_format_four_digits(self.quantile), _format_four_digits(self.worst)]
+        return [_format_tail_value(self.quantile), _format_tail_value(self.worst)]
 
 
 def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
-    """Return the 90 % quantile of some replications, ordered from the best, and the worst.
+    """Return the tail of a metric, given its value in each replication.
 
     Examples
     --------
@@ -217,14 +224,14 @@ def tail_of_runs(values: FloatArray, *, lower_is_better: bool) -> Tail:
     >>> print(tail_of_runs(np.arange(100.0), lower_is_better=False))
     9, 0
     """
-    # The quantile is the value of a run, not between two runs, so that readers can find this run.
+    # The quantile is the value of a run, and not between two, so that readers can find this run.
     sign = 1.0 if lower_is_better else -1.0
     ascending = np.sort(sign * values)
-    rank = min(len(ascending) - 1, math.floor(_TAIL_QUANTILE * len(ascending)))
+    rank = min(len(ascending) - 1, math.floor(_WORST_TENTH_RANK * len(ascending)))
     return Tail(sign * float(ascending[rank]), sign * float(ascending[-1]))
 
 
-def _format_four_digits(value: float) -> str:
+def _format_tail_value(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WHOLE_NUMBERS_FROM else f"{value + 0.0:.4g}"
 
 
@@ -232,7 +239,8 @@ def t_factor(replications: int) -> float:
     """Return the number of standard errors in half of a mean's 95 % interval (Student's t)."""
     if replications <= 1:
         return math.inf
-    if not has_extra("scipy"):  # with SciPy, results keep the last digits of earlier versions
+    # With SciPy, results keep the last digits of earlier versions.
+    if not has_extra("scipy"):
         return student_t_quantile(1.0 - _TAIL_PROBABILITY, replications - 1)
     from scipy.special import stdtrit
 
@@ -263,7 +271,7 @@ def mean_estimate(values: FloatArray) -> Estimate:
     highest = float(values.max())
     if n == 1:
         return Estimate(lowest, math.inf, n)
-    # Otherwise rounding errors would be the standard error, and make any difference significant.
+    # A standard error of rounding errors alone would make any difference significant.
     if highest - lowest <= _ROUNDING * max(abs(lowest), abs(highest)):
         return Estimate(float(values[0]), 0.0, n)
     return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), n)
@@ -277,10 +285,10 @@ def share_estimate(values: FloatArray) -> Estimate:
     return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
 
 
-def summarized_estimate(
+def estimate_from_summary(
     mean: float, std_error: float, replications: int, *, is_share: bool
 ) -> Estimate:
-    """Return the estimate of a mean or a share from a summary of its replications."""
+    """Return the estimate of a mean or a share, given its value and its standard error."""
     if is_share:
         return Estimate(mean, std_error, replications, round(mean * replications))
     # As in `mean_estimate`, a spread that is only due to rounding errors counts as 0.
@@ -295,34 +303,34 @@ def paired_difference(a: FloatArray, b: FloatArray) -> PairedDifference:
     """
     differences = a - b
     is_equal = np.abs(differences) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b))
-    mean = mean_estimate(np.where(is_equal, 0.0, differences))
-    p_value = mean.p_value(0.0, 0.0)
-    return PairedDifference(mean.value, mean.low, mean.high, p_value, mean.replications)
+    gap = mean_estimate(np.where(is_equal, 0.0, differences))
+    p_value = gap.p_value(0.0, 0.0)
+    return PairedDifference(gap.value, gap.low, gap.high, p_value, gap.replications)
 
 
 def format_estimate(value: float, half_width: float = 0.0) -> str:
-    """Return a number rounded to two significant digits of half the width of its interval.
+    """Return a number rounded to the place of the second significant digit of `half_width`.
 
-    `half_width` is 0 if the number is exact.
+    `half_width` is half the width of the number's interval. If it is 0, or so small that it is only
+    due to rounding errors, the number counts as exact.
     """
     if math.isnan(value):
         return "n/a"
     size = abs(value)
     if _ROUNDING * size < half_width < _EXPONENTS_FROM and size < _EXPONENTS_FROM:
-        # The decimal place of the second significant digit of `half_width`.
         decimals = 1 - math.floor(math.log10(half_width))
         number = round(value, decimals) + 0.0  # -0.0 becomes 0.0
         return f"{number:,.{max(0, decimals)}f}" if decimals <= _MOST_DECIMALS else f"{value:.3g}"
     if not 1.0 / _EXPONENTS_FROM < size < _EXPONENTS_FROM:
         return f"{value:.4g}"
-    # Exact numbers, and those of one replication, have six significant digits.
+    # An exact number, and one of a single replication, has six significant digits.
     decimals = max(0, _SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)))
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def _format_interval(value: float, low: float, high: float, half_width: float) -> str:
-    """Return a number with its interval, rounded to two significant digits of `half_width`."""
+    """Return a number with its interval, all rounded as by `format_estimate`."""
     if not math.isfinite(half_width):
         return f"{format_estimate(value)} (one replication: no interval)"
     if half_width == 0.0:

@@ -15,8 +15,8 @@ def holm(p_values: Sequence[float]) -> FloatArray:
     """Return p-values adjusted for multiple testing.
 
     If all hypotheses with adjusted p-values below 5 % are rejected, the family-wise error rate is
-    at most 5 %, also if the tests depend on each other: Holm (1979), "A simple sequentially
-    rejective multiple test procedure".
+    at most 5 %, even if the tests depend on each other. Source: Holm (1979), "A simple
+    sequentially rejective multiple test procedure".
 
     Examples
     --------
@@ -26,8 +26,8 @@ def holm(p_values: Sequence[float]) -> FloatArray:
     raw_p_values = np.asarray(p_values, dtype=float)
     order = np.argsort(raw_p_values)
     # The k-th smallest of m p-values is multiplied by m - k + 1: Bonferroni's adjustment for the
-    # tests that remain. The running maximum keeps the order of the p-values, so that no hypothesis
-    # is rejected after one that is not.
+    # tests that remain. The running maximum keeps the order of the p-values: a hypothesis is
+    # rejected only if all hypotheses with smaller p-values are.
     scaled = raw_p_values[order] * np.arange(len(raw_p_values), 0, -1)
     adjusted = np.empty(len(raw_p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)

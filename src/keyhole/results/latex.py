@@ -9,7 +9,7 @@ _LONGEST_CELL: Final = 50  # characters: a longer text is broken into lines
 _ESCAPES: Final = str.maketrans(
     {
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-        "[": "{[}",  # at the beginning of a row it would be an option of the line break before it
+        "[": "{[}",  # a row that begins with [ would give the line break above it an option
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
@@ -72,8 +72,8 @@ def latex_table(
             for j, cell in enumerate(row)
         ]
         lines.append(" & ".join(cells) + r" \\")
-    # A column with a long text is as wide as half a line, and breaks texts into lines.
-    columns = "".join(
+    # A column with a long text is half a line wide, and breaks its texts into lines.
+    column_types = "".join(
         r"p{.5\linewidth}" if max(map(len, cells)) > _LONGEST_CELL else "l"
         for cells in zip(head, *rows, strict=True)
     )
@@ -81,7 +81,7 @@ def latex_table(
     return rf"""\begin{{table}}
 \centering
 \caption{{{escape_latex(caption)}}}
-\begin{{tabular}}{{{columns}}}
+\begin{{tabular}}{{{column_types}}}
 \toprule
 {" & ".join(map(escape_latex, head))} \\
 \midrule

@@ -1,4 +1,4 @@
-"""Runner: run commands under limits, by a helper process that kills all their processes."""
+"""Run commands under limits, by a helper process that kills all their processes."""
 
 import math
 import os
@@ -27,7 +27,7 @@ KILL_MECHANISMS: Final = {
 """Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 MEMORY_RANGE: Final = Range(ge=1 << 25)
-"""Allowed memory limits in bytes: a run must have room for Python, which executes the command."""
+"""Allowed memory limits in bytes. A run is forked from Python, which needs memory until exec."""
 RUN_OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not start", "lost")
 
 _FOLDER: Final = Path(__file__).parent
@@ -55,15 +55,16 @@ class CommandResult:
         Peak memory in bytes.
     code, signal : int or None
         The exit code of the main process, or the signal that ended it, even if it ended within the
-        grace. Both are None if the supervisor killed the main process, if the command did not
-        start, or if the run was lost.
+        grace (see `CommandRunner.run`). Both are None if the main process was still alive when the
+        run was killed, if the command did not start, or if the run was lost.
     output : bytes
         The first and the last bytes of standard output and standard error.
     left : int
-        How many other processes were alive when the main process ended.
+        How many other processes were alive when the main process ended or, at a limit, when the
+        run was killed.
     reason : str
-        Why the run could not start, why it was lost, or why not all of its processes could be
-        killed; else "".
+        Why the run could not start, why it was lost, why its supervisor had to be killed, or
+        why not all of its processes could be killed; else "".
     slept : bool
         Whether the machine was suspended during the run: the times of the run are then useless.
     """
@@ -88,7 +89,7 @@ class Helper:
     """A child process that runs commands, one at a time, and kills their processes."""
 
     def __init__(self, mechanism: str) -> None:
-        self._owner = os.getpid()
+        self._owner_pid = os.getpid()
         self._channel, helper_end = socket.socketpair()
         with helper_end:
             self._process = self._start_process(helper_end.fileno(), mechanism)
@@ -99,7 +100,7 @@ class Helper:
         self.has_exact_cpu: bool = answer["exact"]
 
     def _start_process(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
-        arguments = [str(_FOLDER), str(channel), str(self._owner), mechanism]
+        arguments = [str(_FOLDER), str(channel), str(self._owner_pid), mechanism]
         try:
             return subprocess.Popen(
                 # -I and -S leave out installed packages and PYTHON* variables: the helper starts in
@@ -120,7 +121,7 @@ class Helper:
         with suppress(BrokenPipeError, ConnectionResetError):  # `read_answer` returns None then
             self._channel.sendall(encode_frame(request))
             if passed:
-                socket.send_fds(self._channel, [b"!"], passed)
+                socket.send_fds(self._channel, [b"!"], passed)  # descriptors need a byte of data
 
     def read_answer(self, limit: float = math.inf) -> tuple[dict[str, Any], bytes] | None:
         """Wait for the answer; return None if the helper ends, or does not answer in time.
@@ -138,7 +139,7 @@ class Helper:
         """Stop the helper and its run; wake any thread that waits for an answer."""
         # A fork of the runner's process has a copy of the channel. If the fork shut the channel
         # down, the helper of the original process would stop.
-        if os.getpid() != self._owner:
+        if os.getpid() != self._owner_pid:
             self._channel.close()
             return
         with suppress(OSError):  # the helper may have ended already
@@ -194,7 +195,7 @@ class CommandRunner:
             except UnusableMechanismError as error:
                 refusals.append(f"{name} ({error.strerror})")
         else:
-            raise OSError(f"mechanism must be one that works here, got {', '.join(refusals)}")
+            raise OSError(f"none of these mechanisms works here: {', '.join(refusals)}")
         self.mechanism = name
         self._helper: Helper | None = helper
         self.description = _describe_guarantees(self.mechanism, helper.has_exact_cpu, refusals)
@@ -239,7 +240,7 @@ class CommandRunner:
         grace : float, default 0
             Seconds to print a result. At the limit of wall or CPU time the command's process group
             gets SIGTERM, and after these seconds all processes are killed; the outcome is "out of
-            time" even if they end before.
+            time" even if they end within these seconds.
         """
         descriptors = [check_integer("passed", file, Range(ge=0)) for file in passed]
         if folder is None:
@@ -289,7 +290,7 @@ class CommandRunner:
                 self._helper = None
                 helper.stop()
         if answer is None:
-            reason = "the runner was closed" if self.closed else "the runner's helper was ended"
+            reason = "the runner was closed" if self.closed else "the runner's helper ended or hung"
             return {"outcome": "lost", "reason": reason}, b""
         return answer
 
@@ -357,7 +358,7 @@ def _check_cores(cores: Iterable[object] | None) -> list[int] | None:
     if cores is None:
         return None
     if not hasattr(os, "sched_getaffinity"):
-        raise ValueError("cores must be None on this system, which pins nothing to processors")
+        raise ValueError("cores must be None on this system, which cannot pin a run to processors")
     allowed = os.sched_getaffinity(0)
     numbers = [check_integer("cores", core) for core in cores]
     for core in numbers:

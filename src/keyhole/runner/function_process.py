@@ -41,7 +41,8 @@ class FunctionProcess:
         uses. Its argument must be picklable; its result consists of None, bool, int, float, str,
         list, tuple (returned as a list), and dict with str keys.
     prepare : callable, optional
-        A function without arguments that every new child calls first, imported or sent as `job` is.
+        A function without arguments, which every new child calls first. It is imported or sent as
+        `job` is.
     prepare_limit : float, default 300
         Seconds within which a new child must be ready.
     memory : int, optional
@@ -49,9 +50,9 @@ class FunctionProcess:
 
     Notes
     -----
-    The child is one long run of a `keyhole.runner.CommandRunner`, with its guarantees; it needs
-    Linux or macOS. A job can do whatever its user is allowed to do. But it cannot run code in this
-    process: results are read as JSON and never unpickled.
+    The child is one long run of a `keyhole.runner.CommandRunner`, which needs Linux or macOS, and
+    whose guarantees hold for the child. A job can do whatever its user is allowed to do. But it
+    cannot run code in this process: results are read as JSON and never unpickled.
 
     Examples
     --------
@@ -220,7 +221,7 @@ class _Child:
         """Wait for the end of the child; return a text on how it ended."""
         self._thread.join()
         result = self._result
-        if result is None:
+        if result is None:  # `CommandRunner.run` itself raised an error
             ending = "lost"
         elif result.outcome == "out of memory":
             return f"the job took more memory than its limit of {self._memory} bytes"

@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 
 
 def parse_answer(line: bytes | bytearray) -> Answer | None:
-    """Return the answer on a line, which any code may have written; None if it has no answer."""
+    """Return the answer on a line; None if the line, which any code may have written, has none."""
     try:
         fields = json.loads(line)
         failure = str(fields.get("failure", ""))
@@ -101,16 +101,16 @@ def call_once(request: dict[str, Any]) -> NoReturn:
     """Call one function with the fields that its parameters name; print the answer, and exit."""
     output = os.dup(1)  # the function may replace or close sys.stdout
     sys.path[:] = request["path"]
-    functions: list[Callable[[], object]] = []
+    loaded_functions: list[Callable[[], object]] = []  # the function, unless `load` fails
 
     def load() -> None:
         function = import_function(request["target"], request.get("cells", ()))
-        functions.append(_bind_fields(function, request["fields"]))
+        loaded_functions.append(_bind_fields(function, request["fields"]))
 
     # Neither the limit nor the seconds include the import of the function.
     line, error = evaluate(load, to_json_types)
-    if functions:
-        line, error = evaluate(functions[0], _convert_reward, request["fields"]["limit"])
+    if loaded_functions:
+        line, error = evaluate(loaded_functions[0], _convert_reward, request["fields"]["limit"])
     else:
         line = json.dumps(json.loads(line) | {"seconds": 0.0})
     if error is not None:
@@ -158,7 +158,7 @@ def _bind_fields(
 
 
 def _convert_reward(result: Any) -> float | bool:
-    """Return the reward that a result means: a bool or a number, also of NumPy; None is True."""
+    """Convert a result, which may be of NumPy, to a bool or a float; None means True."""
     if result is None:
         return True
     if isinstance(result, bool) or str(getattr(result, "dtype", "")).endswith("bool"):
@@ -177,19 +177,20 @@ def serve() -> None:
     os.dup2(_PARENT_STDERR, 1)
     os.dup2(_PARENT_STDERR, 2)
     os.close(_PARENT_STDERR)
-    functions: list[Callable[[object], object]] = []
+    requests = channel.makefile("rb")
+    loaded_functions: list[Callable[[object], object]] = []  # the function, once it is loaded
 
     def prepare() -> None:
         sys.path[:] = pickle.loads(_read_frame(requests))
         function, preparation = pickle.loads(_read_frame(requests))
-        functions.append(function)
+        loaded_functions.append(function)
         if preparation is not None:
             preparation()
 
     def call(frame: bytes) -> object:
-        return functions[0](pickle.loads(frame))
+        return loaded_functions[0](pickle.loads(frame))
 
-    with channel.makefile("rb") as requests, channel.makefile("w") as answers:
+    with requests, channel.makefile("w") as answers:
         line, _ = evaluate(prepare, to_json_types)
         while True:
             answers.write(f"{line}\n")
@@ -230,7 +231,8 @@ def _find_living_children() -> set[str]:
         parent_pid = _read_stat(own_pid)[1].decode()
     except (OSError, IndexError):
         return set()
-    # The parent is the init of the run: its only other children are orphans that it has adopted.
+    # The parent is the run's init (`keyhole.runner.helper`), whose other children are all orphans
+    # that it has adopted.
     children = {*_read_children(parent_pid), *_read_children(own_pid)} - {own_pid}
     return {pid for pid in children if _read_stat(pid)[:1] not in ([], [b"Z"], [b"X"])}
 

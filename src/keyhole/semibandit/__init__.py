@@ -1,10 +1,10 @@
 """Setting `semibandit`: divide a resource among arms in each round, so that losses are prevented.
 
 An *arm* is a place where a loss may occur, such as a street with incidents; the resource may be
-patrols. An arm that gets at least its unknown *threshold* is *funded* and has no loss: it stays
-hidden whether a loss would have occurred otherwise (*censored*). At other arms it is seen whether a
-loss occurs. A policy counts an arm as funded when it gives the arm its estimate of the threshold.
-*Semi-bandit* means that feedback comes from several arms at once.
+patrols. An arm that gets at least its unknown *threshold* has no loss. Whether it would have had
+one with less stays hidden (*censored*). Losses of all other arms are seen. To *fund* an arm is to
+give it its threshold, or an estimate of its threshold. *Semi-bandit* means that feedback comes from
+several arms at once.
 """
 
 from keyhole.semibandit.bisection_policy import BisectionPolicy

@@ -17,8 +17,9 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.semibandit.knapsack import SLACK, Scratch, choose_items, sort_descending
 from keyhole.semibandit.setting import Facts, clip_to_budget, sum_up
 
-# Bisection steps in (0, 1) that look for a cut between draws. If draws at the cut differ by less
-# than 2**-20, the steps may find no cut; then the draws are sorted.
+# `fund_top_draws` seeks a cut, a number with as many draws above it as arms are to be funded, by
+# this many bisection steps in (0, 1). If draws differ by less than 2**-20, it may find none, and
+# sorts the draws.
 _HALVINGS: Final = 20
 
 
@@ -34,6 +35,7 @@ class AllocationState:
     values = float_array("arms")
     """Mean loss of each arm: an estimate, a bound, or a draw from its posterior."""
     order = int_array("arms")
+    """Working memory of sorts and shuffles of arms."""
     refuted = int_array("arms")
     """Losses observed although the arm was given its estimated threshold."""
     up = scratch_array("arms")
@@ -111,13 +113,13 @@ def write_allocation(p: Facts, s: AllocationState, allocation: FloatArray) -> No
 
 
 def count_losses(
-    p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, funded: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count the losses of the arms that were given nothing: the arms with a 0 in `allocation`."""
+    """Count the losses of the arms with a 0 in `funded`, which were given nothing."""
     for arm in range(p.arms):
         # Only these rounds are a fair sample of an arm's losses, because an allocation may prevent
         # losses.
-        if allocation[arm] == 0:
+        if funded[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
 
@@ -145,11 +147,11 @@ def format_refuting_losses(state: Mapping[str, Any], arm: int) -> str:
 
 
 def count_refuting_losses(
-    p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, funded: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count losses of arms that were given their estimated thresholds."""
+    """Count losses of the arms with a number above 0 in `funded`, which got their estimates."""
     for arm in range(p.arms):
-        if allocation[arm] > 0 and losses[arm] > 0.0:
+        if funded[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1
 
 

@@ -21,11 +21,11 @@ from keyhole.semibandit.knapsack import SLACK
 from keyhole.semibandit.policy_base import Policy, unfinished_search_warning
 from keyhole.semibandit.setting import integer_part
 
-_UNREACHABLE: Final = 1.0  # the estimate of a threshold above a resource that is below 1
+_LARGEST_THRESHOLD: Final = 1.0  # the estimate if no larger amount is left to try
 
 
 class BisectionPolicy(Policy, abstract=True):
-    r"""Base class of policies that search each arm's threshold, then fund the best arms that fit.
+    r"""Base class of policies that search for thresholds, then fund the best set of arms that fits.
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
     and min{1, Q}, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
@@ -44,14 +44,15 @@ class BisectionPolicy(Policy, abstract=True):
     the search for this arm starts again between the refuted estimate and min{1, Q}, and the first
     phase goes on until this search ends, too.
 
-    In the second phase arms are funded by the exact knapsack
-    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass defines the kernel ``fill(p, s, t, rng)``,
-    which writes all :math:`\tilde\mu_i` into ``s.values``.
+    The second phase funds the set that fits with the largest sum of :math:`\tilde\mu_i`, the exact
+    knapsack :math:`KP(\tilde\mu, \hat\theta, Q)`. Here :math:`\tilde\mu_i` is the value of arm i,
+    such as a draw of its mean loss. A subclass defines the kernel ``fill(p, s, t, rng)``, which
+    writes the values into ``s.values``.
     """
 
     delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
     epsilon: float = parameter(default=0.1, gt=0, lt=1, doc="lower bound of the mean losses")
-    gamma: float = parameter(default=1e-3, gt=0, lt=1, doc="how close estimates must come")
+    gamma: float = parameter(default=1e-3, gt=0, lt=1, doc="how much estimates may be too high")
     round_decimals: int = parameter(default=0, ge=0, le=9, doc="decimals of the estimates; 0: all")
     solve_every: int = parameter(
         default=1, ge=1, le=2**40, doc="rounds from one knapsack to the next"
@@ -105,7 +106,7 @@ class BisectionPolicy(Policy, abstract=True):
         )
 
     def init(p, s: State) -> None:
-        """Divide the resource over the first trials."""
+        """Set the first trials; without a search, the largest amount is every arm's estimate."""
         # An arm is never given more than this, so no trial can find a higher threshold.
         largest_amount = min(1.0, p.resource)
         has_search = is_search_needed(p.arms, p.resource)
@@ -140,7 +141,7 @@ class BisectionPolicy(Policy, abstract=True):
             elif s.funded[arm] == 1 and losses[arm] > 0.0:
                 s.refuted[arm] += 1
                 if p.as_printed == 0:
-                    reset_bracket(p, s, arm)
+                    reset_bounds(p, s, arm)
 
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
@@ -162,11 +163,11 @@ class BisectionPolicy(Policy, abstract=True):
             f"first phase, search of up to {self.search_rounds(arms, resource):,} rounds: "
             f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
         )
-        return [phase_text, *(f"arm {arm}: {format_bracket(state, arm)}" for arm in range(arms))]
+        return [phase_text, *(f"arm {arm}: {format_bounds(state, arm)}" for arm in range(arms))]
 
 
 def is_search_needed(arms: int, resource: float) -> bool:
-    """Return whether there are several arms, and the resource is below 1 for each of them."""
+    """Return whether there are several arms, and too little of the resource to give each 1."""
     return arms > 1 and resource < arms
 
 
@@ -189,13 +190,12 @@ def clear_rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -
 
 
 def bisection_steps(gamma: float) -> float:
-    """Return the number of halvings, not rounded, that shorten a bracket from 1 to gamma."""
+    """Return the number of halvings, not rounded, that bring two bounds from 1 apart to gamma."""
     return math.log2(math.ceil(1.0 + 1.0 / gamma))
 
 
 def fund_trials_first(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
     """Fund the trials that fit, in the order of the arms, then the settled arms in random order."""
-    # Arms on trial come first, and arms with an estimate use what remains of the resource.
     remaining = p.resource + SLACK
     settled_count = 0
     for arm in range(p.arms):
@@ -225,7 +225,7 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
         # No allocation exceeds a resource below 1, so the bisection cannot reach a threshold above
         # the resource.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
-            finish_bisection(s, arm, _UNREACHABLE)
+            finish_bisection(s, arm, _LARGEST_THRESHOLD)
             return
     elif s.funded[arm] == 0:
         return
@@ -244,14 +244,14 @@ def move_bound(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: flo
         s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
 
 
-def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
+def reset_bounds(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
     """Restart the bisection above a refuted estimate, unless no larger allocation is possible."""
     largest_amount = min(1.0, p.resource)
     # The funded set was chosen by the refuted amount, so the next round must solve the knapsack
     # anew.
     s.since_solved[0] = 0
     if largest_amount - s.amounts[arm] <= p.gamma:
-        s.amounts[arm] = _UNREACHABLE
+        s.amounts[arm] = _LARGEST_THRESHOLD
         return
     s.low[arm] = s.amounts[arm]
     s.high[arm] = largest_amount
@@ -267,7 +267,7 @@ def finish_bisection(s: BisectionPolicy.State, arm: int, estimate: float) -> Non
     s.unsettled[0] -= 1
 
 
-def format_bracket(state: Mapping[str, Any], arm: int) -> str:
+def format_bounds(state: Mapping[str, Any], arm: int) -> str:
     """Return an arm's threshold, or its bounds and trial, as text."""
     amount = state["amounts"][arm]
     if state["settled"][arm]:
@@ -280,7 +280,7 @@ def format_bracket(state: Mapping[str, Any], arm: int) -> str:
 
 
 def round_to_decimals(value: float, decimals: int) -> float:
-    """Round a value to `decimals`, but not below the smallest unit; 0 leaves it unchanged."""
+    """Round a value to `decimals` (0 for no rounding), but not below the smallest unit."""
     if decimals == 0:
         return value
     units_per_1 = 10.0**decimals

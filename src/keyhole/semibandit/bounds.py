@@ -1,8 +1,8 @@
 """Formulas of Verma et al. (2019) that bound the regret of dividing a resource among arms.
 
-Logarithms are natural unless written otherwise. Throughout, `arms` is K, at least 1; `resource` is
+Logarithms are natural unless written otherwise. Parameters: `arms` is K, at least 1; `resource` is
 Q, above 0; `horizon` is T, the number of rounds; `delta`, `epsilon` and `gamma` are those of the
-policy, and all mean losses of the `problem` must be at least epsilon.
+policy. The bounds with `epsilon` hold if all mean losses are at least `epsilon`.
 """
 
 import math
@@ -28,7 +28,7 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     the Kullback-Leibler divergence of Bernoulli distributions. It is the bound of bandits with
     multiple plays (Anantharam, Varaiya and Walrand 1987). It is asymptotic, and holds for policies
     whose regret on every problem grows slower than any power of T. The bound is 0 if the resource
-    suffices for all arms. Arms with the mean loss of the last unfunded arm add nothing.
+    suffices for all arms or for none. Arms with the mean loss :math:`\mu_{K-M}` add nothing.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     steps = math.log2(len(candidate_thresholds(arms, resource)))
     if steps == 0.0:
         return 0.0
-    return math.log(steps / chance) / (_funded_count(resource) * _loss_rate(epsilon)) * steps
+    return math.log(steps / chance) / (_floored_resource(resource) * _log_term(epsilon)) * steps
 
 
 def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
@@ -102,9 +102,8 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     means, unfunded = _sorted_losses(problem)
     if 0 < unfunded < problem.arms and means[unfunded - 1] == means[unfunded]:
         raise ValueError(
-            f"problem must have a unique optimal set of arms for Theorem 1, got {unfunded} "
-            f"unfunded arms, of which the last and the next have a mean loss of "
-            f"{means[unfunded]:g}"
+            f"problem must have a unique optimal set of arms for Theorem 1, but a funded and an "
+            f"unfunded arm have the same mean loss, {means[unfunded]:g}"
         )
     return search_rounds * problem.worst_regret + leading
 
@@ -127,12 +126,15 @@ def csbdt_search_bound(
     chance = check_number("delta", delta, _OPEN_UNIT)
     count = check_integer("arms", arms, Range(ge=1))
     steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
-    rounds_per_trial = math.log(count * steps / chance) / _loss_rate(epsilon)
-    return count * rounds_per_trial * steps / _funded_count(resource)
+    rounds_per_trial = math.log(count * steps / chance) / _log_term(epsilon)
+    return count * rounds_per_trial * steps / _floored_resource(resource)
 
 
 def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
-    """Return mean losses in increasing order, and how many arms the best allocation leaves out."""
+    """Return mean losses in increasing order, and how many arms the best allocation leaves out.
+
+    If the threshold exceeds the resource, no arm can be funded, and the number is 0, not K.
+    """
     if not problem.common:
         raise ValueError(f"problem must have one threshold for all arms, got {problem}")
     threshold = float(problem.thresholds[0])
@@ -142,9 +144,11 @@ def _sorted_losses(problem: Problem) -> tuple[FloatArray, int]:
     return np.sort(problem.mean_losses), problem.arms - funded
 
 
-def _funded_count(resource: float) -> float:
+def _floored_resource(resource: float) -> float:
+    """Return max{1, floor(Q)}."""
     return max(1.0, integer_part(check_number("resource", resource, Range(gt=0))))
 
 
-def _loss_rate(epsilon: float) -> float:
+def _log_term(epsilon: float) -> float:
+    """Return ln(1 / (1 - epsilon))."""
     return -math.log1p(-check_number("epsilon", epsilon, _OPEN_UNIT))

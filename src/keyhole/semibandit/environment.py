@@ -51,11 +51,11 @@ class Days(DayDistribution):
 
     draw = staticmethod(draw_recorded_day)
 
-    def __init__(self, days: FloatArray, *, in_order: bool) -> None:
-        self.mean_losses = days.mean(axis=0)
-        self.numbers = days.ravel()
-        self.days = len(days)
-        self.rounds = len(days) if in_order else None
+    def __init__(self, losses: FloatArray, *, in_order: bool) -> None:
+        self.mean_losses = losses.mean(axis=0)
+        self.numbers = losses.ravel()
+        self.days = len(losses)
+        self.rounds = self.days if in_order else None
 
 
 class CustomDistribution(CustomSampler, DayDistribution):
@@ -97,7 +97,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
         # The trial draws need the number of arms, which is the number of means.
         days = self.trial_draws()
         for day in days:
-            check_binary_vector("what draw draws", day, len(self.mean_losses))
+            check_binary_vector("draw's losses", day, len(self.mean_losses))
         for arm, mean in enumerate(self.mean_losses):
             check_moments(f"mean_losses[{arm}]", float(mean), days[:, arm])
 
@@ -110,7 +110,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
         return days
 
 
-class Losses(Environment):
+class LossEnvironment(Environment):
     """Environment of arms with independent Bernoulli losses.
 
     The loss of an arm in round t is drawn at the position of this arm and round in the
@@ -135,7 +135,7 @@ class Losses(Environment):
     means = float_array("arms")
     """Mean losses."""
     thresholds = float_array("arms")
-    least = number_input()
+    least_loss = number_input()
     """The expected loss of a round under the best allocation."""
 
     class State:
@@ -162,7 +162,7 @@ class Losses(Environment):
                 losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
-        s.regret[0] += expected - e.least
+        s.regret[0] += expected - e.least_loss
 
     def score(
         e, s: State, estimates: FloatArray, searched: int, refuted: int, metrics: Any
@@ -185,7 +185,7 @@ class Losses(Environment):
         metrics.resource_spent[0] = s.spent[0]
 
 
-class JointLosses(Losses, abstract=True):
+class JointLossEnvironment(LossEnvironment, abstract=True):
     """Environment of arms with dependent losses: one distribution draws all losses of a round."""
 
     helpers = ("draw",)
@@ -194,7 +194,7 @@ class JointLosses(Losses, abstract=True):
     numbers = float_array("length")
     """Parameters of the distribution."""
 
-    class State(Losses.State):
+    class State(LossEnvironment.State):
         """Sums over the rounds, and all losses of the round, observed or not."""
 
         day = float_array("arms")
@@ -214,24 +214,24 @@ class JointLosses(Losses, abstract=True):
                 losses[arm] = s.day[arm]
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
-        s.regret[0] += expected - e.least
+        s.regret[0] += expected - e.least_loss
 
 
 @lru_cache(maxsize=256)
-def make_joint_environment(name: str, draw: Kernel) -> type[JointLosses]:
+def make_joint_environment(name: str, draw: Kernel) -> type[JointLossEnvironment]:
     """Return the environment of a joint distribution with ``draw(rng, numbers, losses)``."""
 
-    def draw_day(e: JointLosses, rng: Stream, losses: FloatArray) -> None:
+    def draw_day(e: JointLossEnvironment, rng: Stream, losses: FloatArray) -> None:
         draw(rng, e.numbers, losses)
 
-    return environment_with_draw(JointLosses, name, draw_day)
+    return environment_with_draw(JointLossEnvironment, name, draw_day)
 
 
 ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)
 """Environments that are compiled ahead of time."""
 
 
-class ReplayEnvironment(Losses):
+class ReplayEnvironment(LossEnvironment):
     """Environment that replays recorded days in order; regret is computed from recorded losses."""
 
     length = integer_input()
@@ -241,7 +241,9 @@ class ReplayEnvironment(Losses):
     best = int_array("arms")
     """1 for the arms that the best fixed allocation for all days funds."""
 
-    def respond(e, s: Losses.State, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
+    def respond(  # type: ignore[override]
+        e, s: LossEnvironment.State, t: int, allocation: FloatArray, losses: FloatArray
+    ) -> None:
         """Return the day's observed losses; add their excess over those of the best allocation."""
         for arm in range(e.arms):
             loss = e.numbers[(t - 1) * e.arms + arm]
@@ -256,12 +258,12 @@ class ReplayEnvironment(Losses):
                 s.regret[0] -= loss
 
 
-def count_allocation(s: Losses.State, arm: int, allocation: float, threshold: float) -> bool:
+def count_allocation(s: LossEnvironment.State, arm: int, amount: float, threshold: float) -> bool:
     """Add an arm's allocation to the sums; return whether a loss of the arm would be observed."""
-    if allocation > 0.0:
+    if amount > 0.0:
         s.pulls[arm] += 1
-        s.spent[0] += allocation
-    if allocation_reaches_threshold(allocation, threshold):
+        s.spent[0] += amount
+    if allocation_reaches_threshold(amount, threshold):
         return False
     s.seen[0] += 1
     return True

@@ -1,16 +1,16 @@
-"""Exact solver of the 0-1 knapsack problem: the items of most value within a total weight.
+"""Exact solver of the 0-1 knapsack problem: the most valuable set of items within a total weight.
 
 An item is an arm (a place where losses may occur), its weight the amount of a shared resource that
 prevents its losses, and its value the losses that this prevents.
 
 Weights are real, so dynamic programming over the capacity would not be exact. Items are added one
 by one to a list of the Pareto-optimal sets in weight and value (Nemhauser and Ullmann 1969), pruned
-by an upper bound (Martello and Toth 1990). The bound is the value of the fractional knapsack, after
-a price has been subtracted from each item's value. The price is a Lagrange multiplier of the number
-of items: if weights are nearly equal, this number limits the sets.
+by an upper bound, the value of the fractional knapsack (Martello and Toth 1990). If it tightens the
+bound, as for nearly equal weights, a price is subtracted from each item's value, and added back
+once for each item that can fit: a Lagrange multiplier of the number of items.
 
 Measured for 200 items of many kinds: 10 to 400 sets at a time, 0.02 to 0.5 ms; for 20 items 2 to 5
-us. Without the price, 200 values and weights that are nearly equal take 25 ms and 20,000 sets.
+us. Without the price, 200 items with nearly equal values and weights take 25 ms and 20,000 sets.
 """
 
 from types import SimpleNamespace
@@ -27,11 +27,11 @@ SLACK: Final = 1e-10
 """Tolerance of the capacity, because sums of decimals are not exact."""
 
 TIE: Final = 1e-12  # values that differ by no more count as equal
-# Powers of two, so that the divisions in positions are shifts.
+# Powers of two, so that a position is divided into row and column by shifts.
 SETS: Final = 64  # sets that a list can hold, per item
 LOG: Final = 256  # entries that the log can hold, per item
-EMPTY: Final = -1
-FULL: Final = -2
+EMPTY: Final = -1  # name of the empty set
+FULL: Final = -2  # in place of a name, if the lists exceed their memory
 KEPT: Final = 2**40  # subtracted from an item to mark its entry of the log as reachable
 
 
@@ -50,12 +50,12 @@ class Scratch:
     set_weights = float_array(2, "arms", SETS)
     set_values = float_array(2, "arms", SETS)
     set_names = int_array(2, "arms", SETS)
-    """Two lists of sets, before and after an item; the name of a set is its entry in the log."""
+    """Two lists of sets, before and after an item; a set's name is its position in the log."""
     last_items = int_array("arms", LOG)
     other_items = int_array("arms", LOG)
-    """The log, a forest of linked lists: each set's last item, and the name of the set without it.
-    """
+    """The log, a forest of linked lists: a set's last item, and the name of the set without it."""
     new_names = int_array("arms", LOG)
+    """Working memory of `compact_log`."""
 
 
 def bound_fitting_count(space: float, lightest: float, items: int) -> int:
@@ -71,8 +71,9 @@ def value_bound(
 ) -> float:  # fmt: skip
     """Return a bound on the value that items from `first` on can add.
 
+    `first`, `stop` and `gain_end` are positions in `s.order`, whose first `count` items are used.
     The items from `first` to `stop` - 1 fit together. Only items before `gain_end` have a value
-    above the price. These numbers are positions in `s.order`, whose first `count` items are used.
+    above the price.
     """
     before = 0.0 if first == 0 else s.gain_sums[first - 1]
     bound = 0.0
@@ -99,8 +100,8 @@ def solve_by_set_lists(
     gain_end: int,
 ) -> int:  # fmt: skip
     """Return the name of the best set, or `FULL` if the lists exceed their memory."""
-    source = 0
-    sets = 1
+    source = 0  # the list that is read; the other one is written
+    set_count = 1
     log_size = 0
     best = 0.0
     write_set(s, 0, 0, 0.0, 0.0)
@@ -108,29 +109,29 @@ def solve_by_set_lists(
     for k in range(count):
         # An item adds at most an entry for each set: before the log could overflow, entries that no
         # set reaches are removed.
-        if log_size + sets > len(s.order) * LOG:
-            log_size = compact_log(s, source, sets, log_size)
+        if log_size + set_count > len(s.order) * LOG:
+            log_size = compact_log(s, source, set_count, log_size)
         # A merge at most doubles the list.
-        if log_size + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
+        if log_size + set_count > len(s.order) * LOG or 2 * set_count > len(s.order) * SETS:
             return FULL
-        sets, log_size, best = merge_sets_with_item(
-            s, values, weights, count, space, price, gain_end, k, source, sets, log_size, best
+        set_count, log_size, best = merge_sets_with_item(
+            s, values, weights, count, space, price, gain_end, k, source, set_count, log_size, best
         )
         source = 1 - source
     # The list is in the order of weights, and has no dominated sets. So values rise with weights,
     # and the last set is the best.
-    return int(s.set_names[source, (sets - 1) // SETS, (sets - 1) % SETS])
+    return int(s.set_names[source, (set_count - 1) // SETS, (set_count - 1) % SETS])
 
 
 def merge_sets_with_item(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, space: float, price: float,
-    gain_end: int, k: int, source: int, sets: int, log_size: int, best: float,
+    gain_end: int, k: int, source: int, set_count: int, log_size: int, best: float,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Merge a list of sets with its copy that is extended by the k-th item; prune the result.
 
-    Lists are in the order of weights. List `source` (0 or 1) has `sets` sets. The other list gets
-    the result. The log has `log_size` entries. Return the lengths of the result and of the log, and
-    the largest value of a feasible set so far.
+    Lists are in the order of weights. List `source` (0 or 1) has `set_count` sets. The other list
+    gets the result. The log has `log_size` entries. `best` is the largest value of a feasible set
+    so far. Return the number of sets in the result, the number of log entries, and the new `best`.
     """
     # A set survives if no lighter set has its value (dominance), and if its upper bound is not
     # below the value of the best greedy completion so far.
@@ -140,8 +141,8 @@ def merge_sets_with_item(
     kept_count = 0
     # Positions, in `source`, of the next set to copy and of the next set to extend by the item.
     to_copy = to_extend = 0
-    while to_copy < sets or to_extend < sets:
-        is_extended = is_next_set_with_item(s, source, sets, to_copy, to_extend, weights[item])
+    while to_copy < set_count or to_extend < set_count:
+        is_extended = is_next_set_with_item(s, source, set_count, to_copy, to_extend, weights[item])
         index = to_extend if is_extended else to_copy
         to_copy += not is_extended
         to_extend += is_extended
@@ -174,20 +175,20 @@ def merge_sets_with_item(
 
 
 def is_next_set_with_item(
-    s: Scratch, source: int, sets: int, to_copy: int, to_extend: int, weight: float
+    s: Scratch, source: int, set_count: int, to_copy: int, to_extend: int, weight: float
 ) -> bool:
     """Return whether the next lightest set has the item; ties go to the set without the item."""
-    if to_copy == sets or to_extend == sets:
-        return to_copy == sets
+    if to_copy == set_count or to_extend == set_count:
+        return to_copy == set_count
     weight_with_item = s.set_weights[source, to_extend // SETS, to_extend % SETS] + weight
     return bool(weight_with_item < s.set_weights[source, to_copy // SETS, to_copy % SETS])
 
 
-def compact_log(s: Scratch, list_number: int, sets: int, log_size: int) -> int:
+def compact_log(s: Scratch, source: int, set_count: int, log_size: int) -> int:
     """Remove unreachable entries from the log; return the number of remaining entries."""
     # Mark and compact, in place: entries point to earlier entries only, so one pass renames them.
-    for j in range(sets):
-        name = s.set_names[list_number, j // SETS, j % SETS]
+    for j in range(set_count):
+        name = s.set_names[source, j // SETS, j % SETS]
         while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
             s.last_items[name // LOG, name % LOG] -= KEPT
             name = s.other_items[name // LOG, name % LOG]
@@ -202,10 +203,10 @@ def compact_log(s: Scratch, list_number: int, sets: int, log_size: int) -> int:
                 EMPTY if rest_name == EMPTY else s.new_names[rest_name // LOG, rest_name % LOG]
             )
             kept_count += 1
-    for j in range(sets):
-        name = s.set_names[list_number, j // SETS, j % SETS]
+    for j in range(set_count):
+        name = s.set_names[source, j // SETS, j % SETS]
         if name != EMPTY:
-            s.set_names[list_number, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
+            s.set_names[source, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
     return kept_count
 
 
@@ -281,11 +282,12 @@ def choose_items(
 ) -> None:
     """Choose the set of the largest value among those that fit; write 1 or 0 into `chosen`.
 
-    Among sets of equal value the lightest is chosen. Sets that are equal in weight too are compared
-    by the last item, in the order of `sort_at_better_price`, that only one of them has; the set
-    without it is chosen. If the lists exceed their memory, the first set of the largest value that
-    the slower search meets is chosen. Items without value are not chosen. A set fits if its weight
-    is at most `capacity` (at least 0) plus `SLACK`. Values and weights are at least 0.
+    Among sets of equal value the lightest is chosen. If two sets are equal in weight, too, look at
+    the items that only one of the two has: the set with the last of these, in the order of
+    `sort_at_better_price`, is not chosen. If the lists exceed their memory, the first set of the
+    largest value that the slower search meets is chosen. Items without value are not chosen. A set
+    fits if its weight is at most `capacity` (at least 0) plus `SLACK`. Values and weights are at
+    least 0.
     """
     space = capacity + SLACK
     count, total = list_fitting_items(s.order, values, weights, items, space)
@@ -346,8 +348,8 @@ def sort_at_better_price(
     if bound_without_price <= bound_with_price:
         price = 0.0
         sort_by_gain(s, values, weights, count, price)
-    gain_end = 0
     # Prefix sums and suffix minima, with which `value_bound` needs no loop.
+    gain_end = 0
     weight = gain = 0.0
     for k in range(count):
         item = s.order[k]
@@ -389,7 +391,7 @@ def sort_descending(order: IntArray, keys: FloatArray, count: int) -> None:
                 order[j] = order[j - step]
                 j -= step
             order[j] = item
-        # Steps shrink by 2.2, which compares less than halving; the last must be 1.
+        # Steps that shrink by 2.2 need fewer comparisons than halved steps. The last must be 1.
         step = 1 if step == 2 else step * 5 // 11
 
 
@@ -427,24 +429,24 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     Returns
     -------
     ndarray of bool, shape (items,)
-        Which items to take. Among sets of equal value the lightest is taken. Sets that are equal in
-        weight too are compared by the last item that only one of them has, and the set without it
-        is taken. Items are in the order of their value per weight, or of their value less a price
-        per weight if that makes the search faster; if these are equal, the lower item is first.
-        If more than 64 sets per item would have to be compared, ties are broken in another, fixed
-        way. Items without value are not taken.
+        Which items to take. Among sets of equal value the lightest is taken. If two sets are equal
+        in weight, too, look at the items that only one of the two has: the set with the last of
+        these is not taken. Items are ordered by value / weight or, if that makes the search faster,
+        by (value - price) / weight with a price that the search finds; of equals the lower item is
+        first. If more than 64 sets per item would have to be compared, ties are broken in another,
+        fixed way. Items without value are not taken.
 
     Examples
     --------
     >>> solve_knapsack([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], 2)
     array([ True,  True, False,  True, False])
     """
-    gains = check_vector("values", values, Range(ge=0))
-    items = len(gains)
-    sizes = check_vector("weights", weights, Range(ge=0), items)
+    value_vector = check_vector("values", values, Range(ge=0))
+    items = len(value_vector)
+    weight_vector = check_vector("weights", weights, Range(ge=0), items)
     chosen = np.zeros(items, np.int64)
     space = check_number("capacity", capacity, Range(ge=0))
-    choose_items(make_scratch(items), gains, sizes, items, space, chosen)
+    choose_items(make_scratch(items), value_vector, weight_vector, items, space, chosen)
     return chosen.astype(bool)
 
 

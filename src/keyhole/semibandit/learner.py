@@ -47,12 +47,12 @@ class StudyVocabulary(CoreVocabulary):
                 f"losses must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
             )
         for arm in losses:
-            self.arm_number("an arm of losses", arm)
+            self.arm_number("an arm of losses", arm)  # raises an error for an unknown arm
         if not isinstance(losses, Mapping):
             arms_with_loss = set(losses)
             losses = {arm: int(arm in arms_with_loss) for arm in self.arms}
         if missing := [arm for arm in self.arms if arm not in losses]:
-            raise ValueError(f"losses must be names, or have all arms; {missing[0]!r} is missing")
+            raise ValueError(f"losses by name must have all arms; {missing[0]!r} is missing")
         return check_binary_vector("losses", [losses[arm] for arm in self.arms], len(self.arms))
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:

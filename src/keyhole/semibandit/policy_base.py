@@ -48,8 +48,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
-    # By default a pending decision blocks the next decision, because the update of a search refers
-    # to the last `select`.
+    # `pending` is left at its default, by which a pending decision blocks the next one, because the
+    # update of a search refers to the last `select`.
 
     if TYPE_CHECKING:  # at run time, the method is generated from the facts
 
@@ -90,8 +90,8 @@ class KnownThresholdPolicy(Policy, abstract=True):
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
-    A subclass defines the kernel ``fill(p, s, t, rng)``, which writes all :math:`\tilde\mu_i` into
-    ``s.values``.
+    Here :math:`\tilde\mu_i` is the value of arm i, such as a draw of its mean loss. A subclass
+    defines the kernel ``fill(p, s, t, rng)``, which writes the values into ``s.values``.
     """
 
     needs = ("thresholds",)

@@ -14,7 +14,7 @@ from keyhole.policy import Problem as AnyProblem
 from keyhole.semibandit.environment import (
     DayDistribution,
     Days,
-    Losses,
+    LossEnvironment,
     ReplayEnvironment,
     make_joint_environment,
 )
@@ -36,15 +36,16 @@ class Problem(AnyProblem):
     .. math:: Y_i = X_i \, 1\{ a_i < \theta_i \}
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )`;
-    ``threshold_rounds``, the number of rounds of the search for thresholds; ``threshold_error``,
-    the largest error of an estimated threshold; and ``too_low``, the number of estimates below
-    their thresholds, with which allocations are wasted. With ``details=True`` there are also
-    ``refuted``, the number of losses at arms that had been given their estimates;
-    ``cumulative_loss``, the number of observed losses; ``observations``, the number of pairs of
-    round and arm with an insufficient allocation; ``resource_spent``; and for each arm ``pulls``,
-    the number of rounds with a positive allocation, and ``estimates``, the estimate of its
-    threshold.
+    :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )` against the best
+    allocation :math:`a^*`; ``threshold_rounds``, the number of rounds of the search for thresholds;
+    ``threshold_error``, the largest error of an estimated threshold; and ``too_low``, the number of
+    arms whose estimate is below the threshold, so that allocations by it are wasted.
+
+    With ``details=True`` there are also ``refuted``, the number of losses at arms that had been
+    given their estimates; ``cumulative_loss``, the number of observed losses; ``observations``, the
+    number of pairs of round and arm with an insufficient allocation; ``resource_spent``; and for
+    each arm ``pulls``, the number of rounds with a positive allocation, and ``estimates``, the
+    estimate of its threshold.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class Problem(AnyProblem):
     >>> problem = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2)
     >>> problem.optimal_allocation
     array([0.7, 0.7, 0. , 0.6, 0. ])
-    >>> round(problem.residual, 9)  # a residual of 0: estimates would have to be exact
+    >>> round(problem.residual, 9)  # nothing is left over, so only exact estimates fit
     0.0
     """
 
@@ -135,8 +136,8 @@ class Problem(AnyProblem):
         Returns
         -------
         Problem
-            The problem. Losses of the arms on one day are not independent. In recorded order the
-            number of rounds is at most the number of days.
+            The problem. Losses of the arms on one day are not independent. In recorded order a
+            simulation has at most as many rounds as there are days.
 
         Raises
         ------
@@ -163,6 +164,7 @@ class Problem(AnyProblem):
             [check_binary_vector(f"losses[{i}]", day, arms) for i, day in enumerate(losses)]
         )
         in_order = validation.check_choice("order", order, ("drawn", "recorded")) == "recorded"
+        # `Days` has no names of arms: they reach `__init__` as keys of the thresholds.
         if names is not None:
             values = _check_thresholds(order_by_name("thresholds", thresholds, names), len(names))
             thresholds = dict(zip(names, values.tolist(), strict=True))
@@ -184,7 +186,7 @@ class Problem(AnyProblem):
     def environment(self) -> type[Environment]:
         """Environment class, compiled with the sampler of the losses."""
         if self.distribution is None:
-            return Losses
+            return LossEnvironment
         if self.distribution.rounds is not None:
             return ReplayEnvironment
         return make_joint_environment(type(self.distribution).__name__, self.distribution.draw)
@@ -235,7 +237,7 @@ class Problem(AnyProblem):
             "arms": self.arms,
             "means": self.mean_losses,
             "thresholds": self.thresholds,
-            "least": self.least_loss,
+            "least_loss": self.least_loss,
         }
         if self.distribution is not None:
             truth |= {
@@ -254,7 +256,7 @@ def _check_thresholds(thresholds: Any, arms: int) -> FloatArray:
 PROBLEM_FACTORIES: Final = {
     "mean_losses": ProblemFactory("the mean loss of each arm, in [0, 1]", Problem),
     "losses": ProblemFactory(
-        "recorded days: for each a list of 0 or 1, whether each arm would have had a loss",
+        "recorded days: for each a list of 0 or 1, the losses of the arms without any allocation",
         Problem.replay,
     ),
 }

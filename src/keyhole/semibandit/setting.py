@@ -9,7 +9,7 @@ from keyhole.policy import Field, FloatArray, Setting, fact
 from keyhole.validation import Range, check_integer, check_number
 
 TOLERANCE: Final = 1e-9
-"""Because of rounding, an allocation that is at most this much below its threshold suffices."""
+"""Because of rounding, an allocation up to this much below an arm's threshold suffices."""
 
 
 class Facts:
@@ -64,7 +64,7 @@ def integer_part(resource: float) -> int:
 
 
 def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
-    """Scale down an allocation whose sum exceeds the resource by rounding errors."""
+    """Scale down an allocation whose sum exceeds the resource because of rounding."""
     total = sum_up(allocation, arms)
     while total > resource:
         # A little less than the ratio: rounding could otherwise leave the sum above the resource
@@ -87,13 +87,13 @@ _RESOURCE = Range(gt=0)
 
 
 def candidate_thresholds(arms: int, resource: float) -> FloatArray:
-    r"""Return the candidates for a common threshold, one for each equivalence class.
+    r"""Return the candidates for a common threshold, in increasing order.
 
     .. math:: \Theta = \{ Q/K, \, Q/(K-1), \, \dots, \, \min\{1, Q\} \}
 
-    There are K arms, and the resource Q is above 0. The candidates are in increasing order: one for
-    each number of arms that the resource may suffice for, from K down to :math:`\lfloor Q \rfloor`
-    (at least 1), since thresholds are at most 1.
+    There are K arms, and the resource Q is above 0. Thresholds for which Q suffices for equally
+    many arms are equivalent, and each candidate is the largest of its class. Thresholds are at most
+    1, so the numbers of arms go from K down to :math:`\min\{K, \max\{1, \lfloor Q \rfloor\}\}`.
 
     Notes
     -----

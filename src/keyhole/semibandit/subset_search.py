@@ -1,4 +1,4 @@
-"""Exact search, for `ESCB`, of the k arms that minimise one sum minus the square root of another.
+"""Exact search for the k items whose sum less the square root of another sum is smallest (`ESCB`).
 
 A square root lies below its tangents, so the sum less a tangent is a lower bound. Each item adds a
 number to this bound, and the k items with the smallest numbers minimise the bound. The search takes
@@ -33,7 +33,7 @@ class SubsetSearch:
     chosen = int_array("arms")
     """Ranks of the items of the present set."""
     bounds = float_array("arms")
-    """Entry k is the part of the lower bound that follows from the first k + 1 of `chosen`."""
+    """Entry k: contributions of the first k + 1 of `chosen`, less the tangent's height at 0."""
 
 
 def find_best_subset(
@@ -43,7 +43,7 @@ def find_best_subset(
 
     Here v are the `values` and b the `spreads`; w is `width`, at least 0. The spreads are above 0;
     if the width is 0, they may be 0. Of equally good sets the lexicographically first is chosen: of
-    two sets, the one that has the lowest item that is not in both.
+    the items that only one of two sets has, the first set has the lowest.
     """
     slope = slope_of_best_tangent(s, values, spreads, items, size, width)
     take_smallest_items(s, values, spreads, items, size, slope)
@@ -75,8 +75,8 @@ def slope_of_best_tangent(
         spread = 0.0
         for item in range(items):
             spread += spreads[item] * s.trial[item]
-        # If the tangent at this set's own sum is steeper than this one, so is the best tangent
-        # (concavity).
+        # If the tangent at this set's sum of spreads is steeper than `slope`, so is the best
+        # tangent (concavity).
         if 4.0 * slope * slope * spread < width:
             low = slope
         else:

@@ -3,7 +3,7 @@
 A loss shows that the threshold is above what was given; a round without a loss makes it likelier
 that the threshold is at most what was given. By Bayes' theorem the density of the threshold at x is
 proportional to B(1 + S, 1 + F(x)), with B the beta function, S the number of losses, and F(x) the
-number of rounds without a loss in which less than x was given. Each piece has one number for F.
+number of rounds without a loss in which less than x was given. Each piece keeps one value of F.
 """
 
 import math
@@ -41,7 +41,7 @@ class ThresholdPosterior:
 def begin_posterior(s: ThresholdPosterior, arm: int, resource: float) -> None:
     """Set the prior, whose density is constant up to the resource and constant above it.
 
-    Neither the density nor the mass above the resource is larger than that up to it.
+    Above the resource, neither the density nor the mass is larger than below the resource.
     """
     s.pieces[arm] = 1
     s.ends[arm, 0] = s.weights[arm, 0] = 1.0
@@ -195,7 +195,7 @@ def cheapest_merger(s: ThresholdPosterior, arm: int) -> int:
 
 
 def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
-    """Merge a piece with the next: it gets the mass of both, and the counts of the likelier one."""
+    """Merge a piece with the next: it gets the mass of both, and the F of the likelier one."""
     first, second = piece_mass(s, arm, piece), piece_mass(s, arm, piece + 1)
     start, end = piece_start(s, arm, piece), s.ends[arm, piece + 1]
     if second >= first:
@@ -214,10 +214,10 @@ def allocation_in_piece(
 ) -> float:
     """Return an allocation in the piece from `low` to `high`.
 
-    Plan 0 goes down from the end of the piece by `share`, in [0, 1), of its length. Plan 1 takes an
-    equal part of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20,
-    ... the first that has a multiple in the piece, and of these multiples the largest. Plans 1 and
-    2 follow plan 0 if no such part or number lies in the piece.
+    Plan 0 returns ``high - share * (high - low)``; `share` is in [0, 1). Plan 1 takes an equal part
+    of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20, ... the
+    first that has a multiple in the piece, and of these multiples the largest. Plans 1 and 2 follow
+    plan 0 if no such part or number lies in the piece.
     """
     if plan == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.
@@ -228,7 +228,7 @@ def allocation_in_piece(
             return min(high, resource / min(number, last))
     if plan == 2:
         units_per_1 = 1.0
-        for k in range(28):
+        for k in range(28):  # units down to 1e-9
             round_number = math.floor((high + TOLERANCE) * units_per_1) / units_per_1
             if round_number > low + TOLERANCE:
                 return min(high, round_number)

@@ -65,14 +65,14 @@ def list_errors(
     tables: Mapping[str, type[BaseModel]] | None = None,
     descriptions: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return a message for pydantic's first error of each field.
+    """Return a message for pydantic's first error in each entry at the top of the file.
 
-    A message names the field, what is allowed, and the value. `tables` maps the path of a table to
-    its model, whose entries the error of an unknown entry lists. `descriptions` maps the path of a
-    table or list to the words after "must" in the error of a value that is no table or no list.
+    A message names the field, what is allowed, and the value. `tables` has the models of tables by
+    path: the message on an unknown entry lists the entries of the model. `descriptions` has, by the
+    path of a table or list, the words after "must" in the message on a value of another type.
     """
-    # Only the first error of a field is kept, since a value that fits no branch of a union has an
-    # error for each branch.
+    # Only the first error is kept, since a value that fits no branch of a union has an error for
+    # each branch.
     first_by_field = {detail["loc"][:1]: detail for detail in reversed(error.errors())}
     details = reversed(first_by_field.values())
     return [_describe_error(detail, tables or {}, descriptions or {}) for detail in details]
@@ -83,7 +83,7 @@ def error_message(
     tables: Mapping[str, type[BaseModel]] | None = None,
     descriptions: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the errors that `list_errors` lists on one line."""
+    """Return the messages of `list_errors` as one line."""
     return join_errors(list_errors(error, tables, descriptions))
 
 

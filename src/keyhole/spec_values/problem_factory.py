@@ -97,18 +97,18 @@ class ProblemFactory:
 
 def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """Return the types and descriptions of a docstring's parameters, by name."""
-    result = {}
+    docs = {}
     section = find_docstring_section(function, "Parameters")
     # A match is a line with names and type, and the indented lines below it.
     for names, type_text, doc in re.findall(r"^(\w.*?)(?: : (.*))?$((?:\n .*)*)", section, re.M):
         for name in names.split(", "):
-            result[name] = (type_text, " ".join(doc.split()))
-    return result
+            docs[name] = (type_text, " ".join(doc.split()))
+    return docs
 
 
-def find_docstring_section(thing: object, title: str) -> str:
+def find_docstring_section(owner: object, title: str) -> str:
     """Return the first paragraph of a docstring's section; "" if there is none."""
-    text = inspect.getdoc(thing) or ""
+    text = inspect.getdoc(owner) or ""
     # A section of a docstring in NumPy's style: its title, a line of dashes, its text.
     section = re.search(rf"^{title}\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
     return section[1] if section else ""

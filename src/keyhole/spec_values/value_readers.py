@@ -9,7 +9,6 @@ import numpy as np
 
 from keyhole.validation import check_choice, short_repr
 
-Maker = Callable[..., Any]
 ValueReader = Callable[[str, Any, Path], Any]
 """A function of a field's path (``problem.cost``), its value and the folder of the file.
 
@@ -47,7 +46,7 @@ def file_path(field: str, value: object, folder: Path) -> Path:
     return folder / value
 
 
-def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueReader:
+def tagged_union_reader(*functions: Callable[..., Any], tag: str = "distribution") -> ValueReader:
     """Return a reader of tables such as ``{ function = "Power", slope = 0.1 }``.
 
     The entry `tag` names one of the types or functions; the other entries are its parameters.
@@ -91,7 +90,7 @@ def tagged_union_reader(*functions: Maker, tag: str = "distribution") -> ValueRe
     return read
 
 
-def tagged_value_reader(*functions: Maker) -> ValueReader:
+def tagged_value_reader(*functions: Callable[..., Any]) -> ValueReader:
     """Return a reader of a name, or of a name with its value, such as ``{ given = [3, 1] }``.
 
     The reader calls the type or function of that name, with the value if there is one. A name alone
@@ -123,8 +122,8 @@ def tagged_value_reader(*functions: Maker) -> ValueReader:
         if isinstance(value, str):
             return makers_without_value[check_choice(field, value, makers_without_value)]()
         if isinstance(value, Mapping) and len(value) == 1:
-            name, inner = next(iter(value.items()))
-            return makers_with_value[check_choice(field, name, makers_with_value)](inner)
+            name, argument = next(iter(value.items()))
+            return makers_with_value[check_choice(field, name, makers_with_value)](argument)
         raise TypeError(
             f"{field} must be a name, or one name with its value, got {short_repr(value)}"
         )

@@ -3,7 +3,7 @@
 An *arm* is one of the options, and to *pull* an arm is to choose it for one round. The rewards of
 an arm are random, with an unknown mean; in a round only the reward of the chosen arm is seen.
 
-Policies of this setting can be the base of policies of other settings: see `keyhole.delayed.QPMD`.
+A policy of another setting can wrap a policy of this setting: see `keyhole.delayed.QPMD`.
 """
 
 from keyhole.distributions import CustomDistribution
@@ -16,10 +16,10 @@ from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
 from keyhole.stochastic.policies.klucb import KLUCB
 from keyhole.stochastic.policies.moss import MOSS
 from keyhole.stochastic.policies.optimistic_thompson import OptimisticThompson
+from keyhole.stochastic.policies.round_robin import RoundRobin
 from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
 from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson
 from keyhole.stochastic.policies.ucb1 import UCB1
-from keyhole.stochastic.policies.uniform import Uniform
 from keyhole.stochastic.policy_base import DeviationUCBPolicy, IndexPolicy, Policy
 from keyhole.stochastic.problem import PROBLEM_FACTORIES, Problem
 from keyhole.stochastic.setting import SETTING
@@ -27,8 +27,8 @@ from keyhole.stochastic.setting import SETTING
 __all__ = [
     "KLUCB", "MOSS", "PROBLEM_FACTORIES", "SETTING", "UCB1", "BernsteinUCB", "BestArmStopping",
     "CustomDistribution", "DeviationUCBPolicy", "HoeffdingUCB", "ImprovedUCB", "IndexPolicy",
-    "Learner", "OptimisticThompson", "Policy", "Problem", "StudyVocabulary", "ThompsonSampling",
-    "TopTwoThompson", "Uniform",
+    "Learner", "OptimisticThompson", "Policy", "Problem", "RoundRobin", "StudyVocabulary",
+    "ThompsonSampling", "TopTwoThompson",
 ]  # fmt: skip
 
 add_former_names(__name__)

@@ -1,9 +1,9 @@
 """Formulas that bound the regret in the stochastic bandit, the classical one.
 
-Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy that they
-name and for the given horizon; the docstring says if only the leading term is known, or if a bound
-is asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is T, at
-least 1.
+Arms whose means differ by at most 1e-12 count as equal. An upper bound holds for the policy that
+its function names and for the given horizon; the docstring says if only the leading term is known,
+or if a bound is asymptotic. Throughout, `means` are the arms' mean rewards, in [0, 1], and
+`horizon` is T, at least 1.
 """
 
 import math
@@ -57,7 +57,7 @@ def lai_robbins_constant(means: ArrayLike) -> float:
     >>> round(lai_robbins_constant([0.5, 0.75]), 3)
     1.738
     """
-    mu, gaps = _means_and_gaps(means)
+    mu, gaps = _check_means(means)
     return float(
         sum(gap / bernoulli_kl(m, mu.max()) for m, gap in zip(mu, gaps, strict=True) if gap > 0)
     )
@@ -80,7 +80,7 @@ def hoeffding_ucb_bound(means: ArrayLike, horizon: int) -> float:
     >>> round(hoeffding_ucb_bound([0.5, 0.75], horizon=1000), 1)
     221.0
     """
-    _, gaps = _means_and_gaps(means)
+    _, gaps = _check_means(means)
     return 8.0 * log_horizon(horizon) * float((1.0 / gaps[gaps > 0]).sum())
 
 
@@ -100,7 +100,7 @@ def ucb1_bound(means: ArrayLike, horizon: int) -> float:
     >>> round(ucb1_bound([0.5, 0.75], horizon=1000), 1)
     222.1
     """
-    _, gaps = _means_and_gaps(means)
+    _, gaps = _check_means(means)
     return hoeffding_ucb_bound(means, horizon) + (1.0 + math.pi**2 / 3.0) * float(gaps.sum())
 
 
@@ -121,7 +121,8 @@ def moss_bound(arms: int, horizon: int) -> float:
     return 49.0 * math.sqrt(arms * check_integer("horizon", horizon, Range(ge=1)))
 
 
-def _means_and_gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _check_means(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the checked means, and their suboptimality gaps."""
     mu = check_vector("means", means, Range(ge=0, le=1))
     return mu, suboptimality_gaps(mu)
 

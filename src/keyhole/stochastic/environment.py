@@ -39,12 +39,12 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
     """Suboptimality gap of each arm."""
 
     class State:
-        """Pulls of each arm, regret, rounds with a best arm, and the sum of rewards."""
+        """Pulls of each arm, regret, number of rounds with a best arm, and sum of rewards."""
 
         pulls = int_array("arms")
         regret = float_array()
         optimal = float_array()
-        """The number of rounds with a best arm."""
+        """The number of rounds in which a best arm was pulled."""
         reward = float_array()
 
     def respond(e, s: State, rng: Stream, arm: int, draw: Kernel) -> float:
@@ -72,4 +72,4 @@ ENVIRONMENTS: Final = tuple(
     with_sampler(BanditEnvironment, distribution.__name__, distribution.draw)
     for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 )
-"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""
+"""Environments that `keyhole compile` compiles; in each all arms have one kind of distribution."""

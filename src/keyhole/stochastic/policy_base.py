@@ -24,7 +24,7 @@ from keyhole.validation import DEFAULT_SEED, Range, check_number
 
 
 class RewardCounts:
-    """Pulls and summed rewards of each arm, from which policies estimate the arm's mean."""
+    """Pulls and summed rewards of each arm."""
 
     pulls = float_array("arms")
     totals = float_array("arms")
@@ -100,10 +100,10 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")  # declared again, for the kernels of this class
+    pending = ("impute", "ignore")  # an inherited declaration covers inherited kernels only
 
 
-# After this number of bisections no float64 lies inside the interval.
+# The number of bisections; after them no float64 lies inside the interval.
 _HALVINGS = 64
 
 
@@ -111,14 +111,14 @@ class DeviationUCBPolicy(IndexPolicy, abstract=True):
     r"""Base class of UCB policies whose width follows from a deviation function.
 
     A deviation function f bounds the probability that the mean :math:`\hat\mu` of N rewards is off
-    by more than an error: :math:`P(|\hat\mu - \mu| > \epsilon) \le f(N, \epsilon)`. A subclass
-    writes f as the kernel ``deviation(p, pulls, error)``, which must decrease in pulls and error.
-    After one pull of each arm, the arm with the largest :math:`\hat\mu_i + V(N_i, \delta)` is
-    pulled. Here :math:`V(N, \delta) = \inf \{ \epsilon : f(N, \epsilon) \le \delta \}` is the
-    width, and :math:`\delta = T^{-2} / 2`, T being the horizon.
+    by more than :math:`\epsilon`: :math:`P(|\hat\mu - \mu| > \epsilon) \le f(N, \epsilon)`. A
+    subclass writes f as the kernel ``deviation(p, pulls, error)``, with :math:`\epsilon` as the
+    error; it must decrease in pulls and error. After one pull of each arm, the arm with the largest
+    :math:`\hat\mu_i + V(N_i, \delta)` is pulled. Here :math:`V(N, \delta) = \inf \{ \epsilon : f(N,
+    \epsilon) \le \delta \}` is the width, and :math:`\delta = T^{-2} / 2`, T being the horizon.
 
     The width is found by bisection to float64 precision, with some 70 evaluations of f a round. If
-    there is a closed form for the width, the subclass writes ``width(p, pulls, deviation)``.
+    there is a closed form, the subclass writes it as the kernel ``width(p, pulls, deviation)``.
 
     References
     ----------
@@ -136,7 +136,7 @@ class DeviationUCBPolicy(IndexPolicy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")  # declared again, for the kernels of this class
+    pending = ("impute", "ignore")  # an inherited declaration covers inherited kernels only
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
     helper_arguments = MappingProxyType(
@@ -146,7 +146,7 @@ class DeviationUCBPolicy(IndexPolicy, abstract=True):
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return V(N, delta), the smallest error at which the deviation is at most delta."""
-        return confidence_radius(p, pulls, deviation)
+        return find_width(p, pulls, deviation)
 
     def update(  # type: ignore[override]
         p, s: IndexPolicy.State, arm: int, reward: float, width: Kernel, deviation: Kernel
@@ -159,10 +159,9 @@ class DeviationUCBPolicy(IndexPolicy, abstract=True):
         argmin_tree_update(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
 
     def sufficient_pulls(self, gap: float, *, horizon: int) -> int:
-        """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
+        """Return the least number N of pulls with f(N, gap / 2) <= delta; the gap is above 0."""
         tolerated_error = check_number("gap", gap, Range(gt=0)) / 2.0
-        # Python runs the kernel here. Its argument `p` is a namespace with the parameters and the
-        # horizon.
+        # Python runs the kernel here, with a namespace of the parameters and the horizon as `p`.
         p = SimpleNamespace(
             **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
         )
@@ -180,18 +179,18 @@ class DeviationUCBPolicy(IndexPolicy, abstract=True):
 
 
 def delta(horizon: float) -> float:
-    """Return the paper's delta, T^-2 / 2."""
+    """Return the delta of `DeviationUCBPolicy`, T^-2 / 2."""
     return 0.5 / (float(horizon) * horizon)
 
 
-def log_2_over_delta(horizon: float) -> float:
-    """Return ln(2 / delta), which is ln(4 T^2), with the delta that `delta` returns."""
+def ln_of_2_over_delta(horizon: float) -> float:
+    """Return ln(2 / delta), which is ln(4 T^2)."""
     return 2.0 * math.log(2.0 * horizon)
 
 
-def confidence_radius(p: Any, pulls: float, deviation: Kernel) -> float:
-    """Return the smallest error at which the deviation is at most delta."""
-    # For few pulls the radius exceeds 1, so the upper end is doubled first. The upper end is
+def find_width(p: Any, pulls: float, deviation: Kernel) -> float:
+    """Return the smallest error at which the deviation is at most delta, by bisection."""
+    # For few pulls the width may exceed 1, so the upper end is doubled first. The upper end is
     # returned, since the deviation there is at most delta.
     low, high = 0.0, 1.0
     while deviation(p, pulls, high) > delta(p.horizon):
@@ -209,7 +208,8 @@ class BetaPosteriorPolicy(Policy, abstract=True):
     """Base class of policies that draw means from beta posteriors, such as Thompson sampling.
 
     A beta posterior needs rewards of 0 or 1. So a reward x strictly between 0 and 1 counts as a
-    success with probability x, else as a failure (Agrawal and Goyal 2012, Algorithm 2).
+    success with probability x, and as a failure with probability 1 - x (Agrawal and Goyal 2012,
+    Algorithm 2).
     """
 
     arms_change = True
@@ -225,13 +225,13 @@ class BetaPosteriorPolicy(Policy, abstract=True):
     b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior failures")
 
     class State(RewardCounts):
-        """Pulls, summed rewards and successes of each arm, and scratch space."""
+        """Pulls, summed rewards and successes of each arm, and arrays for `draw_means`."""
 
         successes = float_array("arms")
         up = scratch_array("arms")
-        """The first shape of each arm's posterior."""
+        """The first shape of each arm's posterior, which grows with successes."""
         down = scratch_array("arms")
-        """The second shape of each arm's posterior."""
+        """The second shape of each arm's posterior, which grows with failures."""
         drawn = scratch_array("arms")
         """The mean that was drawn for each arm."""
 
@@ -241,7 +241,7 @@ class BetaPosteriorPolicy(Policy, abstract=True):
         return self.a, self.b
 
     def update(p, s: State, rng: Stream, arm: int, reward: float) -> None:
-        """Count the pull, as a success or a failure."""
+        """Count the pull, and its success if it is one."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
         if 0.0 < reward < 1.0:

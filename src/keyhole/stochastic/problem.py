@@ -18,10 +18,10 @@ class Problem(RewardProblem):
     r"""Stochastic bandit problem: arms with rewards in [0, 1].
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \mu^* - \mu_{I_t}` (the largest mean less the mean of the arm pulled), and
-    ``best_share``, the share of rounds in which a best arm was pulled. With ``details=True`` there
-    are also ``cumulative_reward``, ``observations``, the number of rewards seen, and ``pulls`` of
-    each arm.
+    :math:`\sum_t (\mu^* - \mu_{I_t})` with :math:`\mu^*` the largest mean and :math:`I_t` the arm
+    pulled in round t, and ``best_share``, the share of rounds in which a best arm was pulled. With
+    ``details=True`` there are also ``cumulative_reward``, ``observations``, the number of rewards
+    seen, and ``pulls`` of each arm.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Problem(RewardProblem):
 
     @property
     def best(self) -> int:
-        """The arm with the highest mean; of several such arms, the lowest."""
+        """The arm with the highest mean; of several such arms, the first."""
         return int(np.argmax(self.means))
 
     @property
@@ -113,7 +113,7 @@ class Problem(RewardProblem):
         return with_sampler(BanditEnvironment, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a Bernoulli problem of `arms` arms that repeats the means."""
+        """Return a Bernoulli problem of `arms` arms, with these means again and again."""
         return Problem(np.resize(self.means, arms))
 
     def truth(self) -> dict[str, object]:

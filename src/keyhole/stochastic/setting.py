@@ -33,11 +33,11 @@ SETTING: Final = Setting(
 
 
 TIE: Final = 1e-12
-"""Arms whose means differ by at most this much count as equal; rounding errors are smaller."""
+"""Means that differ by at most this much count as equal (a tie); rounding errors are smaller."""
 
 
 def suboptimality_gaps(means: FloatArray) -> FloatArray:
-    """Return the suboptimality gaps along the first axis; gaps up to `TIE` are set to 0.
+    """Return the suboptimality gaps, with arms on the first axis; gaps up to `TIE` are set to 0.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.contract.reward_units import format_interval, mean_interval
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.events import EXPIRED, ROW_HEADER, TOLD, EventError
 from keyhole.study.log_state import NO_CORRECTIONS, Corrections, LogState
@@ -23,7 +23,7 @@ _GRID: Final = np.sinh(np.linspace(-4.2, 4.2, 301))
 """Points around the middle of a posterior, in units of its width, densest in the middle."""
 _MAX_POINTS: Final = 3000  # of a quadrature
 _TINY: Final = 1e-300  # replaces 0, which has no logarithm
-LAST_EVENT_COUNT: Final = 20
+MAX_LAST_EVENTS: Final = 20
 
 
 class ToldValues:
@@ -32,8 +32,8 @@ class ToldValues:
     Attributes
     ----------
     steps : array of int
-        For each value, how many decisions there were when it was told; with
-        ``on_timeout="no_reward"``, the number of its own decision, counted from 1.
+        For each value the number of decisions when it was told. With ``on_timeout="no_reward"`` it
+        is the number of the value's own decision, counted from 1.
     values : array of float
         The values, in the order of `steps`.
     total : float
@@ -57,8 +57,8 @@ class DecisionCounts(LogState):
 
     With ``on_timeout="no_reward"`` a success is told before a failure is assumed, so the feedback
     told so far is a biased sample. In such a study feedback counts in means only once all earlier
-    decisions have their feedback. In the order of the decisions a confidence sequence holds
-    wherever one stops.
+    decisions have their feedback. In this order, that of the decisions, a confidence sequence holds
+    at all times.
 
     Attributes
     ----------
@@ -71,21 +71,22 @@ class DecisionCounts(LogState):
     delays : array of float
         Seconds from decision to feedback, for decisions that were told while they were pending.
     last_events : deque of pairs
-        The last events, at most `LAST_EVENT_COUNT`, each with the row of its decision. The row is
+        The last events, at most `MAX_LAST_EVENTS`, each with the row of its decision. The row is
         empty if the decision was not pending before the event, or the event is about no decision.
     expiry_count : int
         How many times a decision expired.
-    asked : array of int
+    asked_arms : array of int
         The arm number of each decision, in order; -1 if a decision is not about one arm.
     asked_counts : Counter of int
         How many decisions each arm has had, by the arm's number.
-    numbers : dict of str to dict of int to ToldValues
+    told_values : dict of str to dict of int to ToldValues
         The values that count in means, by field, such as "reward", and then by the arm's number.
     told_counts, assumed_counts : Counter of int
-        By the arm's number: how many decisions have feedback that counts in means, and for how many
-        of these it was assumed at a timeout.
-    early_feedback : dict
-        Feedback that does not count in means yet, by the decision's id.
+        By the arm's number: how many decisions have feedback that counts in means, told or assumed,
+        and for how many of these it was assumed at a timeout.
+    early_feedback : dict of str to tuple
+        Feedback that does not count in means yet, by the decision's id: the arm's number, the
+        values by field, and whether the feedback was assumed.
     flag_names : set of str
         The feedback fields that are flags, such as "exceeded". Vocabularies may leave out a flag
         that is not True.
@@ -112,17 +113,17 @@ class DecisionCounts(LogState):
         super().__init__(definition, corrections=corrections)
         self.policy = definition.policy
         self._policies = tuple(policies)
-        # Decisions in the order in which their feedback counts in means.
+        # Ids of decisions whose feedback is yet to count in means, in the order in which it counts.
         self._ids_to_count: deque[str] = deque()
         self.times = array("d")
         self.rounds_by_event = array("q")
         self.pending_by_event = array("q")
         self.delays = array("d")
-        self.last_events: deque[tuple[Row, bytes]] = deque(maxlen=LAST_EVENT_COUNT)
+        self.last_events: deque[tuple[Row, bytes]] = deque(maxlen=MAX_LAST_EVENTS)
         self.expiry_count = 0
-        self.asked = array("q")
+        self.asked_arms = array("q")
         self.asked_counts: Counter[int] = Counter()
-        self.numbers: defaultdict[str, dict[int, ToldValues]] = defaultdict(dict)
+        self.told_values: defaultdict[str, dict[int, ToldValues]] = defaultdict(dict)
         self.told_counts: Counter[int] = Counter()
         self.early_feedback: dict[str, tuple[int, dict[str, float], bool]] = {}
         self.flag_names: set[str] = set()
@@ -132,17 +133,17 @@ class DecisionCounts(LogState):
     @property
     def has_single_arm_decisions(self) -> bool:
         """Whether there are decisions, and each of them is about one arm."""
-        return len(self.asked) > 0 and NO_ARM not in self.asked_counts
+        return len(self.asked_arms) > 0 and NO_ARM not in self.asked_counts
 
     def apply(self, event: Row) -> None:
         """Count an event; refuse a malformed one."""
         decision_row = self.pending.get(str(event.decision), b"")
         try:
-            # The log may be damaged or edited, so any field of the event can have any value.
+            # The log may be damaged or edited, so any field of the event may have any value.
             super().apply(event)
             if event.kind == TOLD:
                 self.delays.append(max(0.0, event.at - ROW_HEADER.unpack_from(decision_row)[1]))
-        except (*DAMAGE, struct.error) as error:
+        except (*DAMAGE_ERRORS, struct.error) as error:
             raise EventError(event.seq, f"it is malformed ({error!r})") from error
         self.expiry_count += event.kind == EXPIRED
         self.seq = event.seq
@@ -155,18 +156,18 @@ class DecisionCounts(LogState):
         """Count a decision that was handed out."""
         super().add_decision(id, row)
         arm = self._arm_number_of_row(row)
-        self.asked.append(arm)
+        self.asked_arms.append(arm)
         self.asked_counts[arm] += 1
         if self.assumes_no_reward and self.vocabulary.has_feedback:
             self._ids_to_count.append(id)
 
     def add_sum(self, body: bytes) -> None:
         """Count a sum of rewards."""
-        named = self.vocabulary.format_sum(self.sums.unpack(body))
-        for name, number in ({"sums": 1} | named).items():
+        sum_words = self.vocabulary.format_sum(self.sums.unpack(body))
+        for name, number in ({"sums": 1} | sum_words).items():
             self.told_sums[name] += number
 
-    def change_policy(self, event: Row) -> None:
+    def apply_policy_change(self, event: Row) -> None:
         """Replace the policy."""
         self.policy = self.definition.read_change(event.body, self._policies, event.seq).policy
 
@@ -195,11 +196,13 @@ class DecisionCounts(LogState):
             self._ids_to_count.append(id)
         while self._ids_to_count and self._ids_to_count[0] in self.early_feedback:
             arm, numbers, is_assumed = self.early_feedback.pop(self._ids_to_count.popleft())
-            step = len(self.asked)
-            if self.assumes_no_reward:  # the decision's own number, since feedback counts in order
+            step = len(self.asked_arms)
+            if self.assumes_no_reward:
+                # Feedback counts in the order of the decisions. So the number of decisions whose
+                # feedback counts by now is the decision's own number.
                 step = self.feedback_count - len(self.early_feedback)
             for name, number in numbers.items():
-                self.numbers[name].setdefault(arm, ToldValues()).add(step, number)
+                self.told_values[name].setdefault(arm, ToldValues()).add(step, number)
             self.told_counts[arm] += 1
             self.assumed_counts[arm] += is_assumed
 
@@ -221,7 +224,7 @@ class ArmMean:
     Attributes
     ----------
     told : int
-        The number of values, assumed values included.
+        The number of values, told or assumed.
     mean : float
         The mean of the values, in the units of the study.
     interval : tuple of float or None
@@ -229,9 +232,8 @@ class ArmMean:
         confidence; None if no such interval is known.
     assumed : int
         How many of the values nobody told: they were assumed when their decisions expired
-        (``on_timeout="no_reward"``). It is 0 also if some feedback lacks the number, since the
-        count is then not known. This does not hold for a flag, which counts as not True if it is
-        missing.
+        (``on_timeout="no_reward"``). If some feedback lacks the number, the count is not known, and
+        0 stands for it. A flag is never lacking: it counts as not True if it is missing.
     """
 
     told: int
@@ -250,15 +252,15 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     """Return the mean of each number in the feedback of each arm, by arm and then by field."""
     means: dict[str, dict[str, ArmMean]] = {arm_name: {} for arm_name in counts.arms.names}
     for arm, arm_name in enumerate(counts.arms.names):
-        for field, values_by_arm in counts.numbers.items():
-            numbers = values_by_arm.get(arm) or ToldValues()
-            # The mean of a flag is the share of feedback in which the flag is True. Other feedback
-            # may lack it.
+        for field, values_by_arm in counts.told_values.items():
+            told_values = values_by_arm.get(arm) or ToldValues()
+            # Feedback without a flag counts, since vocabularies may leave out a flag that is not
+            # True.
             is_flag = field in counts.flag_names
-            if count := counts.told_counts[arm] if is_flag else len(numbers.values):
+            if count := counts.told_counts[arm] if is_flag else len(told_values.values):
                 is_in_all_feedback = count == counts.told_counts[arm]
                 assumed_count = counts.assumed_counts[arm] if is_in_all_feedback else 0
-                mean = make_mean(counts, field, count, numbers.total, assumed_count)
+                mean = make_mean(counts, field, count, told_values.total, assumed_count)
                 means[arm_name][field] = mean
     return means
 
@@ -291,7 +293,7 @@ def explain_intervals(counts: DecisionCounts) -> str:
     """Explain the intervals of means, or why there are none, and the effect of pending decisions.
 
     With ``on_timeout="no_reward"`` means leave out some feedback: see `DecisionCounts`. In other
-    studies nobody knows whether bad outcomes are told later than good outcomes, so the text says
+    studies it is not known whether bad outcomes are told later than good outcomes, so the text says
     what follows if they are.
     """
     return f"{_explain_intervals(counts)} {_explain_pending(counts)}".strip()
@@ -302,9 +304,9 @@ def _explain_intervals(counts: DecisionCounts) -> str:
         amount = f"{count_text(sums['sums'], 'sum')}, {sums['total']:.6g} in all"
         rounds = count_text(sums["rounds"], "round")
         return f"Arms have no means, since only sums were told: {amount}, for {rounds}."
-    if counts.early_feedback and not counts.numbers:
+    if counts.early_feedback and not counts.told_values:
         return ""
-    if not counts.numbers:
+    if not counts.told_values:
         return "There are no means: no feedback has a number that belongs to one arm."
     if counts.field_with_intervals:
         target = "mean reward within the timeout" if counts.assumed_counts.total() else "mean"
@@ -317,7 +319,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_pending(counts: DecisionCounts) -> str:
-    """Return how pending decisions may bias means; "" if there are few and they have no timeout."""
+    """Return how pending decisions may bias means, or which feedback means leave out; or ""."""
     if counts.early_feedback:
         count = count_text(len(counts.early_feedback), "decision")
         text = f"Means leave out the feedback of {count} until all earlier decisions are settled"
@@ -373,6 +375,8 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     >>> chances_to_be_highest(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(3).tolist()
     [0.667, 0.333]
     """
+    # On the left of its peak a density falls over a length of a**-0.5, and far from it over 1 / a;
+    # on the right b takes the place of a.
     widths = np.maximum(a**-0.5, 1.0 / a) + np.maximum(b**-0.5, 1.0 / b)
     points = np.sort((np.log(a / b)[:, None] + widths[:, None] * _GRID).ravel())
     logits = points[:: max(1, len(points) // _MAX_POINTS), None]
@@ -380,6 +384,7 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     density = np.exp(logs - logs.max(axis=0))
     masses = (density[1:] + density[:-1]) * np.diff(logits, axis=0)
     masses /= masses.sum(axis=0)
-    below = np.log(np.maximum(np.cumsum(masses, axis=0) - masses / 2.0, _TINY))
-    chances = (masses * np.exp(below.sum(axis=1, keepdims=True) - below)).sum(axis=0)
+    log_cdfs = np.log(np.maximum(np.cumsum(masses, axis=0) - masses / 2.0, _TINY))
+    # A variate is the highest if all others are below it: the product of the others' chances.
+    chances = (masses * np.exp(log_cdfs.sum(axis=1, keepdims=True) - log_cdfs)).sum(axis=0)
     return np.asarray(chances / chances.sum())

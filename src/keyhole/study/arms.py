@@ -11,7 +11,7 @@ from keyhole.validation import Range, check_choice, check_distinct, check_intege
 
 
 def pack_numbers(numbers: Sequence[int]) -> bytes:
-    """Return arm numbers as bits: bit n is 1 if n is among the numbers."""
+    """Return arm numbers as packed bits: bit n is 1 if n is among the numbers."""
     # A decision may exclude hundreds of arms, and 8 bytes for each would be most of the log.
     bits = np.zeros(max(numbers, default=-1) + 1, bool)
     bits[list(numbers)] = True
@@ -41,7 +41,8 @@ class Arms:
     names : list of str
         The names by number, also of retired arms.
     has_retired_arms : bool
-        Whether an arm was retired. Only then may positions differ from numbers.
+        Whether an arm is not in use: it was retired, or left out by `without`. Only then may
+        positions differ from numbers.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -55,12 +56,13 @@ class Arms:
         self._numbers = {name: number for number, name in enumerate(self.names)}
         numbers = list(range(len(self.names)) if in_use is None else in_use)
         allowed = Range(ge=0, lt=len(self.names))
+        # A dictionary without values serves as an ordered set.
         self._in_use = {check_integer("an arm in use", n, allowed): None for n in numbers}
         if len(self._in_use) < len(numbers):
-            raise ValueError("an arm must be in use once only")
-        self._clear_caches()
+            raise ValueError("each arm in use must be listed once")
+        self._reset_derived_values()
 
-    def _clear_caches(self) -> None:
+    def _reset_derived_values(self) -> None:
         self.has_retired_arms = len(self._in_use) < len(self.names)
         self._numbers_in_use: IntArray | None = None
         self._positions: IntArray | None = None
@@ -70,12 +72,12 @@ class Arms:
         self._numbers[name] = number = len(self.names)
         self.names.append(name)
         self._in_use[number] = None
-        self._clear_caches()
+        self._reset_derived_values()
 
     def retire(self, name: str) -> None:
         """Take an arm out of use."""
         del self._in_use[self._numbers[name]]
-        self._clear_caches()
+        self._reset_derived_values()
 
     def check_new(self, field: str, name: str) -> None:
         """Refuse the name of an arm in use or of a retired arm."""
@@ -107,7 +109,7 @@ class Arms:
     def find_excluded(self, field: str, names: Iterable[object]) -> list[int]:
         """Return the numbers of the arms in use among `names`, the arms that a decision excludes.
 
-        Retired arms are ignored, since no decision is about them. Any other name is refused.
+        Retired arms are ignored, since no new decision is about them. Any other name is refused.
         """
         for name in names:
             if not isinstance(name, str) or name not in self._numbers:
@@ -115,12 +117,12 @@ class Arms:
         return sorted(self._in_use.keys() & {self._numbers[str(name)] for name in names})
 
     def without(self, numbers: Iterable[int]) -> "Arms":
-        """Return a copy in which arms of these numbers are not in use; it shares the names."""
+        """Return a copy that shares the names, but in which these arms are not in use."""
         arms = copy(self)
         arms._in_use = dict.fromkeys(self._in_use)
         for number in numbers:
             del arms._in_use[number]
-        arms._clear_caches()
+        arms._reset_derived_values()
         return arms
 
     @property

@@ -14,7 +14,7 @@ from keyhole.study.study import Study
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 _Awaited = Coroutine[object, None, _Result]
-_WaitingCall = tuple["asyncio.Future[object]", Call]
+_WaitingCall = tuple["asyncio.Future[object]", Call]  # the future gets the call's outcome
 
 
 def _make_async_method(
@@ -120,14 +120,14 @@ class AsyncStudy:
         self._executor.shutdown()
 
     def _check_event_loop(self) -> None:
-        """Refuse another event loop, such as a forked child's: the child lacks our thread."""
+        """Refuse another event loop, such as that of a forked child, which lacks the thread."""
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError(
                 "the study was opened in another event loop: open it again in this one"
             )
 
     async def _commit(self, operation: Callable[..., object], *arguments: object) -> Any:
-        """Run an operation in one transaction with all that wait; return its result."""
+        """Run an operation in one transaction with all operations that wait; return its result."""
         self._check_event_loop()
         if self._is_closed:
             raise RuntimeError("the study was closed: open it again")
@@ -141,7 +141,7 @@ class AsyncStudy:
 
     def _run_waiting_calls(self) -> None:
         """Let the thread run all waiting calls that were not cancelled."""
-        calls = [item for item in self._waiting if not item[0].cancelled()]
+        calls = [(future, call) for future, call in self._waiting if not future.cancelled()]
         self._waiting = []
         if calls:
             self._executor.submit(self._run_calls, calls)

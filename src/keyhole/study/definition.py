@@ -16,6 +16,7 @@ from keyhole.contract.learner_arguments import resolve_facts
 from keyhole.contract.pending_mode_inference import PENDING_MODES, check_mode_allowed
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT, Scale
+from keyhole.former_names import find_new_name
 from keyhole.play import study_vocabulary
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary, Values, check_reserved_words
@@ -71,8 +72,8 @@ class TimeoutRule:
         """Whether a decision that expires counts as a decision with a reward of 0."""
         return self.on_timeout == _NO_REWARD
 
-    def has_expired(self, seconds_waited: float, later_decisions: int) -> bool:
-        """Return whether a decision has expired, by its waiting time or by later decisions."""
+    def is_overdue(self, seconds_waited: float, later_decisions: int) -> bool:
+        """Return whether a decision is past its timeout, in seconds or in later decisions."""
         if self.timeout is not None and seconds_waited > self.timeout:
             return True
         return self.timeout_decisions is not None and later_decisions >= self.timeout_decisions
@@ -97,7 +98,8 @@ class Definition:
     seed : int
         The seed of the policy's random numbers.
     time_unit : float
-        The length of a second in the unit of the limits; 0 if limits are not times.
+        The length of a second in the unit of the limits. With 0 the policy knows no ages of pending
+        decisions.
     scale : Scale
         The range of rewards, in the units in which they are told.
     """
@@ -115,7 +117,11 @@ class Definition:
     def create(
         cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, object], **options: Any
     ) -> Self:
-        """Return the definition of a new study; `facts` are the arguments of `Policy.learner`."""
+        """Return the definition of a new study.
+
+        `facts` are the arguments of `Policy.learner` without the number of arms; `options` may have
+        `pending`, `rule`, `seed` and `time_unit`.
+        """
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
@@ -127,12 +133,12 @@ class Definition:
         caller = f"a study of {policy}"
         user_facts, scale = resolve_facts(policy.setting, type(policy), all_facts, caller=caller)
         checked_facts = policy.check_facts(policy.setting.to_unit(user_facts, scale))
-        if text := policy.caution(checked_facts, None):
-            warnings.warn(text, stacklevel=3)
+        if caution := policy.caution(checked_facts, None):  # no problem is known
+            warnings.warn(caution, stacklevel=3)
         chosen_mode = options.pop("pending", None)
-        pending = pending_mode(policy, chosen_mode)
-        if chosen_mode is None and pending == "wait" and (text := policy.explain_waiting()):
-            warnings.warn(text, stacklevel=3)
+        pending = resolve_mode(policy, chosen_mode)
+        if chosen_mode is None and pending == "wait" and (reason := policy.explain_waiting()):
+            warnings.warn(reason, stacklevel=3)
         definition = cls(policy, checked_facts, names, pending, scale=scale, **options)
         vocabulary = definition.vocabulary(names)
         vocabulary.check_study()
@@ -143,7 +149,7 @@ class Definition:
         """Check the fields, and that they fit together."""
         if len(_check_arm_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']} names, got {len(self.arms)}")
-        pending_mode(self.policy, self.pending)
+        resolve_mode(self.policy, self.pending)  # refuses a mode that is not allowed
         validation.check_seed(self.seed)
         validation.check_number("time_unit", self.time_unit, validation.Range(ge=0))
 
@@ -156,35 +162,47 @@ class Definition:
         fact_names = [name for name in self.policy.setting.facts if name != "arms"]
         for name in facts:
             validation.check_choice("a fact", name, fact_names)
-        self.check_change(policy, facts)
-        new_facts = policy.check_facts({**self.facts, **policy.setting.to_unit(facts, self.scale)})
-        mode = None if self.pending == pending_mode(self.policy, None) else self.pending
-        return replace(self, policy=policy, facts=new_facts, pending=pending_mode(policy, mode))
+        self._check_new_policy(policy)
+        unit_facts = policy.setting.to_unit(facts, self.scale)
+        self._check_new_facts(unit_facts)
+        new_facts = policy.check_facts({**self.facts, **unit_facts})
+        mode = None if self.pending == resolve_mode(self.policy, None) else self.pending
+        return replace(self, policy=policy, facts=new_facts, pending=resolve_mode(policy, mode))
 
-    def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
-        """Refuse a policy of another setting, and facts that differ from the present facts."""
+    def _check_new_policy(self, policy: Policy) -> None:
+        """Refuse a policy of another setting."""
         _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
+
+    def _check_new_facts(self, facts: Mapping[str, Any]) -> None:
+        """Refuse facts, in the units of policies, that differ from the present facts."""
         for name, value in facts.items():
             present_value = self.facts.get(name)
             # The log was written with the present facts; with others its decisions may be invalid.
             if present_value is not None and not np.array_equal(present_value, value):
+                if unit := self.policy.setting.facts[name].unit:
+                    present_value = self.scale.from_unit(present_value, unit)
+                    value = self.scale.from_unit(value, unit)
                 raise ValueError(
                     f"{name} must be {present_value} as before, got {validation.short_repr(value)}"
                 )
 
     def check_successor(self, successor: "Definition") -> None:
-        """Refuse a definition that differs in more than `with_policy` changes."""
-        self.check_change(successor.policy, successor.facts)
+        """Refuse a definition that differs in anything that `with_policy` leaves as it is."""
+        self._check_new_policy(successor.policy)
+        self._check_new_facts(successor.facts)
         reverted = replace(successor, policy=self.policy, pending=self.pending, facts=self.facts)
         if reverted != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
     def read_change(self, data: bytes, policies: Policies, seq: int) -> Self:
-        """Return the definition that a change of policy wrote as event `seq`; refuse others."""
+        """Return the definition in the body of event `seq`, a change of policy.
+
+        A definition that `check_successor` refuses is an `EventError`.
+        """
         definition = self.from_bytes(data, policies)
         try:
             self.check_successor(definition)
@@ -195,6 +213,9 @@ class Definition:
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
+        # The class of the policy may have another name today than when the study was made.
+        saved_names = str(existing.get("module")), str(existing.get("policy"))
+        existing["module"], existing["policy"] = find_new_name(*saved_names)
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
         shorten = validation.short_repr
@@ -206,7 +227,7 @@ class Definition:
         if differences:
             raise StudyExistsError(
                 f"{field} must be new, or that of a study with the same arguments, got "
-                f"{validation.short_repr(name)}: in that study {'; '.join(differences)}"
+                f"{shorten(name)}: in that study {'; '.join(differences)}"
             )
 
     def check_arms_change(self) -> None:
@@ -244,7 +265,7 @@ class Definition:
         return {"name": setting.name, "version": setting.version, "fields": fields}
 
     def _check_setting(self, written: JsonObject, ordered: bool) -> None:
-        """Refuse a log of another setting or version, or with other fields than today's."""
+        """Refuse a log of another setting or version, or with other fields than the setting has."""
         setting = self.setting_as_json()
         title = f"the setting {setting['name']!r}"
         for name in ("name", "version"):
@@ -291,8 +312,8 @@ class Definition:
     def from_bytes(cls, data: bytes, policies: Policies = (), *, ordered: bool = True) -> Self:
         """Return the definition that `to_bytes` wrote; find the policy's class by `find_policy`.
 
-        With `ordered`, the fields must have the order that they have in the setting today, as rows
-        stored as bytes need.
+        With `ordered`, the fields must have the order that they have in the setting today. Rows
+        that are stored as bytes need this.
         """
         content = _parse_json(data)
         if content["format"] != _FORMAT:
@@ -337,8 +358,8 @@ def _format_fields(fields: Iterable[tuple[str, str, Sequence[object]]]) -> str:
 def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
     """Refuse a vocabulary with reserved words.
 
-    In a setting without context, the words of example decisions are checked too. Other settings
-    have no examples here, since the contexts of decisions are not known.
+    In a setting without context, the words of example decisions are checked too. With a context
+    there are no examples, since the contexts of decisions are not known here.
     """
     check_reserved_words(study_vocabulary.declared_words(vocabulary))
     if vocabulary.setting.context:
@@ -349,8 +370,8 @@ def _check_reserved_words(vocabulary: StudyVocabulary) -> None:
             check_reserved_words(vocabulary.format_decision({}, decision))
 
 
-def pending_mode(policy: Policy, pending: str | None) -> str:
-    """Return the pending mode of a policy: its default, unless another is chosen."""
+def resolve_mode(policy: Policy, pending: str | None) -> str:
+    """Return the chosen pending mode, or the policy's default if it is None; refuse other modes."""
     # In settings by round the policy's own state takes account of pending decisions.
     modes = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:

@@ -25,27 +25,28 @@ class KeyUsedError(ValueError):
 
 
 class DifferentFeedbackError(ValueError):
-    """A decision is settled already: it was told feedback, or has expired."""
+    """A decision was told other feedback before, or is to expire although it is not pending."""
 
 
 class PendingDecisionError(RuntimeError):
-    """The policy waits for the feedback of a pending decision, and decides nothing until then."""
+    """The policy decides nothing until it gets the feedback of a pending decision."""
 
     later = True
     """Whether the same request may succeed later."""
 
 
 class StudyDoneError(RuntimeError):
-    """The study is done: every arm that may be asked for is settled."""
+    """The study is done: every arm that the ask does not exclude is settled."""
 
     done = True
-    """Whether the work is done; commands then exit with a code of their own."""
+    """Whether the work is done. For such an error, commands exit with a code of their own."""
 
 
 ALL: Final[tuple[type[Exception], ...]] = (
     UnknownStudyError, StudyExistsError, UnknownArmError, UnknownDecisionError, KeyUsedError,
     DifferentFeedbackError, PendingDecisionError, StudyDoneError,
 )  # fmt: skip
+"""The classes of this module."""
 
 
 def http_problem_name(error: type[Exception]) -> str:

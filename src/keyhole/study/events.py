@@ -1,21 +1,21 @@
 """The kinds of events in a study's log: their bodies, their checks, and their named values.
 
-Numbers in a body have 8 bytes and are little-endian. The bodies are:
+The named values of an event, `Words`, have names of arms and rewards in the study's units. Numbers
+in a body have 8 bytes and are little-endian. ``asked again`` has no body; the others have:
 
 ``asked``
-    round, context and decision, then counter and key of the policy's random stream after the
-    decision, then, if arms were excluded, their numbers as bits;
+    round, context, decision, and counter and key of the policy's random stream after the decision;
+    then the numbers of the excluded arms as bits, if there are any;
 ``told``, ``expired``
-    feedback, then notes if there are any; nothing if an expired decision is forgotten or asked
-    again;
-``told late``, ``told too late``, ``corrected``
-    the decision's row (round, time, context, decision), then feedback and notes; what is told
-    *late* is learnt, what is told *too late* is only recorded, and a correction is learnt in the
-    place of what was told;
+    feedback, then notes if there are any; nothing if an expired decision has no feedback;
+``told late`` (is learnt), ``told too late`` (is not), ``corrected`` (is learnt in place of the old)
+    the decision's row (round, time, context, decision), then feedback and notes;
 ``sum told``
     anonymous feedback;
 ``arm added``, ``arm retired``
-    the name; ``policy changed``: the new definition, as JSON; ``asked again``: nothing.
+    the name of the arm;
+``policy changed``
+    the new definition, as JSON.
 """
 
 import json
@@ -28,7 +28,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from keyhole.contract.reward_units import UNIT
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.play.study_vocabulary import StudyVocabulary, Words
 from keyhole.study.arms import pack_numbers
 from keyhole.study.storage import Row
@@ -62,10 +62,10 @@ STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """The upper bound of times, in seconds since 1970: the year 6325."""
 MAX_METADATA_BYTES: Final = 1000
-# The first columns of a table of events. All other words of an event with feedback are feedback.
+# The first columns of a table of events. All other values of an event with feedback are feedback.
 COMMON_WORDS: Final = ("seq", "at", "event", "decision", "key", "round")
 
-ID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ID_CHARACTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32
 _ID_LENGTH: Final = 26
 _CACHE_SIZE: Final = 4096  # entries of each cache
 _NO_HEADER: Final = ROW_HEADER.pack(0.0, 0.0)
@@ -80,7 +80,7 @@ _CODE_ERRORS: Final = (
 
 def is_decision_id(text: object) -> bool:
     """Return whether a value has the form of a decision's id."""
-    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(ID_LETTERS)
+    return isinstance(text, str) and len(text) == _ID_LENGTH and not set(text) - set(ID_CHARACTERS)
 
 
 class EventError(ValueError):
@@ -146,15 +146,15 @@ def _check_asked(state: "LogState", event: Row) -> None:
         raise ValueError(f"round must be {state.rounds + 1}")
     horizon = state.definition.facts.get("horizon")
     is_by_round = state.definition.policy.setting.by_round
+    # Events from before a change of policy may have been written without a horizon.
     if is_by_round and event.seq > state.definition_seq and state.rounds == horizon:
         raise ValueError(f"round must be at most the horizon, {horizon}")
     state.checker.check_decision(state.decisions.cells_of_event(event.body))
     if excluded_bits := event.body[size:]:
         numbers = state.decisions.excluded_arm_numbers(event.body)
-        are_in_use = all(map(state.arms.is_in_use, numbers))
-        if not are_in_use or pack_numbers(numbers) != excluded_bits:
-            raise ValueError("the arms that it excludes must be in use")
-        if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row(event))):
+        if not all(map(state.arms.is_in_use, numbers)) or pack_numbers(numbers) != excluded_bits:
+            raise ValueError("the arms that it excludes must be in use, with no zero byte after")
+        if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row_of_event(event))):
             raise ValueError("its decision must not be about an arm that it excludes")
 
 
@@ -180,12 +180,12 @@ def _check_told_late(state: "LogState", event: Row) -> None:
     rule = state.definition.rule.on_timeout
     if state.assumes_no_reward != (event.kind == TOLD_TOO_LATE):
         raise ValueError(f"late feedback of this kind needs another on_timeout than {rule!r}")
-    _check_corrected(state, event)
+    _check_late_feedback(state, event)
 
 
-def _check_corrected(state: "LogState", event: Row) -> None:
+def _check_late_feedback(state: "LogState", event: Row) -> None:
     if not is_decision_id(event.decision) or event.decision in state.pending:
-        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+        raise ValueError(f"decision must be one that is over, got {short_repr(event.decision)}")
     row, feedback = state.split_late_body(event.body)
     state.checker.check_pending_row(row)
     _check_feedback(state, event, row, feedback)
@@ -217,9 +217,9 @@ def _check_body_is_empty(event: Row) -> None:
 
 
 def _check_feedback(state: "LogState", event: Row, row: bytes, feedback: bytes) -> None:
-    """Refuse feedback that the decision cannot have, as it was told and as last corrected."""
-    for version in {feedback, state.corrected_feedback(event.decision, feedback)}:
-        state.checker.check_feedback(row[ROW_HEADER.size :], version)
+    """Refuse feedback, or its last correction, that the decision of a row cannot have."""
+    for body in {feedback, state.corrected_feedback(event.decision, feedback)}:
+        state.checker.check_feedback(row[ROW_HEADER.size :], body)
 
 
 def _require_pending(state: "LogState", event: Row) -> bytes:
@@ -229,13 +229,15 @@ def _require_pending(state: "LogState", event: Row) -> bytes:
     raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
 
 
-# Words: each returns an event's body as named values, given the row of the event's decision.
+# Each of these functions returns the named values in an event's body. An event about a pending
+# decision needs the row of the decision, `decision_row`.
 
 
 def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
-    row = state.row(event)
+    row = state.row_of_event(event)
     stream = [f"{number:016x}" for number in state.decisions.stream_of_event(event.body)]
     excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arm_numbers(event.body)]
+    # Tables and exports are made without `check_event`.
     state.checker.check_decision_format(row[ROW_HEADER.size :])
     values = state.decisions.unpack_row(row)
     with convert_vocabulary_errors(state.vocabulary):
@@ -277,6 +279,7 @@ def _format_arm(state: "LogState", event: Row, decision_row: bytes) -> Words:
 
 def _format_policy(state: "LogState", event: Row, decision_row: bytes) -> Words:
     definition = json.loads(event.body)
+    # A table shows the policy as text, whatever an edited log has here.
     return {"head": definition | {"policy": str(definition["policy"])}}
 
 
@@ -284,7 +287,7 @@ def _format_nothing(state: "LogState", event: Row, decision_row: bytes) -> Words
     return {}
 
 
-# Bodies: each returns the body of an event that is given as named values.
+# Each of these functions returns the body of an event from its named values.
 
 
 def _pack_asked(state: "LogState", event_words: Words, decision_row: bytes) -> bytes:
@@ -331,7 +334,7 @@ def _pack_nothing(state: "LogState", event_words: Words, decision_row: bytes) ->
 
 
 def _body_words(event_words: Words) -> Words:
-    """Return the words of an event that come from its body."""
+    """Return the named values of an event that come from its body."""
     return {name: value for name, value in event_words.items() if name not in COMMON_WORDS}
 
 
@@ -359,7 +362,7 @@ KINDS: Final[Mapping[int, EventKind]] = {
     ARM_ADDED: EventKind("arm added", _check_arm_added, _format_arm, _pack_arm),
     ARM_RETIRED: EventKind("arm retired", _check_arm_retired, _format_arm, _pack_arm),
     POLICY_CHANGED: EventKind("policy changed", _leave_unchecked, _format_policy, _pack_policy),
-    CORRECTED: EventKind("corrected", _check_corrected, _format_late, _pack_late),
+    CORRECTED: EventKind("corrected", _check_late_feedback, _format_late, _pack_late),
 }
 
 
@@ -388,7 +391,7 @@ def check_event(state: "LogState", event: Row) -> None:
                 f"decision must be given or absent as the kind requires, got {event.decision!r}"
             )
         event_kind.check(state, event)
-    except (*DAMAGE, struct.error) as error:
+    except (*DAMAGE_ERRORS, struct.error) as error:
         why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
         raise EventError(event.seq, why) from error
 
@@ -396,8 +399,8 @@ def check_event(state: "LogState", event: Row) -> None:
 class ValueChecker:
     """Refuses decisions and feedback that no study can have written.
 
-    The vocabulary formats a value as words and parses the words, which must give the value again.
-    Decisions are given as *cells*, the bytes of a row after its header.
+    The vocabulary formats a value as `Words`, and parsing them must give the value again. Decisions
+    are given as *cells*, the bytes of a row after its header.
     """
 
     def __init__(self, state: "LogState") -> None:
@@ -408,7 +411,7 @@ class ValueChecker:
 
     def clear_caches(self) -> None:
         """Forget which values were checked, since other arms are in use now."""
-        # A log repeats a few decisions and rewards, so checks are cached by the values' bytes.
+        # A log repeats a few decisions and rewards, so checks are cached by their bytes.
         self.check_decision_format = lru_cache(_CACHE_SIZE)(self._check_decision_format)
         self.check_decision = lru_cache(_CACHE_SIZE)(self._check_decision)
         self.check_feedback = lru_cache(_CACHE_SIZE)(self._check_feedback)
@@ -428,15 +431,15 @@ class ValueChecker:
         """
         self.check_decision_format(cells)
         if not self._state.guard_allows(_NO_HEADER + cells, may_be_retired=may_be_retired):
-            raise ValueError(f"its decision {'was' if may_be_retired else 'is'} not allowed")
+            raise ValueError("its decision is not allowed")
 
     def check_pending_row(self, row: bytes) -> None:
-        """Refuse a row that no pending decision can have had."""
+        """Refuse a row that no decision can have had while it was pending."""
         round_number, asked_at = ROW_HEADER.unpack_from(row)
         if not 1 <= round_number <= self._state.rounds or round_number != int(round_number):
             raise ValueError(f"round must be from 1 to {self._state.rounds}, got {round_number}")
         check_time(asked_at)
-        self.check_decision(row[ROW_HEADER.size :], True)
+        self.check_decision(row[ROW_HEADER.size :], may_be_retired=True)
 
     def _check_feedback(self, cells: bytes, feedback: bytes) -> None:
         """Refuse feedback that cannot have been told of a decision."""

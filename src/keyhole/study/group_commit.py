@@ -84,8 +84,9 @@ class CachedState:
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
         """Return the state after all events.
 
-        `read` takes the numbers of the study and of an event, and returns the study's later events.
-        With `learns=False` the policy learns nothing, since it fails at the log.
+        `read` takes the numbers of the study and of an event, and returns the study's later events
+        (`Store.begin`, which also takes the lock, or `Store.events_after`). With `learns=False` the
+        policy learns nothing, since it fails at the log.
         """
         with self.convert_event_errors():
             state = self._state if learns else None
@@ -95,8 +96,8 @@ class CachedState:
                 with FORK_LOCK.shared(self):
                     state = self._load_snapshot() if learns else None
                     state = state or self._rebuild(learns)
-            # The state is kept again only once all events are applied: after an error or an
-            # interrupt the next call must rebuild it.
+            # The state is kept only once all events are applied: after an error or an interrupt the
+            # next call must rebuild it.
             self._state = None
             while True:
                 if new_rows := read(self.study_number, state.seq):
@@ -114,19 +115,20 @@ class CachedState:
     def _load_snapshot(self) -> State | None:
         """Return the state of the last snapshot, or None without a usable snapshot."""
         self.store.check_tail(self.study_number)
-        snapshot = self.store.snapshot(self.study_number)
-        last_event = snapshot and next(self.store.read(self.study_number, snapshot[0] - 1, 1), None)
-        if not snapshot or not last_event:
+        if (snapshot := self.store.snapshot(self.study_number)) is None:
             return None
-        state = read_snapshot(snapshot, last_event, self.policies)
+        seq, data = snapshot
+        if (last_event := next(self.store.read(self.study_number, seq - 1, 1), None)) is None:
+            return None
+        state = read_snapshot(data, last_event, self.policies)
         self._snapshot_seq = 0 if state is None else state.seq
         return state
 
     def _rebuild(self, learns: bool, changes: Sequence[Row] = ()) -> State:
         """Replay the whole log with the last policy and with all corrections.
 
-        `changes` are the changes of policy and the corrections known so far. If the log has others,
-        it is replayed once more.
+        `changes` are the changes of policy and the corrections known so far. If the log has more of
+        them, it is replayed once more.
         """
         first_definition = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
@@ -177,7 +179,7 @@ class Transaction:
     metadata : dict of int to str
         The metadata of decisions, by the numbers of their events.
     ends_group : bool
-        Whether no other operation may use the state, since it must be rebuilt.
+        Whether the state must be rebuilt before another operation uses it.
     """
 
     state: State
@@ -241,7 +243,10 @@ def check_now(now: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A call that waits for its turn: in a group, or by itself (`is_exclusive`)."""
+    """A call that waits for its turn: in a group, or by itself (`is_exclusive`).
+
+    `wakeup` is locked while the calling thread has to wait; `_wake` unlocks it.
+    """
 
     operation: Callable[..., object]
     arguments: tuple[object, ...] = ()
@@ -249,7 +254,7 @@ class _Request:
     result: object = None
     error: BaseException | None = None
     is_done: bool = False
-    is_cancelled: bool = False
+    is_withdrawn: bool = False
     wakeup: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -257,10 +262,11 @@ class _Request:
 
 
 class _Group:
-    """The requests of one commit, and the error that they get if the commit fails."""
+    """The requests of one commit, and the error that they get unless the commit succeeds."""
 
     def __init__(self) -> None:
         self.requests: list[_Request] = []
+        # Only success replaces this error by None.
         self.error: Exception | None = StoreError("the thread that led the commit was interrupted")
 
 
@@ -268,7 +274,7 @@ class GroupCommit(CachedState):
     """The single writer of a study within a process.
 
     A thread may be interrupted (Ctrl-C) between any two instructions, and the other threads must go
-    on. So a leader's work ends with idempotent steps (`_cancel`), which run twice.
+    on. So a leader's work ends with idempotent steps (`_leave`), which run twice.
     """
 
     def __init__(
@@ -280,17 +286,17 @@ class GroupCommit(CachedState):
         policies: Policies = (),
     ) -> None:
         # Locks are taken in this order: the leadership here, the `-queue` file or the advisory lock
-        # (`Store.begin`), FORK_LOCK. While a thread has FORK_LOCK, it must not wait for anything
-        # that another thread may hold while it waits for FORK_LOCK.
+        # (`Store.begin`), FORK_LOCK. A thread that has FORK_LOCK must not wait for anything that
+        # may be held by a thread that waits for FORK_LOCK.
         super().__init__(study_number, definition_bytes, policies)
         self.store = store
         self.clock = clock
         # Methods of a deque are single instructions, so it needs no lock, which an interrupted
         # thread could leave locked.
         self._waiting: deque[_Request] = deque()
-        # It holds the first request of the leading thread; it is empty if no thread leads. A lock
-        # would not do: a thread that is interrupted in `acquire` cannot know whether it has the
-        # lock. `setdefault` is one instruction.
+        # The dictionary holds the first request of the leading thread; it is empty if no thread
+        # leads. A lock would not do: a thread that is interrupted in `acquire` cannot know whether
+        # it has the lock. `setdefault` is one instruction.
         self._leader: dict[None, _Request] = {}
         self._group: _Group | None = None
 
@@ -336,29 +342,30 @@ class GroupCommit(CachedState):
                         else:
                             request.wakeup.acquire(timeout=_POLL_INTERVAL)
             finally:
-                self._cancel(requests)
+                self._leave(requests)
         finally:
-            self._cancel(requests)
+            self._leave(requests)
 
     def _oldest_request(self) -> _Request | None:
         requests = self._waiting.copy()
         return next(
-            (request for request in requests if not (request.is_cancelled or request.is_done)), None
+            (request for request in requests if not (request.is_withdrawn or request.is_done)), None
         )
 
     def _try_to_lead(self, request: _Request, first_request: _Request) -> bool:
-        """Lead if `request` is the oldest of all and no other thread leads; return whether it does.
+        """Let this thread lead if it may; return whether it leads.
 
-        `first_request` is the first request of this thread, and stands for the thread.
+        It may if its `request` is the oldest of all and no other thread leads. `first_request` is
+        the first request of this thread, and stands for the thread.
         """
         if self._oldest_request() is not request:
             return False
         return self._leader.setdefault(None, first_request) is first_request
 
-    def _cancel(self, requests: list[_Request]) -> None:
-        """Withdraw requests, wherever their thread was interrupted, and wake the next leader."""
+    def _leave(self, requests: list[_Request]) -> None:
+        """Withdraw a thread's requests, done or not; end its leadership; wake the next leader."""
         for request in requests:
-            request.is_cancelled = True
+            request.is_withdrawn = True
         # This runs twice, in nested `finally`: if the first run is interrupted, the second finishes
         # it. The leadership is given up last, since no other thread may lead while the group is
         # unfinished.
@@ -370,7 +377,7 @@ class GroupCommit(CachedState):
             _wake(next_request)
 
     def _run_group(self, request: _Request) -> None:
-        """Run a request: an exclusive one by itself, any other in a group with those that wait."""
+        """Run an exclusive request by itself, any other in a group with all that wait."""
         group = self._group = _Group()
         try:
             if request.is_exclusive:
@@ -383,7 +390,7 @@ class GroupCommit(CachedState):
             group.error = error
         self._deliver_results()
         if self._state is not None and self._state.seq - self._snapshot_seq >= _SNAPSHOT_EVERY:
-            # This empty group has an error. So if the snapshot is interrupted, `_deliver_results`
+            # A new group has an error. So if the snapshot is interrupted, `_deliver_results`
             # discards the state, which may then be half changed.
             self._group = _Group()
             self.save_snapshot()
@@ -432,35 +439,35 @@ class GroupCommit(CachedState):
         """
         while self._waiting and len(group.requests) < _MAX_GROUP_SIZE:
             request = self._waiting[0]  # only the leader removes requests
-            is_gone = request.is_cancelled or request.is_done
-            if not is_gone and request.is_exclusive:
+            if request.is_withdrawn or request.is_done:
+                self._waiting.popleft()
+                continue
+            if request.is_exclusive:
                 break
-            if not is_gone:
-                group.requests.append(request)
+            group.requests.append(request)
             self._waiting.popleft()
-            if not is_gone:
-                return request
+            return request
         return None
 
     def _run_request(self, request: _Request, transaction: Transaction) -> None:
-        event_count = len(transaction.events)
+        earlier_event_count = len(transaction.events)
         try:
             request.result = request.operation(transaction, *request.arguments)
         except StoreError:  # the whole transaction has failed
             raise
         except Exception as error:
             if not self.store.has_lock():  # the store has rolled the transaction back
-                why = f"the database driver failed ({error!r}): try again"
-                raise StoreError(f"{self.store.where}: {why}") from error
+                message = f"{self.store.where}: the database driver failed ({error!r}): try again"
+                raise StoreError(message) from error
             request.error = error
             # Earlier requests are complete and will be committed. The events of this request are
             # dropped, and no other request may see a state to which some of them were applied.
             if transaction.state.is_dirty:
                 transaction.ends_group = True
-                del transaction.events[event_count:]
+                del transaction.events[earlier_event_count:]
 
     def _begin_transaction(self, *, learns: bool = True) -> Transaction:
-        """Take the study's lock and apply the events that other processes have committed."""
+        """Take the writers' lock and apply the events that other processes have committed."""
         state = self.catch_up(self.store.begin, learns=learns)
         return Transaction(state, check_now(self.clock()), self.store, self.study_number)
 
@@ -476,7 +483,7 @@ class GroupCommit(CachedState):
         # `make_snapshot` lets the policy learn its batch. An interrupt would leave the state half
         # changed, so the state is kept again only once the snapshot is written.
         self._state = None
-        self._snapshot_seq = state.seq
+        self._snapshot_seq = state.seq  # a failed write is not tried again at once
         try:
             with FORK_LOCK.shared(self):
                 snapshot = make_snapshot(state)
@@ -496,7 +503,7 @@ class GroupCommit(CachedState):
     ) -> None:
         """Run an operation that writes a change of policy or a correction.
 
-        It runs also if the policy fails at the log, which the change may mend.
+        It runs also if the policy fails at the log, since the change may put this right.
         """
         with suppress(LearningError):
             return self.submit(operation, *arguments)

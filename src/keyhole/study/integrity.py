@@ -16,7 +16,7 @@ from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.text_formatting import count_text
 from keyhole.validation import Range, check_integer
 
-_WITH_ROW: Final = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
+_KINDS_WITH_ROW: Final = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
 """The kinds of events whose body begins with the row of their decision."""
 
 
@@ -29,7 +29,7 @@ class StudyCheck:
     name : str
         The name of the study.
     events : int
-        The number of events that were written, missing and damaged events included.
+        The number of events that were ever written, even if they are now missing or damaged.
     whole : int
         The number of events before the first damage.
     damage : str
@@ -129,15 +129,16 @@ def check_database(
 def _check_study(store: Store, name: str, policies: Policies) -> StudyCheck:
     whole_count = event_count = 0
     try:
-        study_number, definition = store.find(name)
+        study_number, definition_bytes = store.find(name)
         event_count = store.highest_seq(study_number)
-        snapshot = store.snapshot(study_number)
+        snapshot_seq, snapshot = store.snapshot(study_number) or (0, b"")
         rows, read_error = _read_intact_rows(store, study_number)
-        last_correction = max((row.seq for row in rows if row.kind == events.CORRECTED), default=0)
-        for state in rebuild_states(Definition.from_bytes(definition, policies), rows, policies):
+        definition = Definition.from_bytes(definition_bytes, policies)
+        correction_seqs = [row.seq for row in rows if row.kind == events.CORRECTED]
+        for state in rebuild_states(definition, rows, policies):
             whole_count = state.seq
             # A snapshot from before a correction is not used any more.
-            if snapshot is not None and whole_count == snapshot[0] >= last_correction:
+            if whole_count == snapshot_seq and snapshot_seq >= max(correction_seqs, default=0):
                 _check_snapshot(snapshot, state, policies)
         if read_error is not None:
             raise read_error
@@ -159,8 +160,8 @@ def _read_intact_rows(store: Store, study: int) -> tuple[list[Row], StoreError |
     return rows, None
 
 
-def _check_snapshot(snapshot: tuple[int, bytes], state: State, policies: Policies) -> None:
-    """Refuse a snapshot that can be used, but differs from the state after its last event."""
+def _check_snapshot(snapshot: bytes, state: State, policies: Policies) -> None:
+    """Refuse a usable snapshot that differs from the state after its last event."""
     assert state.last_event is not None
     snapshot_state = read_snapshot(snapshot, state.last_event, policies)
     if snapshot_state is not None and make_snapshot(snapshot_state) != make_snapshot(state):
@@ -172,8 +173,8 @@ class _LogCheck:
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
-        self._asked: dict[str | None, bytes] = {}
-        self._told: set[str | None] = set()
+        self._rows_by_id: dict[str | None, bytes] = {}
+        self._told_ids: set[str | None] = set()
 
     def check_event(self, state: State, event: Row) -> None:
         """Refuse an event that contradicts an earlier event.
@@ -186,25 +187,24 @@ class _LogCheck:
         EventError
             With the reason.
         """
+        row, _ = state.split_late_body(event.body)  # of an event with a row
         why = ""
         if event.key is not None and event.key in self._keys:
             why = f"key must be new, got {event.key!r}"
-        elif event.kind == events.ASKED and event.decision in self._asked:
+        elif event.kind == events.ASKED and event.decision in self._rows_by_id:
             why = f"decision must be a new id, got {event.decision!r}"
-        elif event.kind in _WITH_ROW and not event.body.startswith(
-            self._asked.get(event.decision, b"?")
-        ):
+        elif event.kind in _KINDS_WITH_ROW and row != self._rows_by_id.get(event.decision):
             why = f"its decision differs from what was asked as {event.decision!r}"
-        elif event.kind == events.CORRECTED and event.decision not in self._told:
+        elif event.kind == events.CORRECTED and event.decision not in self._told_ids:
             why = f"it corrects {event.decision!r}, of which nothing was told"
         if why:
             raise events.EventError(event.seq, why)
         if event.key is not None:
             self._keys.add(event.key)
         if event.kind == events.ASKED:
-            self._asked[event.decision] = state.row(event)
-        elif event.kind in (events.TOLD, *_WITH_ROW):
-            self._told.add(event.decision)
+            self._rows_by_id[event.decision] = state.row_of_event(event)
+        elif event.kind in (events.TOLD, *_KINDS_WITH_ROW):
+            self._told_ids.add(event.decision)
 
 
 def rebuild_states(
@@ -212,8 +212,8 @@ def rebuild_states(
 ) -> Iterator[State]:
     """Yield the state of a study after each of its events, and check each event.
 
-    All corrections apply from the first state on. `_LogCheck` checks more than is checked when a
-    study is opened.
+    All corrections apply from the first state on. Opening a study without a snapshot makes the same
+    checks, except those of `_LogCheck`.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from keyhole.contract.policy import Policy
 from keyhole.contract.reward_units import UNIT
 from keyhole.files import decode_text, read_file, write_atomically
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.play.study_vocabulary import Words
 from keyhole.study import events
 from keyhole.study.definition import Definition, Policies
@@ -37,15 +37,14 @@ _VERSIONS: Final = (2, 3)  # version 2, of 0.2.0, has no excluded arms, metadata
 
 
 class EventFormatter:
-    """Converts rows of a study's log to named values and back, in the order of the log.
-
-    The named values of an event are a dict, with names of arms and rewards in the study's units.
+    """Converts events of a study's log to named values and back, in the order of the log.
 
     Attributes
     ----------
     state : LogState
-        The codecs, and all arms added so far, also retired arms; nothing else in the state changes.
-    asked : dict of str to bytes
+        The codecs, and all arms added so far, even if they were retired since; it holds no
+        decisions.
+    decision_rows : dict of str to bytes
         The rows of all decisions so far, by the ids of the decisions.
     policies : tuple of Policy classes
         Classes in which a policy is looked up first.
@@ -60,17 +59,17 @@ class EventFormatter:
         metadata: Mapping[int, str] = NO_METADATA,
     ) -> None:
         self.state = LogState(definition)
-        self.asked: dict[str, bytes] = {}
+        self.decision_rows: dict[str, bytes] = {}
         self.policies = tuple(policies)
         self.metadata = metadata
 
-    def words(self, row: Row) -> Words:
+    def format(self, row: Row) -> Words:
         """Return an event as named values.
 
         Raises
         ------
         EventError
-            If no study can have written it.
+            If no study can have written the event.
         """
         try:
             events.check_time(row.at)
@@ -83,11 +82,11 @@ class EventFormatter:
             if row.seq in self.metadata:
                 event_words["metadata"] = json.loads(self.metadata[row.seq])
             return event_words
-        except (*DAMAGE, struct.error) as error:
+        except (*DAMAGE_ERRORS, struct.error) as error:
             raise events.EventError(row.seq, f"it is malformed ({error!r})") from error
 
-    def row(self, event_words: Words) -> Row:
-        """Return the row of an event given as named values."""
+    def parse(self, event_words: Words) -> Row:
+        """Return an event from its named values."""
         number = _KIND_NUMBERS[check_choice("event", event_words.get("event"), _KIND_NUMBERS)]
         decision = event_words.get("decision")
         key = event_words.get("key")
@@ -104,16 +103,16 @@ class EventFormatter:
     def _decision_row(self, event: Row) -> bytes:
         """Return the row of the decision that an event is about.
 
-        Return no bytes if the event is about no decision or hands out the decision.
+        It is empty if the event hands out the decision or is about no decision.
         """
         if event.decision is None or event.kind == events.ASKED:
             return b""
-        return self.asked[event.decision]
+        return self.decision_rows[event.decision]
 
     def _remember_reference(self, event: Row) -> None:
         """Keep the decision or the arm of an event, since later events may refer to it."""
         if event.kind == events.ASKED:
-            self.asked[str(event.decision)] = self.state.row(event)
+            self.decision_rows[str(event.decision)] = self.state.row_of_event(event)
         elif event.kind == events.ARM_ADDED:
             self.state.arms.add(event.body.decode())
 
@@ -125,7 +124,7 @@ class LogReader:
         self._lock = Lock()
         # None after an error, which may leave the formatter half changed.
         self._formatter: EventFormatter | None = None
-        self._last_seq = 0  # of the last event that the formatter has read
+        self._last_seq = 0  # the number of the last event that the formatter has read
 
     def read(self, study: Study, after: int, limit: int) -> list[Words]:
         """Return at most `limit` events after the event with the number `after`."""
@@ -139,16 +138,16 @@ class LogReader:
             while self._last_seq < after:
                 if not self._read_next(formatter, study, min(after - self._last_seq, _BATCH_SIZE)):
                     break
-            events = self._read_next(formatter, study, limit) if self._last_seq == after else []
+            entries = self._read_next(formatter, study, limit) if self._last_seq == after else []
             self._formatter = formatter
-            return events
+            return entries
 
     def _read_next(self, formatter: EventFormatter, study: Study, limit: int) -> list[Words]:
         """Return at most `limit` events after the last event that was read."""
         rows = study.log(after=self._last_seq, limit=limit)
         formatter.metadata = study.metadata(self._last_seq, self._last_seq + len(rows))
         self._last_seq += len(rows)
-        return [formatter.words(row) for row in rows]
+        return [formatter.format(row) for row in rows]
 
 
 def format_table(
@@ -163,7 +162,7 @@ def format_table(
     text_type = pa.string()
     types = (pa.int64(), pa.timestamp("us", "UTC"), text_type, text_type, text_type, pa.int64())
     column_types = dict(zip(events.COMMON_WORDS, types, strict=True))
-    entries = list(map(EventFormatter(definition, metadata=metadata).words, rows))
+    entries = list(map(EventFormatter(definition, metadata=metadata).format, rows))
     for event in entries:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
@@ -200,7 +199,7 @@ def write_export(
         "events": len(rows),
         "head": json.loads(definition.to_bytes()),
     }
-    lines = [header, *map(formatter.words, rows)]
+    lines = [header, *map(formatter.format, rows)]
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
@@ -215,9 +214,8 @@ def read_export(
             header = json.loads(header_line)
             if header.get("format") != _FORMAT or header.get("version") not in _VERSIONS:
                 raise ValueError(f"it is not an export of version {_VERSIONS[-1]} or before")
-            definition = Definition.from_bytes(
-                json.dumps(header["head"]).encode(), policies, ordered=False
-            )
+            definition_bytes = json.dumps(header["head"]).encode()
+            definition = Definition.from_bytes(definition_bytes, policies, ordered=False)
             name = check_line("name", header["name"])
             event_count = header["events"]
         formatter = EventFormatter(replace(definition, scale=UNIT), policies)
@@ -227,7 +225,7 @@ def read_export(
             with _add_line_to_errors(number):
                 event_words = json.loads(line)
                 values = event_words.pop("metadata", None)
-                rows.append(formatter.row(event_words))
+                rows.append(formatter.parse(event_words))
                 if values is not None:
                     metadata[rows[-1].seq] = events.format_metadata(values)
         if len(rows) != event_count:
@@ -235,7 +233,7 @@ def read_export(
         # The log is replayed, since many errors show only against the state before an event.
         for _ in rebuild_states(definition, rows, policies):
             pass
-    except DAMAGE as error:
+    except DAMAGE_ERRORS as error:
         raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
     return name, definition, rows, metadata
 
@@ -247,7 +245,7 @@ def _add_line_to_errors(number: int) -> Iterator[None]:
         yield
     except json.JSONDecodeError as error:
         raise ValueError(f"line {number} is not JSON: {error}") from error
-    except (*DAMAGE, struct.error) as error:
+    except (*DAMAGE_ERRORS, struct.error) as error:
         raise ValueError(f"line {number}: {events.error_reason(error)}") from error
 
 
@@ -286,17 +284,16 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     rows = list(rows)
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
-    # The state takes the definition to have come into force at the last event, and so ignores the
-    # changes of policy in the log.
+    # The given policy learns the whole log: for this state, all changes of policy lie in the past.
     state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            asked_values = state.decisions.unpack_row(state.row(row))
+            asked_values = state.decisions.unpack_row(state.row_of_event(row))
             excluded = state.decisions.excluded_arm_numbers(row.body)
             body = state.decide(asked_values[0], row.at, excluded)
-            other_values = state.decisions.unpack_row(state.row(row._replace(body=body)))
+            other_values = state.decisions.unpack_row(state.row_of_event(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
             columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))

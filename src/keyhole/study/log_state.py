@@ -23,15 +23,15 @@ Corrections = Mapping[str, Row]
 NO_CORRECTIONS: Final[Corrections] = MappingProxyType({})
 _STRUCT_CODES: Final = {"int64": "q", "float64": "d"}
 _CELL_BYTES: Final = 8
-_NUMBER: Final = Struct("<q")
+_ARM_NUMBER: Final = Struct("<q")
 
 
 class RebuildNeededError(Exception):
     """The whole log must be learnt anew, because of a change of policy or a correction."""
 
 
-class RowCodec:
-    """Packs named values into consecutive numbers of 8 bytes, and unpacks them.
+class ValuesCodec:
+    """Packs the values of named fields into consecutive numbers of 8 bytes, and unpacks them.
 
     Attributes
     ----------
@@ -78,12 +78,12 @@ class FeedbackCodec:
     Attributes
     ----------
     learnt_size : int
-        The number of bytes of the feedback; the policy does not learn notes.
+        The number of bytes of the feedback without notes, which the policy does not learn.
     """
 
     def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
-        self._feedback = RowCodec(vocabulary.feedback_fields, sizes)
-        self._notes = RowCodec(vocabulary.note_fields, sizes)
+        self._feedback = ValuesCodec(vocabulary.feedback_fields, sizes)
+        self._notes = ValuesCodec(vocabulary.note_fields, sizes)
         self._empty_notes = dict.fromkeys(vocabulary.note_fields, 0)
         self.learnt_size = self._feedback.size
 
@@ -128,14 +128,14 @@ class DecisionRowCodec:
     def __init__(
         self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
     ) -> None:
-        self.context = RowCodec(setting.context, sizes)
-        self.decision = RowCodec(setting.decision, sizes)
+        self.context = ValuesCodec(setting.context, sizes)
+        self.decision = ValuesCodec(setting.decision, sizes)
         self._arms = arms
         self._decision_begin = ROW_HEADER.size + self.context.size
         self.size = self._decision_begin + self.decision.size
         self.event_size = ROUND.size + self.size - ROW_HEADER.size + STREAM.size
         self._arm_cells = [cell for name in arm_fields for cell in self.decision.cell_range(name)]
-        # In bytes from the beginning of the decision.
+        # Offsets are in bytes from the beginning of the decision.
         self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]
 
     def event_body(
@@ -183,7 +183,7 @@ class DecisionRowCodec:
     def arm_numbers(self, row: bytes) -> list[int]:
         """Return the numbers of the arms of a decision."""
         begin = self._decision_begin
-        return [_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
+        return [_ARM_NUMBER.unpack_from(row, begin + offset)[0] for offset in self._arm_offsets]
 
     def with_positions(self, row: bytes) -> bytes | None:
         """Return a row with positions in place of arms' numbers; None if an arm is retired."""
@@ -204,12 +204,12 @@ class DecisionRowCodec:
         """Return a row with `numbers[arm]` for each arm; its decision begins at byte `begin`."""
         new_row = bytearray(row)
         for offset in self._arm_offsets:
-            (arm,) = _NUMBER.unpack_from(row, begin + offset)
-            _NUMBER.pack_into(new_row, begin + offset, int(numbers[arm]))
+            (arm,) = _ARM_NUMBER.unpack_from(row, begin + offset)
+            _ARM_NUMBER.pack_into(new_row, begin + offset, int(numbers[arm]))
         return bytes(new_row)
 
     def kernel_rows(self, rows: Collection[bytes], now: float, time_unit: float) -> FloatArray:
-        """Return the rows without retired arms, as the matrix that kernels read.
+        """Return the rows that have no retired arm, as the matrix that kernels read.
 
         A decision's time of asking is replaced by its age in seconds, times `time_unit`.
         """
@@ -230,9 +230,9 @@ class DecisionRowCodec:
 class LogState:
     """The arms and the pending decisions after some event, without a policy.
 
-    A decision is kept as a *row*: round, time of asking, context, decision. Rows hold permanent
-    arm numbers. Subclasses add the effect of feedback: `State` lets the policy learn it, and
-    `DecisionCounts` counts it.
+    A decision is kept as a *row* of bytes: round, time of asking, context, decision. (A `Row` is an
+    event of the log.) Rows hold permanent arm numbers. Subclasses add the effect of feedback:
+    `State` lets the policy learn it, and `DecisionCounts` counts it.
 
     Attributes
     ----------
@@ -243,7 +243,8 @@ class LogState:
     awaiting_feedback : dict of str to None
         The ids of all other pending decisions.
     rounds_when_asked_again : dict of str to int
-        How many decisions there were when a pending decision was last handed out again, by its id.
+        By the id of a pending decision that was handed out again: how many decisions there were
+        when this last happened.
     rounds, feedback_count : int
         The number of decisions, and the number of decisions whose feedback was learnt: it was told,
         in time or late, or was assumed when the decision expired.
@@ -259,8 +260,8 @@ class LogState:
     definition_seq : int, default 0
         The number of the event at which the definition came into force.
     corrections : dict of str to Row, optional
-        The last correction of each decision that was corrected, by the decision's id: see
-        `find_corrections`. The feedback of a correction is learnt in place of what was told.
+        The result of `find_corrections`. The feedback of a correction is learnt in place of what
+        was told.
     """
 
     def __init__(
@@ -272,7 +273,7 @@ class LogState:
         self.definition = definition
         self.definition_seq = definition_seq
         self.corrections = corrections
-        self._last_correction = max((event.seq for event in corrections.values()), default=0)
+        self._last_correction_seq = max((event.seq for event in corrections.values()), default=0)
         policy = definition.policy
         sizes = compiled_policy(type(policy)).sizes(policy.numbers() | definition.facts)
         self.arms = Arms(definition.arms)
@@ -280,7 +281,7 @@ class LogState:
         arm_fields = self.vocabulary.find_arm_fields()
         self.decisions = DecisionRowCodec(policy.setting, sizes, self.arms, arm_fields)
         self.feedback = FeedbackCodec(self.vocabulary, sizes)
-        self.sums = RowCodec(self.vocabulary.sum_fields, sizes)
+        self.sums = ValuesCodec(self.vocabulary.sum_fields, sizes)
         self.checker = events.ValueChecker(self)
         self.seq = self.rounds = self.feedback_count = 0
         self.pending: dict[str, bytes] = {}
@@ -291,12 +292,12 @@ class LogState:
 
     @property
     def unlearnt_count(self) -> int:
-        """The number of decisions that expired for good, from which nothing was learnt."""
+        """The number of decisions that expired for good and of which no feedback was learnt."""
         if not self.vocabulary.has_feedback:
             return 0
         return self.rounds - self.feedback_count - len(self.pending)
 
-    def row(self, event: Row) -> bytes:
+    def row_of_event(self, event: Row) -> bytes:
         """Return the row of a decision from the event that handed it out."""
         (round_number,) = ROUND.unpack_from(event.body)
         cells = self.decisions.cells_of_event(event.body)
@@ -330,16 +331,16 @@ class LogState:
                     if not self.decisions.are_arms_in_use(self.pending[id]):
                         self.remove_pending(id)
             case events.POLICY_CHANGED:
-                self.change_policy(event)
+                self.apply_policy_change(event)
             case _:
-                raise ValueError(f"its kind is {event.kind}, which is unknown without a decision")
+                raise ValueError(f"its kind is {event.kind}, which is no kind without a decision")
 
     def _apply_to_decision(self, event: Row, id: str) -> None:
         """Change the state as an event about a decision says."""
         asks_again = self.definition.rule.on_timeout == "ask_again"
         match event.kind:
             case events.ASKED:
-                self.add_decision(id, self.row(event))
+                self.add_decision(id, self.row_of_event(event))
             case events.TOLD:
                 row = self.remove_pending(id)
                 self.learn(event, row, self.corrected_feedback(id, event.body))
@@ -367,7 +368,7 @@ class LogState:
             case events.TOLD_TOO_LATE:
                 pass  # the policy learnt a reward of 0 when the decision expired
             case _:
-                raise ValueError(f"its kind is {event.kind}, which is unknown for a decision")
+                raise ValueError(f"its kind is {event.kind}, which is no kind about a decision")
 
     def add_decision(self, id: str, row: bytes) -> None:
         """Add a decision that was handed out."""
@@ -378,7 +379,7 @@ class LogState:
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
-        # The test saves time for all feedback: in most studies both dictionaries are empty.
+        # In most studies both dictionaries are empty, and `if` takes less time than `pop`.
         if self.rounds_when_asked_again or self.to_ask_again:
             self.to_ask_again.pop(id, None)
             self.rounds_when_asked_again.pop(id, None)
@@ -386,29 +387,29 @@ class LogState:
         return self.pending.pop(id)
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Learn the feedback of a decision."""
+        """Count the feedback of a decision; subclasses do more."""
         self.feedback_count += 1
 
     def add_sum(self, body: bytes) -> None:
-        """Learn anonymous feedback."""
+        """Ignore anonymous feedback; subclasses use it."""
 
     def check_sum(self, values: Values) -> None:
         """Refuse anonymous feedback that is impossible at this time."""
 
     def guard_allows(self, row: bytes, *, may_be_retired: bool) -> bool:
-        """Return whether the setting allows a decision; with a retired arm, `may_be_retired`."""
-        raise NotImplementedError  # only `State` has the kernel that checks decisions
+        """Return whether the setting allows a decision; only `State` has the kernel for it."""
+        raise NotImplementedError
 
     def prepare_arms_change(self) -> None:
         """Prepare for a change of the arms in use."""
         self.checker.clear_caches()
 
-    def change_policy(self, event: Row) -> None:
-        """Replace the policy."""
+    def apply_policy_change(self, event: Row) -> None:
+        """Ignore a change of policy; subclasses do not."""
 
     def require_known_correction(self, event: Row) -> None:
         """Raise `RebuildNeededError` at a correction that `corrections` does not have."""
-        if event.seq > self._last_correction:
+        if event.seq > self._last_correction_seq:
             raise RebuildNeededError
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
 from keyhole import validation
 from keyhole.contract.policy import Policy
 from keyhole.play import study_vocabulary
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.study import errors, events
 from keyhole.study.events import ROW_HEADER
@@ -23,8 +23,8 @@ from keyhole.study.storage import Row
 from keyhole.study.storage.store import MAX_NAME_LENGTH
 from keyhole.text_formatting import count_text
 
-_LETTER_PAIRS: Final = [a + b for a in events.ID_LETTERS for b in events.ID_LETTERS]
-_TELLINGS: Final = "a sequence of pairs, of a decision's id and its feedback"
+_CHARACTER_PAIRS: Final = [a + b for a in events.ID_CHARACTERS for b in events.ID_CHARACTERS]
+_TELLINGS_TEXT: Final = "a sequence of pairs, of a decision's id and its feedback"
 _MAX_ITEMS: Final = 10_000  # of one call, since its transaction holds up all other writers
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
@@ -46,8 +46,8 @@ class Decision:
     round : int
         The number of decisions so far, this one included.
     at, until : datetime
-        When the decision was handed out, and when its timeout ends, in UTC. `until` is None without
-        a timeout in seconds.
+        When the decision was handed out (if it is pending, the last time), and when its timeout
+        ends, in UTC. `until` is None without a timeout in seconds.
     """
 
     id: str
@@ -129,16 +129,19 @@ def new_id(now: float) -> str:
     (26, True)
     """
     bits = (max(0, int(now * 1000.0)) & (2**48 - 1)) << 80 | secrets.randbits(80)
-    return "".join([_LETTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
+    return "".join([_CHARACTER_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def _run_setting_code(
     state: State, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments
 ) -> _Result:
-    """Return the result of a function on a setting's values; raise errors as `SettingCodeError`."""
+    """Return the result of a function that packs new values or reads them back by the vocabulary.
+
+    An error is the vocabulary's fault, and is raised as a `SettingCodeError`.
+    """
     try:
         return function(*arguments)
-    except (*DAMAGE, struct.error) as error:
+    except (*DAMAGE_ERRORS, struct.error) as error:
         text = f"its values cannot be read back: {events.error_reason(error)}"
         raise events.SettingCodeError(state.vocabulary, text) from error
 
@@ -159,7 +162,7 @@ def ask(
     state = transaction.state
     context = _call_vocabulary("ask", state.vocabulary.parse_context, (), context_words)
     excluded = _parse_excluded(state, exclude)
-    # Nothing has expired yet here, since a call that repeats a used key must change nothing.
+    # This comes before overdue decisions expire, since a call with a used key must change nothing.
     if key and (event := transaction.find_by_key(key)) and event.decision:
         return _find_decision_of_key(transaction, event.decision, key, context, excluded)
     _expire_overdue(transaction)
@@ -184,10 +187,11 @@ def ask(
         raise RuntimeError(f"the horizon of {state.rounds} rounds has been reached")
     id = new_id(transaction.now)
     body = state.decide(context, transaction.now, excluded)
+    # A decision that the vocabulary cannot read back would make the log unreadable.
     cells = state.decisions.cells_of_event(body)
     _run_setting_code(state, state.checker.check_decision_format, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
-    return make_decision(state, id, state.row(transaction.events[-1]))
+    return make_decision(state, id, state.row_of_event(transaction.events[-1]))
 
 
 def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
@@ -208,18 +212,18 @@ def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
 
 def ask_many(
     transaction: Transaction,
-    number: int,
+    n: int,
     key: str | None,
     context_words: Words,
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> list[Decision | Exception]:
-    """Return the decisions of the idempotency keys ``key/0``, ``key/1``, ..., or new decisions."""
-    validation.check_integer("n", number, validation.Range(ge=1, le=_MAX_ITEMS))
+    """Ask `n` times, with the idempotency keys ``key/0``, ``key/1``, ...; return the outcomes."""
+    validation.check_integer("n", n, validation.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
         validation.check_line("key", key)
-        validation.check_short_line("key", f"{key}/{number - 1}", MAX_NAME_LENGTH)
-    keys = (None if key is None else f"{key}/{i}" for i in range(number))
+        validation.check_short_line("key", f"{key}/{n - 1}", MAX_NAME_LENGTH)
+    keys = (None if key is None else f"{key}/{i}" for i in range(n))
     options = context_words, exclude, metadata
     return run_each(transaction, ((ask, (item_key, *options)) for item_key in keys))
 
@@ -243,7 +247,7 @@ def _find_decision_of_key(
     row = _find_decision_row(transaction, id)
     if (first_context := state.decisions.unpack_row(row)[0]) != context:
         raise errors.KeyUsedError(
-            f"key must be new for another context, got {key!r}, used with {first_context}"
+            f"key must be new for another context, got {key!r}, which was used with {first_context}"
         )
     if excluded and not set(excluded).isdisjoint(state.decisions.arm_numbers(row)):
         raise errors.KeyUsedError(
@@ -267,15 +271,15 @@ def find_decision(transaction: Transaction, key: str) -> Decision:
 def _find_decision_row(transaction: Transaction, id: str) -> bytes:
     """Return the row of a decision, pending or not."""
     first_event = _find_events(transaction, id)[0]
-    return transaction.state.pending.get(id) or transaction.state.row(first_event)
+    # A pending decision that was handed out again has a later time than its first event.
+    return transaction.state.pending.get(id) or transaction.state.row_of_event(first_event)
 
 
 def make_decision(state: State, id: str, row: bytes) -> Decision:
     """Return the decision of a row."""
     round_number, asked_at = events.ROW_HEADER.unpack_from(row)
-    decision_words = MappingProxyType(
-        state.vocabulary.format_decision(*state.decisions.unpack_row(row))
-    )
+    values = state.decisions.unpack_row(row)
+    decision_words = MappingProxyType(state.vocabulary.format_decision(*values))
     timeout = state.definition.rule.timeout
     until = None if timeout is None else datetime.fromtimestamp(asked_at + timeout, UTC)
     time = datetime.fromtimestamp(asked_at, UTC)
@@ -294,13 +298,13 @@ def find_record(transaction: Transaction, decision: str | Decision) -> DecisionR
     id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
     last_event = decision_events[-1]
-    row = state.pending.get(id) or state.row(decision_events[0])
+    row = state.pending.get(id) or state.row_of_event(decision_events[0])
     status = events.KINDS[last_event.kind].name
     feedback = None
     settled_at = None
     if id in state.pending:
         status = "to ask again" if id in state.to_ask_again else "pending"
-    elif len(decision_events) > 1:
+    elif len(decision_events) > 1:  # not so in a setting without feedback
         settled_at = datetime.fromtimestamp(last_event.at, UTC)
         if body := _feedback_of_event(state, last_event):
             feedback = _format_feedback(state, row, body)
@@ -315,15 +319,14 @@ def _feedback_of_event(state: State, event: Row) -> bytes:
 
 
 def _format_feedback(state: State, row: bytes, body: bytes) -> Mapping[str, Any]:
-    return state.vocabulary.format_feedback(
-        *state.decisions.unpack_row(row), state.feedback.unpack(body)
-    )
+    values = *state.decisions.unpack_row(row), state.feedback.unpack(body)
+    return state.vocabulary.format_feedback(*values)
 
 
 def _expire_overdue(transaction: Transaction) -> None:
     """Expire all decisions that have exceeded their timeout, oldest first."""
     for id in transaction.state.overdue_ids(transaction.now):
-        expire(transaction, id)
+        _expire(transaction, id)
 
 
 def ids_to_ask_again(state: State) -> list[str]:
@@ -336,7 +339,10 @@ def ids_to_ask_again(state: State) -> list[str]:
 
 
 def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -> str | None:
-    """Return the id of a decision to hand out again in a context, on no excluded arm, or None."""
+    """Return the id of a decision to hand out again, or None.
+
+    The decision has this context, and is about no excluded arm.
+    """
     packed_context = state.decisions.context.pack(context)
     for id in state.to_ask_again:
         row = state.pending[id]
@@ -347,7 +353,7 @@ def _find_to_ask_again(state: State, context: Values, excluded: Sequence[int]) -
     return None
 
 
-def expire(transaction: Transaction, id: str) -> None:
+def _expire(transaction: Transaction, id: str) -> None:
     """Expire a pending decision, with the consequence that the timeout rule sets."""
     state = transaction.state
     body = b""
@@ -363,13 +369,13 @@ def expire(transaction: Transaction, id: str) -> None:
     transaction.write(events.EXPIRED, id, body)
 
 
-def expire_pending_decision(transaction: Transaction, decision: str | Decision) -> None:
+def expire(transaction: Transaction, decision: str | Decision) -> None:
     """Expire a decision; refuse one that is not pending."""
     id = _id_of_decision(decision)
     if not isinstance(id, str) or id not in transaction.state.pending:
         _find_events(transaction, id)  # raises another error if there is no such decision
         raise errors.DifferentFeedbackError(f"id must be of a pending decision; {id} is settled")
-    expire(transaction, id)
+    _expire(transaction, id)
 
 
 def _find_events(transaction: Transaction, id: str) -> list[Row]:
@@ -386,12 +392,12 @@ def _find_events(transaction: Transaction, id: str) -> list[Row]:
 
 
 def _find_contradiction(state: State, id: str, kinds: Sequence[int]) -> str:
-    """Return why the events of a decision contradict the state, or "" if they do not.
+    """Return why the events of a decision contradict the state; "" if there is no contradiction.
 
-    Each event has passed its checksum, but a damaged index may have lost one.
+    Each event has passed its checksum, but a damaged index may have lost an event.
     """
     if kinds[0] != events.ASKED or kinds.count(events.ASKED) > 1:
-        return "its events do not begin with the one that handed it out"
+        return "the first of its events, and no other, must be the one that handed it out"
     if not state.vocabulary.has_feedback:
         return ""
     late_kinds = (events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
@@ -435,7 +441,7 @@ def tell(
         transaction.write(events.TOLD, id, pack_feedback(state, row, unnamed, feedback))
         return
     decision_events = _find_events(transaction, id)
-    row = state.row(decision_events[0])
+    row = state.row_of_event(decision_events[0])
     body = pack_feedback(state, row, unnamed, feedback)
     told_body = _find_told_feedback(state, decision_events)
     if told_body == body:  # no error: the answer to the first call may have been lost
@@ -443,7 +449,7 @@ def tell(
     if told_body is not None:
         raise errors.DifferentFeedbackError(
             f"{id} was told {_format_feedback(state, row, told_body)} before, and cannot be told "
-            "otherwise; `correct` corrects a mistake"
+            "other feedback; `correct` corrects a mistake"
         )
     # With "no_reward" the policy has learnt a reward of 0, so this feedback is only recorded.
     late_kind = events.TOLD_TOO_LATE if state.assumes_no_reward else events.TOLD_LATE
@@ -452,7 +458,7 @@ def tell(
 
 def tell_many(transaction: Transaction, tellings: object) -> list[Exception | None]:
     """Record the feedback of decisions."""
-    pairs = validation.check_sequence("tellings", tellings, _TELLINGS)
+    pairs = validation.check_sequence("tellings", tellings, _TELLINGS_TEXT)
     if len(pairs) > _MAX_ITEMS:
         raise ValueError(f"tellings must be at most {_MAX_ITEMS:,}, got {len(pairs):,}")
     return run_each(transaction, [_make_tell_call(pair) for pair in pairs])
@@ -461,7 +467,7 @@ def tell_many(transaction: Transaction, tellings: object) -> list[Exception | No
 def _make_tell_call(pair: object) -> Call:
     """Return the call that tells a decision its feedback, given by name or as one value."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"tellings must be {_TELLINGS}, got {validation.short_repr(pair)}")
+        raise TypeError(f"tellings must be {_TELLINGS_TEXT}, got {validation.short_repr(pair)}")
     decision, feedback = pair
     if isinstance(feedback, Mapping):
         return tell, (decision, (), feedback)
@@ -469,7 +475,7 @@ def _make_tell_call(pair: object) -> Call:
 
 
 def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes | None:
-    """Return the feedback that was told of a decision, as last corrected; None if none was told."""
+    """Return a decision's last feedback, told or corrected; None if none was told."""
     told_kinds = (events.TOLD, events.TOLD_LATE, events.TOLD_TOO_LATE, events.CORRECTED)
     told_events = [event for event in decision_events if event.kind in told_kinds]
     return _feedback_of_event(state, told_events[-1]) if told_events else None
@@ -478,7 +484,7 @@ def _find_told_feedback(state: State, decision_events: Sequence[Row]) -> bytes |
 def correct(
     transaction: Transaction, decision: str | Decision, unnamed: Sequence[object], feedback: Words
 ) -> None:
-    """Record feedback that replaces what was told of a decision."""
+    """Record feedback that replaces the feedback that was told."""
     state = transaction.state
     id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
@@ -493,7 +499,7 @@ def correct(
             "correct needs a policy that can learn from decisions of others (off_policy), got "
             f"{policy}: with other feedback it would have taken other decisions since then"
         )
-    row = state.row(decision_events[0])
+    row = state.row_of_event(decision_events[0])
     body = pack_feedback(state, row, unnamed, feedback)
     if body != told_body:
         transaction.write_change(events.CORRECTED, id, row + body)
@@ -511,7 +517,7 @@ def pack_feedback(state: State, row: bytes, unnamed: Sequence[object], feedback:
 def _call_vocabulary(
     operation: str, method: Callable[..., Values], arguments: Sequence[object], keywords: Words
 ) -> Values:
-    """Call a method of the vocabulary; if the arguments do not fit, say which arguments do."""
+    """Call a method of the vocabulary; if the arguments do not fit, name those that it takes."""
     try:
         values = method(*arguments, **keywords)
     except TypeError as error:
@@ -568,11 +574,11 @@ def change_policy(transaction: Transaction, policy: Policy, facts: Mapping[str, 
     transaction.write_change(events.POLICY_CHANGED, None, definition.to_bytes())
 
 
-def check_off_policy(policy: Policy, decisions: int) -> None:
-    """Refuse a policy that cannot learn from decisions of others, unless `decisions` is 0."""
-    if decisions and not policy.off_policy:
+def check_off_policy(policy: Policy, decision_count: int) -> None:
+    """Refuse a policy that cannot learn from decisions of others, if there are decisions."""
+    if decision_count and not policy.off_policy:
+        decisions = count_text(decision_count, "decision")
         raise ValueError(
             f"policy must be one that can learn from decisions of others (off_policy), got {policy}"
-            f": the log has {count_text(decisions, 'decision')} that it has not taken; begin a new "
-            "study with it"
+            f": the log has {decisions} that it has not taken; begin a new study with it"
         )

@@ -32,14 +32,14 @@ class PastDecision(NamedTuple):
     arm : str
         The name of the arm.
     reward : float or None
-        The reward; None if the decision is pending. In a file with conversions it is 1 if the
-        decision converted, otherwise 0. `_read_rows` counts a conversion at any time,
-        `_outcomes_within_window` only within the window.
+        The reward; None if the decision is pending. In a file with conversions `_read_rows` sets 1
+        if the decision converted at any time, and `_outcomes_within_window` sets 1 if it converted
+        within the window. In any other case they set 0.
     at : float, default 0
         When the decision was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
-        The idempotency key of the row. `_outcomes_within_window` keeps only keys of pending
-        decisions.
+        The idempotency key of the row; "" for none. `_outcomes_within_window` keeps only keys of
+        pending decisions.
     delay : float, default infinity
         The seconds until the decision converted; infinite if it did not.
     """
@@ -71,17 +71,17 @@ def import_file(
         )
     state = transaction.state
     definition = state.definition
-    _check_policy(definition)
+    _check_can_import(definition)
     decisions = rows = _read_rows(state, path, columns, **csv_format)
     if has_times:
         has_keys = columns["key"] is not None
         window = _choose_window(definition.rule, to_seconds("within", within), has_keys=has_keys)
         waits = definition.pending == "wait"
         decisions = _outcomes_within_window(rows, window, transaction.now, keep_pending=not waits)
-    # Without times, the digest is of arms and rewards alone, as in older versions, so that a file
-    # that an older version imported is recognised.
-    width = 4 if has_times else 2
-    results = [decision[:width] for decision in decisions]
+    # The digest is of arms, rewards, times and keys. Without times, it is of arms and rewards
+    # alone, as in older versions, so that a file that an older version imported is recognised.
+    field_count = 4 if has_times else 2
+    results = [decision[:field_count] for decision in decisions]
     digest = hashlib.blake2b(repr(results).encode(), digest_size=16).hexdigest()
     first_key = f"{_KEY_PREFIX}{digest}"
     if transaction.find_by_key(first_key) is not None:  # the file was imported before
@@ -94,14 +94,14 @@ def import_file(
     try:
         _write_decisions(transaction, decisions, first_key)
     except Exception:
-        state.is_dirty = True  # so the events written before the error are dropped, too
+        state.is_dirty = True  # so that the events before the error are dropped
         raise
     warnings = _find_import_warnings(definition, decisions, len(rows), has_times=has_times)
     return len(decisions), list(warnings)
 
 
-def _check_policy(definition: Definition) -> None:
-    """Refuse a policy that cannot learn imported results, or whose setting does not allow it."""
+def _check_can_import(definition: Definition) -> None:
+    """Refuse a setting or a policy for which results cannot be imported."""
     policy = definition.policy
     setting = policy.setting
     feedback_fields = definition.vocabulary(definition.arms).feedback_fields
@@ -120,7 +120,7 @@ def _check_policy(definition: Definition) -> None:
 
 
 def _check_arm_and_reward(state: State, arm_name: str, reward: float) -> None:
-    """Refuse an arm or a reward that the study does not have."""
+    """Refuse an arm that is not in use, and a reward that the setting does not allow."""
     try:
         number = state.vocabulary.arm_number("arm", arm_name)
     except ValueError:
@@ -135,15 +135,16 @@ def _check_arm_and_reward(state: State, arm_name: str, reward: float) -> None:
 
 
 def _choose_window(rule: TimeoutRule, window: float | None, *, has_keys: bool) -> float:
-    """Return the seconds within which a conversion counts; refuse another window than the study's.
+    """Return the seconds within which a conversion counts: `window`, by default the timeout.
 
-    Past and future decisions must count alike.
+    Past and future decisions must count alike, so another window than the timeout is refused, and
+    so is a timeout rule that does not suit conversions.
     """
     if has_keys and rule == TimeoutRule():
         raise ValueError(
             "key needs a study with a timeout and on_timeout='no_reward': without a timeout, "
-            "decisions that never convert would stay pending, and means would be those of buyers "
-            "alone; without key, rows whose window is not over are left out"
+            "decisions that never convert would stay pending, and means would be of buyers alone; "
+            "without key, rows whose window is not over are left out"
         )
     if rule != TimeoutRule() and not rule.assumes_no_reward:
         raise ValueError(
@@ -184,7 +185,7 @@ def _find_import_warnings(
 
 
 def is_sorted_by_reward(results: Sequence[tuple[str, float]]) -> bool:
-    """Return whether the rewards of all arms rise, or all fall, and hardly by chance."""
+    """Return whether each arm's rewards are sorted, all in one direction, and hardly by chance."""
     by_arm: dict[str, list[float]] = {}
     for name, reward in results:
         by_arm.setdefault(name, []).append(reward)
@@ -236,13 +237,14 @@ def _read_rows(
     """Return all rows of a file; refuse unknown arms, impossible rewards and repeated keys.
 
     Errors name file and line. Without keys, a warning counts the rows that repeat an earlier row,
-    if their times have seconds.
+    if times are exact to the second.
     """
     dates = csv_rows.DateParser(date_format)
     headings = {name: column for name, column in columns.items() if column is not None}
     rows: list[PastDecision] = []
 
     def add_row(*texts: str) -> None:
+        """Add the row with these texts in the columns of `headings`."""
         fields = dict(zip(headings, texts, strict=True))
         shown_at = 0.0
         delay = inf
@@ -251,16 +253,16 @@ def _read_rows(
         else:
             reward = float(csv_rows.check_field(headings["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
-            names = headings["shown_at"], headings["converted_at"]
+            time_headings = headings["shown_at"], headings["converted_at"]
             shown_at, delay = csv_rows.parse_time_and_delay(
-                dates.parse_seconds, names, fields["shown_at"], fields["converted_at"]
+                dates.parse_seconds, time_headings, fields["shown_at"], fields["converted_at"]
             )
         _check_arm_and_reward(state, fields["arm"], reward)
         rows.append(PastDecision(fields["arm"], reward, shown_at, fields.get("key", ""), delay))
 
     names = csv_rows.check_column_names(**headings)
     key_options: dict[str, Any] = {"identify": csv_rows.identify_by_time}
-    if key := headings.get("key"):
+    if key := headings.get("key"):  # the last of the columns
         key_options = {"identify": lambda *texts: texts[-1], "identity_name": key, "is_key": True}
     csv_rows.read_rows(path, names, add_row, delimiter=delimiter, **key_options)
     return rows

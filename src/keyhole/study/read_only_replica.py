@@ -41,7 +41,7 @@ class ReadOnlyReplica(CachedState):
     def close(self) -> None:
         """Close the connection."""
         if os.getpid() != self._process:
-            return  # it is the parent's
+            return  # the connection is the parent's
         with self._lock:
             self._closed = True
             if self._store is not None:
@@ -68,34 +68,33 @@ class ReadOnlyReplica(CachedState):
     def query_counts(
         self, query: Callable[[DecisionCounts], _Result], max_events: int | None = None
     ) -> _Result | None:
-        """Return the result of `query` on the counts after all durable events.
+        """Return the result of `query` on the `DecisionCounts` after all durable events.
 
         If more than `max_events` are yet to be read, none is read and the result is None. The
         policy neither learns nor is compiled.
         """
         with self._hold_lock():
             self.store.check_not_replaced(self.study_number)
-            counts, self._counts = self._counts, None  # an error may leave them half changed
-            if counts is None:
-                counts = self._make_counts()
+            if self._counts is None:
+                self._counts = self._make_counts()
+            counts = self._counts
             unread_count = self.store.highest_seq(self.study_number) - counts.seq
-            is_within_limit = max_events is None or unread_count <= max_events
-            while is_within_limit:
+            if max_events is not None and unread_count > max_events:
+                return None
+            self._counts = None  # an error may leave the counts half changed
+            while self._counts is None:
                 try:
                     with self.convert_event_errors():
                         for row in self.store.read(self.study_number, counts.seq):
                             counts.apply(row)
-                    break
+                    self._counts = counts
                 except RebuildNeededError:
                     counts = self._make_counts(self._read_change_events())
-            self._counts = counts
-            if not is_within_limit:
-                return None
             with FORK_LOCK.shared(self):
                 return query(counts)
 
     def _make_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
-        """Return counts without any event yet; they will apply the corrections among `changes`."""
+        """Return the counts before the first event, for a log with the corrections in `changes`."""
         with FORK_LOCK.shared(self):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))

@@ -6,7 +6,7 @@ import struct
 from typing import Final
 
 from keyhole.contract.policy import check_settled
-from keyhole.play.saved_learner import DAMAGE
+from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.state import PolicyState, State
 from keyhole.study.storage import Row
@@ -38,19 +38,18 @@ def make_snapshot(state: State) -> bytes:
     return hashlib.sha256(content).digest() + content
 
 
-def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Policies) -> State | None:
+def read_snapshot(data: bytes, last_event: Row, policies: Policies) -> State | None:
     """Return the state of a snapshot that was taken after an event, or None if it cannot be used.
 
     A snapshot cannot be used if it is damaged, was made by other code, or holds values that no
     state can have. The store has checked that it is of this log, by the digest of the event.
     """
-    _, data = snapshot
     if hashlib.sha256(data[_CHECKSUM_SIZE:]).digest() != data[:_CHECKSUM_SIZE]:
         return None
     try:
-        definition, header, rows, policy_bytes = _split_sections(data[_CHECKSUM_SIZE:])
+        definition_bytes, header, rows, policy_bytes = _split_sections(data[_CHECKSUM_SIZE:])
         fields: JsonObject = json.loads(header)
-        state = State(Definition.from_bytes(definition, policies), fields["since"])
+        state = State(Definition.from_bytes(definition_bytes, policies), fields["since"])
         # If the code of the policy has changed, its arrays may have another meaning now.
         if fields["digest"] != state.policy_state.kernel_digest:
             return None
@@ -58,7 +57,7 @@ def read_snapshot(snapshot: tuple[int, bytes], last_event: Row, policies: Polici
         _restore_state(state, fields, last_event, rows, policy_bytes)
     # Whoever can write to the database can also compute the checksum. So every value is checked,
     # and the log is replayed if a value is wrong.
-    except (*DAMAGE, struct.error):
+    except (*DAMAGE_ERRORS, struct.error):
         return None
     return state
 
@@ -107,6 +106,7 @@ def _refuse_impossible_sizes(state: State, fields: JsonObject) -> None:
 
 
 def _split_sections(content: bytes) -> list[bytes]:
+    """Return the sections of a snapshot, each of which begins with its length in 8 bytes."""
     sections = []
     offset = 0
     while offset < len(content):

@@ -28,7 +28,7 @@ from keyhole.validation import explain_memory_errors
 
 MAX_BATCH_SIZE: Final = 4096  # rows that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
-_NO_CELLS: Final = np.zeros(1)
+_UNUSED: Final = np.zeros(1)  # in place of the cells of rows, if there are none
 
 
 class LearningError(RuntimeError):
@@ -67,7 +67,7 @@ class PolicyState:
 
     With the pending mode "impute", the feedback of pending decisions is imputed in a copy of the
     arrays, and the next decision is taken from this copy. A `sibling` is a state of the same
-    policy, whose compiled code is used again.
+    policy, whose compiled code is shared.
     """
 
     def __init__(
@@ -93,10 +93,8 @@ class PolicyState:
         # offsets in `_plan` (see `allocate`). Imputed feedback goes into a copy, because what the
         # policy learns from real feedback must not depend on when somebody asked.
         self._imputes = definition.pending == "impute"
-        self._imputed_copy = self._memory.copy() if self._imputes else self._memory
-        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
-        memory = self._imputed_copy.data.cast("B")
-        self._context_bytes, self._decision_bytes = memory[begin:middle], memory[middle:end]
+        self._deciding_memory = self._memory.copy() if self._imputes else self._memory
+        self._context_bytes, self._decision_bytes = self._bytes_of_decision(self._deciding_memory)
         self.stream = np.array([definition.seed, 0, 0, 0], np.uint64)
         if sibling is None:
             # Array indexes come from the log, which anybody with access to the database can write.
@@ -107,8 +105,15 @@ class PolicyState:
             self._step = sibling._step
         self._run_kernel(pending_decision_step.INIT, 0)
 
-    def _run_kernel(self, action: int, t: int, rows: FloatArray = _NO_CELLS, count: int = 0) -> int:
-        arrays = self._memory, self._imputed_copy, self._plan, rows, self.stream
+    def _bytes_of_decision(self, memory: FloatArray) -> tuple[memoryview, memoryview]:
+        """Return the bytes of the context and of the decision in a flat array."""
+        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
+        memory_bytes = memory.data.cast("B")
+        return memory_bytes[begin:middle], memory_bytes[middle:end]
+
+    def _run_kernel(self, action: int, t: int, cells: FloatArray = _UNUSED, count: int = 0) -> int:
+        """Run an action of `pending_decision_step` on `count` rows; 0 means a refused decision."""
+        arrays = self._memory, self._deciding_memory, self._plan, cells, self.stream
         try:
             return int(self._step(*arrays, t, count, action))
         except IndexError as error:
@@ -126,19 +131,19 @@ class PolicyState:
         `rows` are the decisions taken since the last call. Without imputation `rows` is empty.
         """
         self._context_bytes[:] = context
-        cells = rows.reshape(-1) if len(rows) else _NO_CELLS
-        action = pending_decision_step.DECIDE_ON_COPY
+        cells = rows.reshape(-1) if len(rows) else _UNUSED
+        action = pending_decision_step.DECIDE_ON_COPY  # on the last copy, or without a copy
         if imputes_all and self._imputes:
-            action = pending_decision_step.DECIDE
+            action = pending_decision_step.DECIDE  # on a new copy
         if not self._run_kernel(action, t, cells, len(rows)):
             raise ValueError(self.definition.policy.refusal(f"round {t}"))
         return bytes(self._decision_bytes)
 
     def guard_allows(self, context: bytes, decision: bytes) -> bool:
         """Return whether the setting allows a decision."""
-        begin, middle, end = (8 * int(offset) for offset in self._plan[2:5])
-        memory = self._memory.data.cast("B")
-        memory[begin:middle], memory[middle:end] = context, decision
+        context_bytes, decision_bytes = self._bytes_of_decision(self._memory)
+        context_bytes[:] = context
+        decision_bytes[:] = decision
         return bool(self._run_kernel(pending_decision_step.CHECK, 0))
 
     def learn(self, batch: Sequence[tuple[bytes, int]]) -> None:
@@ -155,24 +160,24 @@ class PolicyState:
         try:
             self._learn([row for row, _ in batch])
         except Exception as error:
-            event = batch[0][1]
+            seq = batch[0][1]
             if arrays_before:
-                event = self._find_first_failing(batch, arrays_before)
-            raise LearningError(self.definition.policy, event, error) from error
+                seq = self._find_failing_event(batch, arrays_before)
+            raise LearningError(self.definition.policy, seq, error) from error
 
     def _learn(self, rows: list[bytes]) -> None:
         cells = np.frombuffer(bytearray().join(rows))
         self._run_kernel(pending_decision_step.TELL, 0, cells, len(rows))
 
-    def _find_first_failing(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
-        """Return the number of the event in a batch at which the policy fails."""
+    def _find_failing_event(self, batch: Sequence[tuple[bytes, int]], arrays_before: bytes) -> int:
+        """Return the number of the first event in a batch at which the policy fails."""
         self.restore(arrays_before)
-        for row, event in batch:
+        for row, seq in batch:
             try:
                 self._learn([row])
             except Exception:
-                return event
-        return batch[-1][1]
+                return seq
+        return batch[-1][1]  # row by row, none failed
 
     def recommend(self) -> dict[str, NDArray[Any]]:
         """Return the policy's recommendation, as arrays."""
@@ -212,6 +217,7 @@ class PolicyState:
 
     def learn_round(self, t: int, feedback: RoundFeedback) -> None:
         """Learn the feedback of round `t`; sequences may be shorter than their arrays."""
+        # The row has two cells of header, then context, decision and feedback as in the flat array.
         ends = self._plan[2:6] - self._plan[2] + pending_decision_step.ROW_HEADER
         row = np.zeros(ends[-1])
         row[0] = t
@@ -338,7 +344,7 @@ class State(LogState):
         """
         # Kernels cannot be told to leave out an arm. But the kernels of a policy with `off_policy`
         # only count (`update`) and read the counts (`select`), so they can decide on a state that
-        # has only the other arms. To ask again until the decision is about one of the other arms
+        # has only the other arms. To decide repeatedly until the decision is about one of them
         # would not give the policy's decision among these arms, and might not end.
         arms = self.arms.without(excluded)
         decisions = self.decisions.with_arms(arms)
@@ -362,11 +368,11 @@ class State(LogState):
         """Let the policy learn the round that has ended, in settings that learn by round."""
         if self.round is None:
             return
-        policy = self.policy_state
+        policy_state = self.policy_state
         try:
-            feedback = self.round.end(policy.facts, policy.state, self.feedback_count)
+            feedback = self.round.end(policy_state.facts, policy_state.state, self.feedback_count)
             if feedback is not None:
-                self.policy_state = policy.with_facts(feedback.facts)
+                self.policy_state = policy_state.with_facts(feedback.facts)
                 self.policy_state.learn_round(self.rounds, feedback)
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error
@@ -380,7 +386,10 @@ class State(LogState):
             self._must_reimpute = True
 
     def learn(self, event: Row, row: bytes, feedback: bytes) -> None:
-        """Let the policy learn the feedback of a decision, in a batch or when the round ends."""
+        """Let the policy learn the feedback of a decision, in a batch or when the round ends.
+
+        Feedback about a retired arm is only counted, since the policy no longer has the arm.
+        """
         super().learn(event, row, feedback)
         if not self.learns:
             return
@@ -402,7 +411,7 @@ class State(LogState):
             For an event that no study can have written.
         RebuildNeededError
             At a change of policy or a correction for which this state was not made, even if the
-            policy failed at an event before it.
+            policy failed at an earlier event.
         LearningError
             If the policy fails at an event.
         """
@@ -442,7 +451,7 @@ class State(LogState):
         self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
 
     def apply(self, event: Row) -> None:
-        """Apply one event, read or just decided."""
+        """Apply an event that was read from the log or is about to be written."""
         self.is_dirty = True
         super().apply(event)
         self.seq = event.seq
@@ -470,7 +479,7 @@ class State(LogState):
         for id in self.awaiting_feedback:
             round_number, asked_at = ROW_HEADER.unpack_from(self.pending[id])
             later_decisions = self.rounds - self.rounds_when_asked_again.get(id, int(round_number))
-            if rule.has_expired(now - asked_at, later_decisions):
+            if rule.is_overdue(now - asked_at, later_decisions):
                 ids.append(id)
             # The oldest comes first, so the first decision within its timeout ends the search. But
             # if the clock was set back, a decision may have a time in the future, and decisions
@@ -500,7 +509,7 @@ class State(LogState):
         self._must_reimpute = True
 
     def _update_arms(self) -> None:
-        """Give the policy the arms in use, all that were added or retired in one step."""
+        """Give the policy the arms in use; one step adds and retires all that have changed."""
         if self._policy_arms is None:
             return
         targets = self.arms.positions[self._policy_arms]
@@ -509,7 +518,7 @@ class State(LogState):
         self.policy_state = self.policy_state.with_arms(arms, sources, targets[sources])
         self._policy_arms = None
 
-    def change_policy(self, event: Row) -> None:
+    def apply_policy_change(self, event: Row) -> None:
         """Raise `RebuildNeededError` at a change of policy for which this state was not made."""
         if event.seq > self.definition_seq:
             raise RebuildNeededError

@@ -83,15 +83,15 @@ class Study:
         store = open_store(storage, durability=durability, make=False)
         self._storage = storage = normalize_address(storage)
         try:
-            study_number, definition = store.find(name)
+            number, definition_bytes = store.find(name)
             with FORK_LOCK.shared():
-                Definition.from_bytes(definition, policies)  # refuses an unknown policy at once
+                Definition.from_bytes(definition_bytes, policies)  # refuses an unknown policy
         except BaseException:
             store.close()
             raise
-        self._writer = GroupCommit(store, study_number, definition, clock, policies)
+        self._writer = GroupCommit(store, number, definition_bytes, clock, policies)
         # If the file has been replaced meanwhile, the replica's connection refuses it.
-        self._replica = ReadOnlyReplica(store.connect_another, study_number, definition, policies)
+        self._replica = ReadOnlyReplica(store.connect_another, number, definition_bytes, policies)
 
     @classmethod
     def create(
@@ -150,14 +150,15 @@ class Study:
             been pending for longer than a limit is then known to exceed this limit. With 0, the
             policy knows only the arm and the limit of a pending run.
         durability : {"power_loss", "process_crash"}, default "power_loss"
-            What the effect of a call survives once the call has returned. With "process_crash" a
-            power loss may take the last events of a study in a file, but each call needs far less
-            time.
+            Whether the effect of a call survives a power loss once the call has returned, or only a
+            crash of the process. With "process_crash" each call needs far less time, but a power
+            loss may take the last events of a study in an SQLite file. A server allows only
+            "power_loss".
         clock : callable, optional
             A function that returns the seconds since 1970, UTC.
         exist_ok : bool, default False
-            Whether an existing study of this name is opened if it was created with the same
-            arguments. By default, and if its arguments differ, a `StudyExistsError` is raised.
+            Whether a study of this name may exist already. It is then opened if it was created with
+            the same arguments. Otherwise a `StudyExistsError` is raised.
         **facts
             The arguments of `policy.learner`, without the number of arms.
 
@@ -173,7 +174,7 @@ class Study:
             definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
-        # Names are checked only here, since older studies may have names that are now refused.
+        # A study that is opened is not checked: in an older study names may look alike.
         validation.check_names("arms", definition.arms)
         with closing(open_store(storage, durability=durability)) as store:
             validation.check_names("name", [name], [study for study, _ in store.studies()])
@@ -293,8 +294,7 @@ class Study:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return the class and the arguments with which another process opens the study."""
-        writer = self._writer
-        options = writer.policies, self._durability, writer.clock
+        options = self._writer.policies, self._durability, self._writer.clock
         return type(self), (self._storage, self.name, *options)
 
     # Deciding.
@@ -341,8 +341,8 @@ class Study:
         ...         print(study.ask(exclude=["cat"], metadata={"who": "ann"}).arm)
         dog
         """
-        names, text = _parse_ask_options(exclude, metadata)
-        return self._writer.submit(operations.ask, key, context, names, text)
+        options = _parse_ask_options(exclude, metadata)
+        return self._writer.submit(operations.ask, key, context, *options)
 
     def ask_many(
         self,
@@ -384,8 +384,8 @@ class Study:
         ...         study.tell_many([(decision.id, 1) for decision in decisions])
         [None, None]
         """
-        names, text = _parse_ask_options(exclude, metadata)
-        return self._writer.submit(operations.ask_many, n, key, context, names, text)
+        options = _parse_ask_options(exclude, metadata)
+        return self._writer.submit(operations.ask_many, n, key, context, *options)
 
     def find_decision(self, key: str) -> Decision:
         """Return the decision of an idempotency key; never take a new decision.
@@ -468,7 +468,7 @@ class Study:
         self._writer.submit_change(operations.correct, id, unnamed, feedback)
 
     def erase_metadata(self, decisions: Iterable[str | Decision] | None = None) -> int:
-        """Erase the metadata of decisions; return the number of asks that had metadata.
+        """Erase the metadata of decisions; return how many events had any.
 
         The log stays as it is. Exports and copies of the database keep their metadata.
 
@@ -493,7 +493,7 @@ class Study:
 
     def expire(self, id: str | Decision) -> None:
         """Expire a pending decision now, with the consequence that `on_timeout` says."""
-        return self._writer.submit(operations.expire_pending_decision, id)
+        return self._writer.submit(operations.expire, id)
 
     def recommend(self) -> Any:
         """Return the policy's recommendation so far, by the names of arms.
@@ -525,21 +525,21 @@ class Study:
         to five of them. To import the same file again, while its arms are in use, does nothing and
         returns 0.
 
-        Without times, the file must not have decisions that may yet convert (may yet have a reward
-        of 1), since they would count as 0. With `shown_at` and `converted_at` Keyhole finds these
-        decisions, and rows may have any order. A decision whose window was over at the last time in
-        the file has a reward of 1 if it converted within its window, otherwise of 0. Without `key`,
-        younger decisions are left out, and a warning says how many. With `key` they are imported,
-        too: as told if they have converted, otherwise as pending since they were shown. A pending
-        decision expires like any other. Until then it can be told: `Study.find_decision` returns it
-        by its key.
+        Some decisions may still convert: their reward of 1 may be yet to come. Without times, the
+        file must not have such decisions, since they would count as 0. With `shown_at` and
+        `converted_at` Keyhole finds them, and rows may have any order. If the window of a decision
+        (`within`) was over at the last time in the file, its reward is 1 if it converted within the
+        window, otherwise 0. If the window was not over, the decision is left out without `key`, and
+        a warning says how many are. With `key` it is imported, too: as told if it has converted,
+        otherwise as pending since it was shown. A pending decision expires like any other. Until
+        then it can be told: `Study.find_decision` returns it by its key.
 
         The study must have no other decisions. Its policy must be able to learn from decisions of
         others (`keyhole.policy.Policy.off_policy`). In its setting a decision must be one arm, and
         its feedback one reward. Rows must not have been selected by their rewards. Arms must not
-        have been chosen by what was known of a visitor, since columns of probabilities are not
-        read. If the policy can stop and the rows of each arm are sorted by reward, a warning says
-        so.
+        have been chosen by what was known of a visitor, since the probabilities of such choices are
+        not read. If the policy can stop and the rows of each arm are sorted by reward, a warning
+        says so.
 
         Parameters
         ----------
@@ -561,7 +561,8 @@ class Study:
             The column of idempotency keys, such as numbers of visits. A key that stands in two rows
             is refused. Without keys, a warning counts the rows that repeat an earlier row, if the
             times of `shown_at` are exact to the second. If the policy waits for each feedback
-            (``pending="wait"``), younger decisions are left out in spite of their keys.
+            (``pending="wait"``), decisions whose window was not over are left out in spite of their
+            keys.
         delimiter : str, default ","
             The character between columns.
         date_format : str, optional
@@ -593,8 +594,7 @@ class Study:
         columns = {"arm": arm, "reward": reward if converted_at is None else None}
         columns |= {"converted_at": converted_at, "shown_at": shown_at, "key": key}
         csv_format = {"delimiter": delimiter, "date_format": date_format, "decimal": decimal}
-        submit = self._writer.submit
-        imported_count, texts = submit(import_file, path, columns, within, csv_format)
+        imported_count, texts = self._writer.submit(import_file, path, columns, within, csv_format)
         for text in texts:
             warnings.warn(text, stacklevel=2)
         return imported_count
@@ -607,10 +607,8 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add new arms, all or none."""
-        lines = [
-            validation.check_line("name", name)
-            for name in validation.check_sequence("names", names)
-        ]
+        names = validation.check_sequence("names", names)
+        lines = [validation.check_line("name", name) for name in names]
         old_names = self._replica.query_state(lambda state: [*state.arms.names])
         self._writer.submit(operations.add_arms, validation.check_names("names", lines, old_names))
 
@@ -632,8 +630,8 @@ class Study:
             Facts that the new policy needs and the study does not have.
         """
         if isinstance(policy, Policy):
-            for cache in (self._writer, self._replica):
-                cache.policies = (type(policy), *cache.policies)
+            for cached_state in (self._writer, self._replica):
+                cached_state.policies = (type(policy), *cached_state.policies)
         self._writer.submit_change(operations.change_policy, policy, facts)
 
     # Looking.
@@ -695,7 +693,7 @@ class Study:
 
     @property
     def expired_count(self) -> int:
-        """The number of decisions that expired for good, from which nothing was learnt."""
+        """The number of decisions that expired for good and of which no feedback was learnt."""
         return self._replica.query_state(lambda state: state.unlearnt_count)
 
     @property
@@ -741,7 +739,7 @@ class Study:
         reward within the timeout. A success is told earlier than a failure is assumed, so an
         interval from all feedback told by now would not hold. Means and intervals therefore leave
         out all decisions after the oldest pending decision. All earlier decisions have their
-        feedback, and in the order of the decisions an interval holds wherever one stops.
+        feedback, and the intervals hold since feedback counts in the order of the decisions.
 
         Parameters
         ----------
@@ -942,7 +940,7 @@ class Study:
 
     @property
     def definition(self) -> Definition:
-        """The definition with which the study was created; `policy` is the present policy."""
+        """The definition with which the study was created; `Study.policy` is the present policy."""
         with FORK_LOCK.shared():
             return Definition.from_bytes(self._writer.definition_bytes, self._writer.policies)
 
@@ -954,19 +952,20 @@ class Study:
         """Return a summary in lines of text: policy, counts of decisions, recommendation, each arm.
 
         The summary is read from the log, without a lock. If this process has not learnt the log
-        yet, the policy's recommendation and verdicts are left out. A study that cannot be read is
-        shown by address and name, with the reason.
+        yet, the policy's recommendation and verdicts are not computed. A study that cannot be read
+        is shown by address and name, with the reason.
         """
         try:
             from keyhole.study import study_summary
 
             # If nothing has been learnt yet, learning the whole log would take too long.
-            has_state = self._replica.has_state or self._writer.has_state
-            learnt = self._replica.query_state(study_summary.policy_texts) if has_state else None
-            describe = partial(study_summary.summary_text, repr(self), learnt)
-            text = self._replica.query_counts(describe, study_summary.MOST_EVENTS)
-            why = f"{self!r}: too many events to count here; means() counts them"
-            return text or study_summary.format_texts(why, learnt or {})
+            policy_texts = None
+            if self._replica.has_state or self._writer.has_state:
+                policy_texts = self._replica.query_state(study_summary.describe_policy)
+            summarize = partial(study_summary.summary_text, repr(self), policy_texts)
+            text = self._replica.query_counts(summarize, study_summary.MOST_EVENTS)
+            title = f"{self!r}: too many events to count here; means() counts them"
+            return text or study_summary.format_texts(title, policy_texts or {})
         except Exception as error:  # else a notebook would show a traceback, not the study
             return f"{self!r}: {' '.join(str(error).split())}"
 
@@ -978,8 +977,8 @@ class Study:
         """Return the page of the study: the recommendation, means, delays and the last events."""
         from keyhole.study import study_summary
 
-        learnt = self._replica.query_state(study_summary.policy_texts)
-        page = self._replica.query_counts(partial(study_summary.make_page, self.name, learnt))
+        policy_texts = self._replica.query_state(study_summary.describe_policy)
+        page = self._replica.query_counts(partial(study_summary.make_page, self.name, policy_texts))
         assert page is not None
         return page
 
@@ -1010,7 +1009,7 @@ class Study:
         return write_page(Path(path), self.make_page())
 
     def plot(self, shows: "Shown" = "decisions", *, axes: "Axes | None" = None) -> "Axes":
-        """Draw the decisions of each arm, or the mean of its feedback, over all decisions.
+        """Draw a curve of each arm over the decisions: its decisions so far, or its mean so far.
 
         Parameters
         ----------
@@ -1043,7 +1042,7 @@ class Study:
 def _parse_ask_options(
     exclude: Iterable[str] | None, metadata: Mapping[str, Any] | None
 ) -> tuple[Sequence[str], str]:
-    """Return the names of the arms to exclude, and the metadata as text ("" for none)."""
+    """Return the names of the arms to exclude, and the metadata as JSON ("" for none)."""
     return list_excluded_arms(exclude), "" if metadata is None else format_metadata(metadata)
 
 

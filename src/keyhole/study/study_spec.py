@@ -9,6 +9,7 @@ from keyhole.experiment import objects_from_spec, setting_registry
 from keyhole.validation import check_choice, short_repr
 
 _REQUIRED: Final = ("setting", "name", "arms", "policy")
+# `Study.create` takes "scale" among the facts.
 _ENTRIES: Final = (*_REQUIRED, "facts", "pending", "timeout", "timeout_decisions", "on_timeout",
                    "seed", "time_unit", "scale", "durability")  # fmt: skip
 

@@ -2,13 +2,13 @@
 
 Theorems 2, 4 and 5 are upper bounds up to a constant O(1) that the paper does not give; the
 functions return the term that grows with the horizon. Theorem 3 is an asymptotic lower bound. All
-logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1 is
-about the stochastic bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1 and 2, eqs. (2) and
-(7), `keyhole.papers.abernethy2016.ucb_potential`. Throughout, `problem` is a problem or its
-survival functions, of shape (arms, levels). `horizon` is T, the number of rounds. It must be at
-least 1 for `dkwucb_bound`, the number of levels for the lower bound, and otherwise arms times
-levels. `pulls` and `support` are the sample sizes of estimates: :math:`N_i`, and :math:`N_i(j)`. A
-bound on a probability, or a width, says nothing if it exceeds 1.
+logarithms are natural; arms whose chances differ by at most 1e-12 count as equal. Theorem 1, about
+the stochastic bandit, is in `keyhole.stochastic.bounds`; Lemmas 1 and 2, eqs. (2) and (7), are in
+`keyhole.papers.abernethy2016.ucb_potential`. Throughout, `problem` is a problem or its survival
+functions, of shape (arms, levels). `horizon` is T, the number of rounds: at least 1 for
+`dkwucb_bound`, at least the number of levels for `adversarial_lower_bound`, and at least arms times
+levels for the other two. `pulls` and `support` are the sample sizes of estimates: :math:`N_i`, and
+:math:`N_i(j)`. A bound on a probability, or a width, says nothing if it exceeds 1.
 """
 
 import math
@@ -75,12 +75,12 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     Section 5.1 has the theorem. If the best arm's chance is 1 and another arm's is below 1, the
     other arm adds nothing at this level, since one failure tells them apart.
 
-    In truth the number is no lower bound for this setting (see the page on Theorem 3), since the
-    bandits of the levels are not independent. A survival function decreases, so an upper bound at a
-    low level holds at all higher levels. If an arm's chance at level 1 is below the best chance at
-    every level, samples at level 1 suffice for all levels. The regret of `CappedKLUCB`
-    with c = 3 can then be asymptotically smaller than this number, by a factor of up to m. A
-    smaller regret at a single horizon proves nothing, as the bound is asymptotic.
+    The theorem does not hold: the number is no lower bound for this setting (see the page on
+    Theorem 3), since the bandits of the levels are not independent. A survival function decreases,
+    so an upper bound at a low level holds at all higher levels. If an arm's chance at level 1 is
+    below the best chance at every level, samples at level 1 suffice for all levels. With c = 3, the
+    regret of `MonotoneKLUCB` can then be asymptotically smaller than this number, by a factor of up
+    to m. A smaller regret at a single horizon proves nothing, as the bound is asymptotic.
 
     Notes
     -----
@@ -159,7 +159,7 @@ def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
 
 
 def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
-    r"""Return Lemma 3's bound on the chance that an arm's estimate is off by `error` at any level.
+    r"""Return Lemma 3's bound on the chance that an arm's estimate is off by `error` at some level.
 
     .. math:: P\Big(\sup_{j \in M} |\hat F_i(j) - F_i(j)| \ge \epsilon\Big)
         \le 2 \, e^{-2 \epsilon^2 N_i}
@@ -179,7 +179,7 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
 
 
 def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
-    r"""Return the width of Lemma 3, which an error exceeds at some level with chance at most delta.
+    r"""Return the width of Lemma 3: an error reaches it at some level with chance at most delta.
 
     .. math:: \sqrt{\frac{\ln(2 / \delta)}{2 N_i}}
 
@@ -211,7 +211,7 @@ def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
 
 
 def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
-    r"""Return the width of Lemma 4, which the error exceeds with a chance of at most delta.
+    r"""Return the width of Lemma 4: an error reaches it with a chance of at most delta.
 
     .. math:: \sqrt{\frac{2 \ln(2 / \delta)}{N_i(j)}}
 

@@ -17,10 +17,10 @@ _UNIT = Range(ge=0, le=1)
 
 
 def draw_level(rng: Stream, numbers: FloatArray) -> int:
-    """Return the highest level that is reached with a chance above a uniform number, else 0."""
+    """Draw a sample; `numbers` are the chances to reach level 1, 2, ..., m."""
     u = uniform(rng)
-    # Counting over all levels is faster than stopping at the last one that exceeds `u`, since there
-    # is no branch to predict.
+    # The sample is the number of chances above `u`. Counting over all levels is faster than
+    # stopping at the last such chance, since there is no branch to predict.
     level = 0
     for j in range(len(numbers)):
         level += u < numbers[j]
@@ -82,7 +82,7 @@ SampleDistribution = SurvivalTable | Replay | CustomDistribution
 
 
 def list_arms(field: str, arms: Any) -> tuple[list[str], list[Any], tuple[object, ...] | None]:
-    """Return the field of each arm for errors, the entry of each arm, and the arms' names or None.
+    """Return how errors name each arm's entry, the entries, and the arms' names or None.
 
     `field` is the name of the parameter that holds the arms.
     """
@@ -106,7 +106,7 @@ def parse_arms(
         Survival functions, frozen distributions of SciPy, or distributions of this module. In a
         mapping the keys are the names of the arms.
     levels : int, optional
-        The number of levels m. By default it follows from the arms: see `_count_levels`.
+        The number of levels m. By default it follows from the arms: see `_find_defining_arm`.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def parse_arms(
     parsed_arms = [_parse_arm(field, arm) for field, arm in zip(fields, arm_entries, strict=True)]
     source = "levels"  # the parameter or the arm that determines m, for errors
     if levels is None:
-        defining_arm, m = _count_levels(parsed_arms)
+        defining_arm, m = _find_defining_arm(parsed_arms)
         source = fields[defining_arm]
     else:
         m = check_integer("levels", levels, Range(ge=1))
@@ -143,7 +143,8 @@ def parse_arms(
 def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedSciPyDistribution:
     """Return the distribution of an arm's samples.
 
-    A distribution of SciPy becomes a table of its quantiles, which has no number of levels yet.
+    A distribution of SciPy becomes a `TabulatedSciPyDistribution`: the number of levels is not
+    known yet, and a `SurvivalTable` needs it.
     """
     if isinstance(arm, CustomDistribution | Replay):
         return arm
@@ -152,20 +153,22 @@ def _parse_arm(name: str, arm: Any) -> SampleDistribution | TabulatedSciPyDistri
         table.check(name, Range(ge=0), whole=True)
         return table
     survival = check_vector(name, arm, _UNIT)
-    for j in np.flatnonzero(np.diff(survival) > 0):
+    rises = np.flatnonzero(np.diff(survival) > 0)
+    if len(rises):
+        j = rises[0]
         raise ValueError(
             f"{name} must not rise, got {survival[j + 1]:g} at level {j + 2} after {survival[j]:g}"
         )
     return SurvivalTable(survival)
 
 
-def _count_levels(
+def _find_defining_arm(
     distributions: Sequence[SampleDistribution | TabulatedSciPyDistribution],
 ) -> tuple[int, int]:
     """Return an arm that determines the number of levels, and this number.
 
-    The first arm that has a survival function determines it. If no arm has one, the number is the
-    largest value of all distributions, which then must be distributions of SciPy.
+    The first arm that has a survival function determines it. If no arm has one, all arms must have
+    distributions of SciPy with a largest value, and the largest of these is the number of levels.
     """
     for arm, distribution in enumerate(distributions):
         if isinstance(distribution, SurvivalTable | CustomDistribution):

@@ -24,7 +24,7 @@ from keyhole.threshold.setting import SETTING
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """Kinds of sequences of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# A miss is an error of at least a width that errors reach with at most this probability.
+# An error is a miss if it is at least a width that errors reach with at most this probability.
 _MISS_PROBABILITY: Final = 0.05
 
 
@@ -42,12 +42,12 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         Metric("wrong_best", "levels with a wrong best arm"),
         Metric("settled_levels", "levels settled", better="higher"),
         Metric("reached_share", "share of rounds that reached the threshold", better="higher"),
-        Metric("lemma_4_misses", "share of estimates off by more than Lemma 4 allows"),
+        Metric("lemma_4_misses", "share of estimates off by Lemma 4's width or more"),
         REWARD,
         Metric("observations", "samples seen whole", drawn="from 0", detail=True),
         Metric("wrong_settled", "levels settled wrongly", detail=True),
-        Metric("lemma_3_misses", "share of arms off by more than Lemma 3 allows", detail=True),
-        Metric("hoeffding_misses", "share of estimates beyond Hoeffding's width", detail=True),
+        Metric("lemma_3_misses", "share of arms off by Lemma 3's width or more", detail=True),
+        Metric("hoeffding_misses", "share of errors at or beyond Hoeffding's width", detail=True),
         PULLS,
         Metric("wrong_pulls", "pulls of a wrong arm", drawn="from 0", per_arm=True, detail=True),
     )
@@ -70,7 +70,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     rounds = integer_input()
     """The length of `listed`."""
     listed = int_array("rounds")
-    """The thresholds of a listed sequence."""
+    """The thresholds of a listed sequence, one for each round."""
 
     class State:
         """Pulls, regret and reached thresholds so far; the position in the sequence."""
@@ -83,13 +83,13 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         stage = int_array()
         """The number of stages that have begun."""
         left = int_array()
-        """Rounds left in the stage, or in the block."""
+        """Rounds left in the stage, or in the permutation."""
         block = int_array("levels")
-        """The thresholds of the present block, taken from the last entry on."""
+        """The present permutation of the thresholds, which is taken from its end."""
 
     def observe(e, s: State, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
-        # Thresholds are drawn from the random numbers of arm `e.arms`, one beyond the last.
+        # Thresholds are drawn from the random numbers of arm number `e.arms`, which is no arm.
         if e.order == DRAWN:
             seek_pull(rng, e.arms, t)
             # The last cumulated chance may be rounded to less than 1, and the draw may exceed it.
@@ -114,7 +114,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         return int(level)
 
     def respond(e, s: State, rng: Stream, threshold: int, arm: int, draw: Kernel) -> int:
-        """Return the sample of the arm's next pull, or the threshold if it is censored."""
+        """Return the sample of the arm's next pull, or the threshold if the sample is censored."""
         seek_pull(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
         s.wrong[arm] += e.loss[arm, threshold - 1] > 0.0
@@ -156,6 +156,7 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
                     estimate_count += 1.0
                     lemma_4_misses += error >= 2.0
                     hoeffding_misses += error >= 1.0
+            # An arm that was pulled has samples at level 1, except with `PerThresholdUCB`.
             sampled_arms += support[arm, 0] > 0.0
             missed_arms += largest_error >= 1.0
             metrics.pulls[arm] = s.pulls[arm]
@@ -176,8 +177,8 @@ def count_at_most(values: FloatArray, u: float) -> int:
 def fill_with_permutation(rng: Stream, block: IntArray) -> None:
     """Fill a block with a random permutation of 1, 2, ..., by a Fisher-Yates shuffle."""
     for i in range(len(block)):
-        # The number i + 1 takes a random position among the first i + 1, and the number that was at
-        # this position moves to the last of them. So the block need not be filled before.
+        # The number i + 1 takes a random position from 0 to i, and the number that was there moves
+        # to position i. So the block need not be filled before.
         j = int(uniform(rng) * (i + 1))
         block[i] = block[j]
         block[j] = i + 1
@@ -187,4 +188,4 @@ ENVIRONMENTS: Final = tuple(
     with_sampler(ThresholdEnvironment, distribution.__name__, distribution.draw)
     for distribution in (SurvivalTable, Replay)
 )
-"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""
+"""Environments that `keyhole compile` compiles; in each all arms have one kind of distribution."""

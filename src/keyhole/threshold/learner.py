@@ -23,18 +23,18 @@ class StudyVocabulary(CoreVocabulary):
     """
 
     @cached_property
-    def thresholds(self) -> Range:
+    def threshold_range(self) -> Range:
         """The allowed thresholds, cached since making a `Range` takes longer than a round."""
         return Range(ge=1, le=self.facts["levels"])
 
     @cached_property
-    def samples(self) -> Range:
+    def sample_range(self) -> Range:
         """The allowed samples."""
         return Range(ge=0, le=self.facts["levels"])
 
     def parse_context(self, *, threshold: int) -> Values:  # type: ignore[override]
         """Return the threshold."""
-        return {"threshold": check_integer("threshold", threshold, self.thresholds)}
+        return {"threshold": check_integer("threshold", threshold, self.threshold_range)}
 
     def format_context(self, context: Values) -> Words:
         """Return the threshold."""
@@ -57,7 +57,7 @@ class StudyVocabulary(CoreVocabulary):
             if has_censored_feedback:
                 return {"value": threshold}
             raise ValueError("censored must be False where feedback is uncensored, got True")
-        sample = check_integer("value", value, self.samples)
+        sample = check_integer("value", value, self.sample_range)
         if has_censored_feedback and sample >= threshold:
             raise ValueError(
                 f"value must be below the threshold {threshold}, since a sample that reaches it "
@@ -108,7 +108,8 @@ class Learner(CoreLearner):
         """Return the arm to pull at a threshold: its number from 0, or its name if arms have names.
 
         Until `tell`, the same arm is returned again for the same threshold, and other thresholds
-        are refused. A threshold that the policy does not allow is always refused.
+        are refused. A threshold is always refused if the policy does not allow it, as `OPTIM` does
+        not allow thresholds that rise.
 
         Parameters
         ----------
@@ -118,7 +119,7 @@ class Learner(CoreLearner):
             Numbers or names of arms that must not be returned: see
             `keyhole.stochastic.Learner.ask`.
         """
-        level = check_integer("threshold", threshold, self.vocabulary.thresholds)
+        level = check_integer("threshold", threshold, self.vocabulary.threshold_range)
         arm = self._ask(level, exclude)
         # If a decision is pending, `_ask` returns it again, and its threshold may be another one.
         decided_level = self._context["threshold"].item()
@@ -138,11 +139,11 @@ class Learner(CoreLearner):
             The sample, from 0 to the number of levels. With censored feedback it must be below the
             threshold.
         censored : bool, default False
-            Whether the sample reached the threshold and is censored; it is told without a value.
+            Whether the sample reached the threshold and is censored. If so, `value` is left out.
         """
         if not self._has_pending_decision:
             self._raise_error_of_code(NOT_ASKED)
-        # `_run_step` refuses calls from other threads, so nothing may be written before it.
+        # Nothing may be written before `_run_step`, which refuses calls from other threads.
         context = {"threshold": self._context["threshold"].item()}
         feedback = self.vocabulary.parse_feedback(context, {}, value, censored=censored)
         self._run_step(TELL_WITH_NUMBER, feedback["value"])
@@ -165,9 +166,9 @@ class Learner(CoreLearner):
         int
             The number of rounds in which the policy asked for the arm in the log.
         """
-        levels = int_column("thresholds", thresholds, self.vocabulary.thresholds)
+        levels = int_column("thresholds", thresholds, self.vocabulary.threshold_range)
         pulled_arms = self._parse_arm_column("arms", arms, levels)
-        samples = int_column("values", values, self.vocabulary.samples, levels)
+        samples = int_column("values", values, self.vocabulary.sample_range, levels)
         if self.facts["censored"] and (is_above := samples > levels).any():
             row = int(is_above.argmax())
             raise ValueError(
@@ -177,12 +178,9 @@ class Learner(CoreLearner):
         return self._replay(threshold=levels, arm=pulled_arms, value=samples)
 
     def _check_restored(self) -> None:
-        lowest = 1 if self.rounds else 0  # 0 before the first round
-        check_integer(
-            "threshold",
-            self._context["threshold"].item(),
-            Range(ge=lowest, le=self.facts["levels"]),
-        )
+        threshold = self._context["threshold"].item()
+        lowest_threshold = 1 if self.rounds else 0  # 0 before the first round
+        check_integer("threshold", threshold, Range(ge=lowest_threshold, le=self.facts["levels"]))
 
     def recommend(self) -> IntArray:
         """Return the recommended arm for each level, level c at position c - 1.
@@ -197,8 +195,8 @@ class Learner(CoreLearner):
         """Return the estimated survival functions, and the sample size of each estimate.
 
         Both have shape (arms, levels), level j at position j - 1. A survival function holds the
-        chances that a sample of the arm reaches the levels; they are estimated as 0 without
-        samples.
+        chances that a sample of the arm reaches the levels. Where there are no samples, the
+        estimate is 0.
         """
         report = self._recommend()
         return report["survival"], report["support"]

@@ -17,16 +17,16 @@ class ReachCounts:
     """Counts of pulls by arm and level; level j is at position j - 1 of the second axis."""
 
     reached = float_array("arms", "levels")
-    """The number of pulls counted in `tried` whose sample reached the level."""
+    """The number of pulls in `tried` (below) whose sample reached the level."""
     tried = float_array("arms", "levels")
     """The number of pulls at thresholds of at least the level; but `DKWUCB` counts all pulls, and
-    `PerThresholdUCB` the pulls at the level alone."""
+    `PerThresholdUCB` only pulls at a threshold equal to the level."""
 
 
 def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
     """Add a pull to the counts of the levels up to its threshold.
 
-    At these levels it is known whether the sample reached them. The counts are those of eq. (8) of
+    For these levels it is known whether the sample reached them. The counts are those of eq. (8) of
     Abernethy et al. (2016): `tried` is N_i(j), the pulls of arm i at thresholds of at least j, and
     `reached` is D_i(j), the number of these pulls whose `value` is at least j. The value is the
     sample, or the threshold if the sample is censored.
@@ -42,8 +42,8 @@ def add_observation(s: ReachCounts, arm: int, threshold: int, value: int) -> Non
 def impute_pull(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
     """Add a pending pull with its expected result: reached / tried, or 1/2 if `tried` is 0."""
     for j in range(threshold):
-        # Levels without samples are counted, too. Policies pull arms without samples first, so
-        # otherwise all pending decisions would go to the same arm.
+        # Pulls are added also where there are no samples yet. Else all pending decisions would go
+        # to the same arm, since policies pull arms without samples first.
         share = reached[arm, j] / tried[arm, j] if tried[arm, j] > 0.0 else 0.5
         reached[arm, j] += share
         tried[arm, j] += 1.0
@@ -61,14 +61,14 @@ def find_best_arm(s: ReachCounts, level: int) -> int:
     """
     best, highest = 0, -1.0
     for arm in range(s.tried.shape[0]):
-        value = reach_estimate(s, level, arm)
-        if s.tried[arm, level - 1] > 0.0 and value > highest:
-            best, highest = arm, value
+        estimate = reach_estimate(s, level, arm)
+        if s.tried[arm, level - 1] > 0.0 and estimate > highest:
+            best, highest = arm, estimate
     return best
 
 
 def write_estimates(s: ReachCounts, level: int, survival: FloatArray, support: FloatArray) -> int:
-    """Write the estimate of each arm at a level; return the arm that `find_best_arm` finds."""
+    """Write the estimate of each arm at a level; return the best arm by `find_best_arm`."""
     for arm in range(s.tried.shape[0]):
         support[arm, level - 1] = s.tried[arm, level - 1]
         survival[arm, level - 1] = reach_estimate(s, level, arm)
@@ -106,8 +106,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     >>> learner.tell(censored=True)  # it reached level 2
     """
 
-    # If true, the policy warns if feedback is uncensored, since it uses only whether a sample
-    # reaches the threshold and each level below.
+    # Whether the policy warns if feedback is uncensored, since it ignores by how much a sample
+    # exceeds the threshold.
     warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING
     learner_class = Learner
@@ -137,7 +137,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             """Return a learner: this policy, asked for one decision at a time."""
 
     def caution(self, facts: Mapping[str, Any], problem: object) -> str:
-        """Return a warning if the policy ignores uncensored samples."""
+        """Return a warning if the policy ignores uncensored samples, else no text."""
         if not self.warns_if_uncensored or facts["censored"] == 1:
             return ""
         return (
@@ -159,7 +159,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             best[level - 1] = write_estimates(s, level, survival, support)
 
     def describe(self, learner: Learner) -> list[str]:
-        """Return a line for each arm: the samples that were tried and that reached each level."""
+        """Return a line for each arm: at each level, how many of how many samples reached it."""
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             texts = [
@@ -195,38 +195,38 @@ class IndexPolicy(Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")  # declared again, for the kernels of this class
+    pending = ("impute", "ignore")  # an inherited declaration covers inherited kernels only
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True
 
     class State(ReachCounts):
-        """The counts of `ReachCounts`, without additions."""
+        """The counts of `ReachCounts`; subclasses may add arrays."""
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
-        """Return the arm with the largest index at the threshold."""
-        return find_largest_index(p, s, t, threshold, index)
+        """Return the first arm without samples at the threshold, else that of the largest index."""
+        return find_index_arm(p, s, t, threshold, index)
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the pull at the levels up to its threshold."""
         add_observation(s, arm, threshold, value)
 
 
-def upper_bound(tried: float, reached: float, scaled_log: float) -> float:
-    """Return the upper confidence bound, reached / tried + sqrt(scaled_log / tried)."""
+def upper_bound(tried: float, reached: float, log_term: float) -> float:
+    """Return the upper confidence bound, reached / tried + sqrt(log_term / tried)."""
     # Both terms are products with this inverse, since a division takes longer than two products.
     inverse = 1.0 / tried
-    return reached * inverse + math.sqrt(scaled_log * inverse)
+    return reached * inverse + math.sqrt(log_term * inverse)
 
 
-def find_largest_index(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
+def find_index_arm(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
     """Return the first arm without samples at the threshold, else the arm of the largest index."""
     best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]
         if tried == 0.0:
             return arm
-        value = index(p, t, tried, s.reached[arm, threshold - 1])
-        if value > highest:
-            best, highest = arm, value
+        arm_index = index(p, t, tried, s.reached[arm, threshold - 1])
+        if arm_index > highest:
+            best, highest = arm, arm_index
     return best

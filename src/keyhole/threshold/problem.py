@@ -14,7 +14,7 @@ from keyhole.stochastic.setting import suboptimality_gaps
 from keyhole.threshold.distributions import list_arms, parse_arms, survival_function
 from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.setting import SETTING, Feedback
-from keyhole.threshold.survival_estimators import whole_numbers
+from keyhole.threshold.survival_estimators import check_integers
 from keyhole.threshold.threshold_sequences import ThresholdSequence, parse_sequence
 from keyhole.validation import Range, SequenceLike, check_choice, check_integer, check_vector
 
@@ -26,7 +26,8 @@ class Problem(AnyProblem):
     r"""Threshold problem: samples are levels from 0 to m; the reward is 1 at or above a threshold.
 
     :math:`F_i(j)` is the chance that a sample of arm i is at least j, :math:`c_t` the threshold of
-    round t, and :math:`I_t` the arm pulled. The metrics of `keyhole.simulate` are:
+    round t, and :math:`I_t` the arm pulled. Thresholds are from 1 to m, the number of levels. The
+    metrics of `keyhole.simulate` are:
 
     - ``regret``, the sum over rounds of :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al.
       2016, section 3);
@@ -35,7 +36,7 @@ class Problem(AnyProblem):
     - ``settled_levels``, the number of levels with a final choice, for policies that make one;
     - ``reached_share``, the share of rounds in which the sample reached the threshold;
     - ``lemma_4_misses``, the share of the policy's estimates of :math:`F_i(j)` that are off by at
-      least the width of Lemma 4 at 5 %.
+      least a width that an error reaches with a chance of at most 5 %, by Lemma 4.
 
     With ``details=True`` there are also:
 
@@ -43,11 +44,11 @@ class Problem(AnyProblem):
     - ``observations``, the number of uncensored samples;
     - ``wrong_settled``, the number of levels that are settled on an arm that is not the best;
     - ``lemma_3_misses``, the share of arms whose estimate at some level is off by at least the
-      width of Lemma 3 at 5 % (the lemma is about uncensored feedback);
-    - ``hoeffding_misses``, the share of estimates that are off by at least Hoeffding's width
-      at 5 %, which is half the width of Lemma 4;
-    - for each arm ``pulls`` and ``wrong_pulls``, the number of pulls at thresholds for which
-      another arm is better.
+      5 % width of Lemma 3 (the lemma is about uncensored feedback);
+    - ``hoeffding_misses``, the share of estimates that are off by at least Hoeffding's 5 % width,
+      half the width of Lemma 4;
+    - for each arm its ``pulls``, and its ``wrong_pulls``: those at thresholds for which another arm
+      is better.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class Problem(AnyProblem):
         fields, arm_entries, names = list_arms("mass", mass)
         level_count = len(check_vector(fields[0], arm_entries[0], _UNIT))
         if level_count < 2:
-            raise ValueError(f"mass must have at least the levels 0 and 1, got {level_count}")
+            raise ValueError("mass must have chances of at least levels 0 and 1, got only level 0")
         rows = []
         for field, entry in zip(fields, arm_entries, strict=True):
             row = check_vector(field, entry, _UNIT)
@@ -152,12 +153,12 @@ class Problem(AnyProblem):
             rows.append(row)
         chances = np.array(rows)
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
-        # The chance to reach level 1 is computed from the chance of level 0. So it is exactly 1 if
-        # level 0 has no chance, although the sum of the chances may not be exactly 1.
+        # If level 0 has no chance, the chance to reach level 1 is exactly 1, although rounding may
+        # leave the sum of the other chances below or above 1.
         survival[:, 0] = 1.0 - chances[:, 0]
-        # By rounding, a chance may exceed the one before by its last digit, which would be refused.
-        falling = np.minimum.accumulate(survival, axis=1)
-        arms = falling if names is None else dict(zip(names, falling, strict=True))
+        # Rounding may make a chance exceed the chance at the level below, which would be refused.
+        survival = np.minimum.accumulate(survival, axis=1)
+        arms = survival if names is None else dict(zip(names, survival, strict=True))
         return cls(arms, feedback=feedback, order=order)
 
     @classmethod
@@ -185,7 +186,8 @@ class Problem(AnyProblem):
         Returns
         -------
         Problem
-            The problem; its survival functions are the shares of the recorded samples.
+            The problem; its survival functions are the shares of the recorded samples that reach
+            the levels.
 
         Raises
         ------
@@ -201,7 +203,7 @@ class Problem(AnyProblem):
         m = check_integer("levels", levels, Range(ge=1))
         fields, arm_entries, names = list_arms("samples", samples)
         pairs = zip(fields, arm_entries, strict=True)
-        arms: Any = [Replay(whole_numbers(field, row, Range(ge=0, le=m))) for field, row in pairs]
+        arms: Any = [Replay(check_integers(field, row, Range(ge=0, le=m))) for field, row in pairs]
         if names is not None:
             arms = dict(zip(names, arms, strict=True))
         return cls(arms, feedback=feedback, order=order, levels=m)
@@ -230,7 +232,7 @@ class Problem(AnyProblem):
 
     @property
     def best(self) -> IntArray:
-        """The best arm at each level; of equally good arms, the lowest; shape (levels,)."""
+        """The best arm at each level, shape (levels,); of equally good arms, the first."""
         return np.asarray(np.argmax(self.survival, axis=0))
 
     @property
@@ -252,7 +254,7 @@ class Problem(AnyProblem):
         return with_sampler(ThresholdEnvironment, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a problem of `arms` arms that repeats the survival functions."""
+        """Return a problem of `arms` arms, with these survival functions again and again."""
         survival = self.survival[np.arange(arms) % self.arms]
         return Problem(survival, feedback=self.feedback, order=self.order)
 

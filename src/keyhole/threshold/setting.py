@@ -11,9 +11,10 @@ Feedback = Literal["uncensored", "censored"]
 class Facts:
     """The known quantities: what a policy may know in advance."""
 
+    # One less than in other settings, since thresholds are drawn like samples of one more arm.
     arms = fact(int, ge=1, lt=2**24 - 1, doc="number of arms")
     levels = fact(int, ge=1, lt=2**20, doc="number of levels: thresholds go from 1 to this")
-    censored = fact(int, ge=0, le=1, doc="whether a sample is hidden that reaches the threshold")
+    censored = fact(int, ge=0, le=1, doc="whether samples that reach the threshold are hidden")
     horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
@@ -35,6 +36,6 @@ SETTING: Final = Setting(
 )
 """See a threshold, pull an arm; the reward is 1 if the arm's sample reaches the threshold.
 
-Feedback is the sample, a level from 0 to m. With censored feedback it is the smaller of sample and
-threshold. If it is the threshold, it says only that the threshold was reached.
+Feedback is the sample, a level from 0 to m, the number of levels. With censored feedback it is the
+smaller of sample and threshold; the threshold itself says only that the sample reached it.
 """

@@ -20,9 +20,9 @@ class ModifiedKaplanMeierEstimator:
     .. math:: \hat F(j) = \frac{D(j)}{N(j)}, \qquad D(j) = \sum_s 1[\min(X_s, c_s) \ge j], \qquad
         N(j) = \sum_s 1[c_s \ge j]
 
-    This is the share of the pulls at thresholds of at least j that reached j. For each of these
-    pulls it is known whether it reached j. So the estimate is a mean of independent terms, and
-    unbiased. The policies of the threshold bandit count in the same way.
+    This is the share of the pulls at thresholds of at least j whose samples reached j. For each of
+    these pulls it is known whether its sample did. So the estimate is a mean of independent terms,
+    and unbiased. Most policies for censored feedback use this estimate.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class ModifiedKaplanMeierEstimator:
         The sample of each pull, or the threshold if the sample is censored. A sample above its
         threshold counts as the threshold.
     levels : int
-        m, at least 1.
+        The number of levels, at least 1.
 
     Attributes
     ----------
@@ -56,24 +56,24 @@ class ModifiedKaplanMeierEstimator:
 
     def __init__(self, thresholds: ArrayLike, values: ArrayLike, levels: int) -> None:
         m = check_integer("levels", levels, Range(ge=1))
-        levels_tried = whole_numbers("thresholds", thresholds, Range(ge=1, le=m))
-        samples = whole_numbers("values", values, Range(ge=0, le=m))
-        if len(levels_tried) != len(samples):
+        checked_thresholds = check_integers("thresholds", thresholds, Range(ge=1, le=m))
+        samples = check_integers("values", values, Range(ge=0, le=m))
+        if len(checked_thresholds) != len(samples):
             raise ValueError(
-                f"values must have one entry for each threshold, {len(levels_tried)}; "
+                f"values must have one entry for each threshold, {len(checked_thresholds)}; "
                 f"got {len(samples)}"
             )
-        # Counted by the kernel of the policies, run in Python: both then count in the same way.
+        # Python runs a kernel of the policies here, so that the counts are theirs.
         tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
-        for threshold, value in zip(levels_tried, samples, strict=True):
+        for threshold, value in zip(checked_thresholds, samples, strict=True):
             add_observation(tally, 0, int(threshold), int(value))
         self.reached: FloatArray = tally.reached[0]
         self.support: FloatArray = tally.tried[0]
         self.survival: FloatArray = self.reached / np.maximum(self.support, 1.0)
 
 
-def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
-    """Return a vector of whole numbers; refuse any other entry, with an error that names it."""
+def check_integers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
+    """Return a vector of whole numbers; refuse other entries, and entries out of the range."""
     checked = check_vector(name, values, allowed)
     check_each(name, checked, checked == np.floor(checked), "be a whole number")
     return checked.astype(np.int64)

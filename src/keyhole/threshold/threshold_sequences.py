@@ -27,8 +27,8 @@ class ThresholdSequence:
     name : str
         The name of the function that made the sequence.
     values : tuple of float
-        The argument of this function: chances of the levels, or thresholds. The tuple is empty if
-        the function had no argument.
+        The argument of that function: the chances of the levels for `iid`, or the thresholds for
+        `given`; empty if it had none.
     """
 
     kind: int
@@ -183,7 +183,7 @@ def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
     """
     values = sequence.tolist() if isinstance(sequence, np.ndarray) else sequence
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) == 0:
-        raise ValueError(f"sequence must be a list of thresholds, got {sequence!r}")
+        raise ValueError(f"sequence must be a list of at least one threshold, got {sequence!r}")
     levels = tuple(
         check_integer(f"sequence[{i}]", value, Range(ge=1)) for i, value in enumerate(values)
     )

@@ -20,8 +20,8 @@ from keyhole.thresholding.policies.lucbg import LUCBG
 from keyhole.thresholding.policies.optkg import OptKG
 from keyhole.thresholding.policies.per_arm_stopping import PerArmStopping
 from keyhole.thresholding.policies.pooled_kg import PooledKG
+from keyhole.thresholding.policies.round_robin import RoundRobin
 from keyhole.thresholding.policies.ucbe import UCBE
-from keyhole.thresholding.policies.uniform import Uniform
 from keyhole.thresholding.policy_base import IndexPolicy, Policy
 from keyhole.thresholding.problem import PROBLEM_FACTORIES, BoundCoverageProblem, Problem
 from keyhole.thresholding.setting import SETTING
@@ -30,7 +30,7 @@ __all__ = [
     "APGAI", "APT", "LSA", "LUCBG", "PROBLEM_FACTORIES", "SETTING", "UCBE", "BoundCoverageProblem",
     "CustomDistribution", "FalseDiscoveryStopping", "FamilywiseStopping", "HDoC", "IndexPolicy",
     "KnownGaps", "Learner", "OptKG", "PerArmStopping", "Policy", "PooledKG", "Problem",
-    "StudyVocabulary", "Uniform",
+    "RoundRobin", "StudyVocabulary",
 ]  # fmt: skip
 
 add_former_names(__name__)

@@ -27,7 +27,7 @@ def _least_pulls_per_arm(alpha: float) -> float:
     return max(40.0 / alpha + 1.0, 40.0)
 
 
-def _exploration_shares(level: float, delta: FloatArray, alpha: float) -> FloatArray:
+def _exploration_terms(level: float, delta: FloatArray, alpha: float) -> FloatArray:
     """Return the terms of the sum in equation (10), one for each arm, at an exploration level x.
 
     `level` is x, and `delta` are the gaps. A term is e^{2x} up to x = ln(1/Delta), and continues
@@ -43,6 +43,7 @@ def _exploration_shares(level: float, delta: FloatArray, alpha: float) -> FloatA
 def _check_arguments(
     gaps: ArrayLike, budget: float, alpha: float
 ) -> tuple[FloatArray, float, float]:
+    """Return the checked arguments; the formulas call the gaps Delta."""
     delta = check_vector("gaps", gaps, _GAP)
     alpha = check_number("alpha", alpha, _ALPHA)
     least_budget = _least_pulls_per_arm(alpha) * len(delta)
@@ -50,7 +51,9 @@ def _check_arguments(
 
 
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
-    r"""Return :math:`\Lambda`, the exploration level of LSA, common to all arms (equation (10)).
+    r"""Return :math:`\Lambda`, the solution of equation (10).
+
+    Most likely, LSA explores all arms nearly up to this level: see `exploration_failure`.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     required_sum = budget / _least_pulls_per_arm(alpha)
 
     def excess(level: float) -> float:
-        return float(_exploration_shares(level, delta, alpha).sum()) - required_sum
+        return float(_exploration_terms(level, delta, alpha).sum()) - required_sum
 
     # The excess rises with the level. So the level is doubled until the excess is not negative, and
     # the root is searched below it.
@@ -87,7 +90,7 @@ def arm_budgets(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> Float
     array([16.5,  8.5])
     """
     delta, budget, alpha = _check_arguments(gaps, budget, alpha)
-    return _exploration_shares(exploration_level(delta, budget, alpha=alpha), delta, alpha)
+    return _exploration_terms(exploration_level(delta, budget, alpha=alpha), delta, alpha)
 
 
 def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
@@ -109,6 +112,7 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
     """
     delta = check_vector("gaps", gaps, _GAP)
     pulls = arm_budgets(delta, budget, alpha=alpha)
+    # Upsilon is 9.3 times the factor for k = 1.1 alpha.
     return 9.3 * _union_factor(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
 
 
@@ -122,8 +126,8 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
     r"""Return Lemma 3's bound on the chance that LSA never explores all arms up to a level.
 
     LSA explores all arms up to a level if in some round within the budget the indices of all arms
-    (see `LSA`) exceed it. Let the level be :math:`\Lambda - k`, with :math:`\Lambda` the
-    `exploration_level`. The probability that this does not happen is at most
+    (see `LSA`) exceed the level. The probability that LSA does not explore all arms up to
+    :math:`\Lambda - k`, with :math:`\Lambda` the `exploration_level`, is at most
 
     .. math:: e^{-40 k / \alpha}
 
@@ -164,7 +168,7 @@ def explored_regret_bound(
     k = check_number("k", k, Range(ge=0.1 * alpha))
     level = exploration_level(delta, budget, alpha=alpha)
     large_gaps = delta[delta > math.exp(-level)]
-    pulls = _exploration_shares(level, large_gaps, alpha)
+    pulls = _exploration_terms(level, large_gaps, alpha)
     return 9.0 * _union_factor(k, alpha) * float(np.exp(-pulls * large_gaps**2 / 10.0).sum())
 
 
@@ -173,7 +177,7 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
 
     With probability at least 1 - `confidence_failure` (a, b), the mean of the first t of L
     independent variables on [0, 1] lies within :math:`\sqrt{(a + b \ln(L / t)) / t}` of its
-    expectation, for all t up to L at once. Both a and b are above 0.
+    expectation, for all t up to L at once. L is the `horizon`. Both a and b are above 0.
 
     Examples
     --------
@@ -204,7 +208,7 @@ def confidence_failure(a: float, b: float) -> float:
 
 
 def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> FloatArray:
-    r"""Return the radii of Hoeffding's Maximal Inequality, which Lemma 19 is compared with.
+    r"""Return the radii of Hoeffding's Maximal Inequality, one for each round t.
 
     With probability at least 1 - `failure`, the mean of the first t of L independent variables on
     [0, 1] lies within
@@ -214,10 +218,9 @@ def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> Fl
 
     of its expectation, for all t up to L at once. L is the `horizon`, and :math:`\delta` is
     `failure`, in (0, 1). Under the root this bound has the factor L / t, where
-    `confidence_sequence` has only the logarithm of L / t. The result has a radius for each of the
-    rounds t. The inequality is equation (2.17) of Hoeffding (1963), "Probability inequalities for
-    sums of bounded random variables", applied to both sides; Tao et al. (2019) name it in section
-    4.
+    `confidence_sequence` has only the logarithm of L / t. The inequality is equation (2.17) of
+    Hoeffding (1963), "Probability inequalities for sums of bounded random variables", applied to
+    both sides; Tao et al. (2019) name it in section 4.
 
     Examples
     --------

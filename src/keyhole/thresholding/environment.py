@@ -24,11 +24,7 @@ from keyhole.thresholding.setting import SETTING
 def write_label_errors(
     right_labels: FloatArray, s: "RewardEnvironment.State", labels: FloatArray, metrics: Any
 ) -> None:
-    """Write the metrics that all environments of thresholding share.
-
-    These are the wrong labels, their number, whether there is any, the pulls, and the sum of all
-    rewards.
-    """
+    """Write the metrics of wrong labels, the pulls, and the sum of all rewards."""
     error_count = 0.0
     for arm in range(len(right_labels)):
         # A right label of -1 says that both labels are right.
@@ -84,8 +80,8 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 class FiniteSampleEnvironment(RewardEnvironment):
     """Environment that draws recorded rewards without replacement.
 
-    An arm whose rewards are used up returns their mean. By then this is the empirical mean of the
-    arm, which thus does not change any more.
+    An arm whose rewards are used up returns their mean. The empirical mean of the arm already
+    equals it, and so does not change any more.
     """
 
     helpers = ()
@@ -96,8 +92,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
         """Pulls of each arm, the sum of all rewards, and the order of the samples."""
 
         stack = int_array("length")
-        """Positions of the samples in `numbers`. Each arm has a range of its own, from `starts` to
-        `ends`, which begins with the samples that were drawn, in the order of their draws."""
+        """The positions of all samples in `numbers`, arm by arm. Of each arm the first are those
+        that were drawn, in the order of their draws."""
 
     def init(e, s: State) -> None:
         """Leave all samples in the order in which they were recorded."""
@@ -123,7 +119,7 @@ class FiniteSampleEnvironment(RewardEnvironment):
 
 
 class GoldLabelEnvironment(RewardEnvironment, abstract=True):
-    """Environment that compares labels with gold labels, as experts give them for instance."""
+    """Environment that also compares labels with gold labels, such as those of experts."""
 
     metrics = (
         *RewardEnvironment.metrics,
@@ -153,12 +149,12 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
 
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
-        Metric("third_width_misses", "chance to ever leave a bound a third as wide", drawn="share"),
+        Metric("third_width_misses", "chance of ever leaving a bound 1/3 as wide", drawn="share"),
         Metric(
             "maximal_misses", "chance of ever leaving Hoeffding's maximal inequality", drawn="share"
         ),
         Metric("narrower_share", "share of rounds in which Lemma 19 is the narrower"),
-        Metric("radius_ratio", "Lemma 19's radius over the other's"),
+        Metric("radius_ratio", "Lemma 19's radius over the maximal inequality's"),
     )
     helpers = ()
 
@@ -174,20 +170,20 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
         pulls = int_array("arms")
         totals = float_array("arms")
         missed = float_array(3)
-        """1 if a mean has ever left the bound, else 0. The bounds are that of Lemma 19, that with a
-        third of its radius, and that of the maximal inequality."""
+        """For each bound 1 if a running mean has ever left it, else 0. The bounds are those of
+        Lemma 19, of a third of its radius, and of the maximal inequality."""
         narrower = float_array()
         """The number of rounds in which the bound of Lemma 19 was the narrower one."""
         ratio = float_array()
         """The radius of Lemma 19 over the maximal inequality's radius, at the last pull."""
 
     def respond(e, s: State, rng: Stream, arm: int) -> float:  # type: ignore[override]
-        """Return the reward of the arm's next pull, and compare the mean with its bounds."""
+        """Return the reward of the arm's next pull, and compare the mean so far with the bounds."""
         seek_pull(rng, arm, s.pulls[arm])
         reward = 1.0 if uniform(rng) < e.means[arm] else 0.0
         s.pulls[arm] += 1
         s.totals[arm] += reward
-        # The bounds are on the mean of one arm, so their t is the number of the arm's pulls.
+        # The bounds are on the mean of one arm, so the t of their formulas is the arm's pulls.
         pulls = float(s.pulls[arm])
         error = abs(s.totals[arm] / pulls - e.means[arm])
         radius = math.sqrt((e.a + e.b * math.log(e.horizon / pulls)) / pulls)
@@ -219,4 +215,4 @@ ENVIRONMENTS: Final = (
     ),
     with_sampler(GoldLabelEnvironment, Replay.__name__, Replay.draw),
 )
-"""The environments that `keyhole compile` compiles; all arms have one kind of distribution."""
+"""Environments that `keyhole compile` compiles; in each all arms have one kind of distribution."""

@@ -28,10 +28,10 @@ class GoodArmPolicy(Policy, abstract=True):
     off_policy = True
     cost_per_round = "K logarithms and roots"
 
-    delta: float = parameter(default=0.05, gt=0, lt=1, doc="the chance of any wrong verdict")
+    delta: float = parameter(default=0.05, gt=0, lt=1, doc="bound on the chance of any error")
 
     class State:
-        """The verdicts, and the rewards on which they rest."""
+        """Pulls and summed rewards, and the verdicts: see `verdicts` of `keyhole.policy.Policy`."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
@@ -65,9 +65,9 @@ class GoodArmPolicy(Policy, abstract=True):
         mean = s.totals[arm] / s.pulls[arm]
         width = confidence_width(s.pulls[arm], p.arms, p.delta)
         if mean - width >= p.threshold:
-            s.settled[arm] = 1
+            s.settled[arm] = 1  # "above"
         elif mean + width < p.threshold:
-            s.settled[arm] = 2
+            s.settled[arm] = 2  # "below"
         if s.settled[arm] != 0:
             is_done = True
             for other_arm in range(p.arms):
@@ -82,12 +82,12 @@ class GoodArmPolicy(Policy, abstract=True):
             labels[arm] = is_above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def guarantee(self) -> Guarantee:
-        """Return the bound on the chance of any wrong arm."""
-        text = f"chance of any arm wrong: at most {self.delta:g}"
+        """Return the bound on the chance of any wrong verdict."""
+        text = f"chance of any wrong verdict: at most {self.delta:g}"
         return Guarantee("any_wrong_settled", self.delta, text)
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return a mask, shape (arms, 2), of the verdicts that are wrong."""
+        """Return for each arm whether "above" and "below" would be wrong, shape (arms, 2)."""
         is_wrong = np.stack([~problem.labels, problem.labels], axis=1)
         # Either label of a free arm is right.
         return is_wrong & ~np.asarray(problem.free)[:, np.newaxis]

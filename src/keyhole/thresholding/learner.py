@@ -16,7 +16,7 @@ class StudyVocabulary(CoreVocabulary):
     """Vocabulary of a study: ``ask()`` returns an ``arm``, ``tell(id, reward)`` takes a reward."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
-        """Return by name whether each arm's mean is taken to be at least the threshold."""
+        """Return for each arm's name whether its mean is estimated to be at least the threshold."""
         labels = report["labels"].tolist()
         return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}
 

@@ -25,8 +25,8 @@ def is_mean_above(pulls: float, total: float, threshold: float) -> bool:
     A mean that is below the threshold by no more than a possible rounding error counts as equal to
     it. An arm without pulls counts as above.
     """
-    # The sum of n rewards has at most n - 1 rounding errors. The decimal form of the rewards, the
-    # division and the threshold add three.
+    # The sum of n rewards has at most n - 1 rounding errors. There are three more: rewards and the
+    # threshold are rounded when they are read as decimals, and the division is rounded.
     slack = (pulls + 2.0) * _ROUNDING
     return pulls == 0.0 or total / pulls >= threshold - slack
 
@@ -91,16 +91,16 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     def describe(self, learner: Learner) -> list[str]:
         """Return the label, the pulls and the mean of each arm."""
-        verdicts = ["above" if above else "below" for above in learner.recommend()]
+        labels = ["above" if is_above else "below" for is_above in learner.recommend()]
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
-            return [f"arm {arm}: {verdict}" for arm, verdict in enumerate(verdicts)]
+            return [f"arm {arm}: {label}" for arm, label in enumerate(labels)]
         lines = [
-            line.replace(": ", f": {verdict}, ", 1)
-            for line, verdict in zip(super().describe(learner), verdicts, strict=True)
+            line.replace(": ", f": {label}, ", 1)
+            for line, label in zip(super().describe(learner), labels, strict=True)
         ]
         for arm in np.flatnonzero(state["pulls"] == 0):
-            lines[arm] = f"arm {arm}: never pulled, taken to be {verdicts[arm]}"
+            lines[arm] = f"arm {arm}: never pulled, taken to be {labels[arm]}"
         return lines
 
 
@@ -117,4 +117,4 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     0
     """
 
-    pending = ("impute", "ignore")  # declared again, for the kernels of this class
+    pending = ("impute", "ignore")  # an inherited declaration covers inherited kernels only

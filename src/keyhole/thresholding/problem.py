@@ -39,7 +39,7 @@ _TOLERANCE: Final = 1e-12
 
 
 class ReplayOnce(Replay):
-    """Recorded rewards, drawn without replacement: for all arms of a problem, or for none."""
+    """Recorded rewards, drawn without replacement if all arms of the problem have this class."""
 
 
 class Problem(RewardProblem):
@@ -47,9 +47,9 @@ class Problem(RewardProblem):
 
     An arm is *above* if its mean is at least the threshold. A mean that differs from the threshold
     by no more than 10**-12 counts as equal to it: so 0.1 + 0.2 reaches 0.3. The metrics of
-    `keyhole.simulate` are ``aggregate_regret``, the number of arms whose label is wrong (its mean
-    over replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``,
-    which is 1 if there is any such arm (its mean is the simple regret).
+    `keyhole.simulate` are ``aggregate_regret``, the number of arms whose label is wrong (the mean
+    of this number over replications is the aggregate regret of Tao et al. 2019, eq. 3), and
+    ``simple_regret``, which is 1 if any label is wrong (its mean is the simple regret).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Problem(RewardProblem):
         )
         self.rounds = len(self._sampler.truth()["numbers"]) if self._without_replacement else None
         gold = order_by_name("gold", gold, self.arm_names)
-        self._gold = None if gold is None else _check_gold(gold, self.arms)
+        self._gold = None if gold is None else _parse_gold(gold, self.arms)
 
     @classmethod
     def replay(
@@ -126,8 +126,8 @@ class Problem(RewardProblem):
     ) -> Self:
         """Make a problem whose arms draw from recorded rewards.
 
-        The means are then known exactly. For an arm whose samples average to exactly the threshold
-        either label counts as right.
+        The means are those of the rewards, and so are known exactly. For an arm whose rewards
+        average to exactly the threshold, either label counts as right.
 
         Parameters
         ----------
@@ -189,13 +189,13 @@ class Problem(RewardProblem):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of the replayed arms whose mean is the threshold: either label of them is right."""
+        """Mask of the replayed arms whose mean is the threshold: either label is then right."""
         is_recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & is_recorded)
 
     @property
     def hardness(self) -> float:
-        """Sum of 1 / gap**2 over the arms that are not `free`; infinite if such a gap is 0."""
+        """Sum of 1 / gap**2 over the arms that are not `free`; infinite if one has the gap 0."""
         gaps = self.gaps[~self.free]
         return float((gaps**-2.0).sum()) if (gaps > 0).all() else float("inf")
 
@@ -208,7 +208,7 @@ class Problem(RewardProblem):
         return with_sampler(base, self._sampler.name, self._sampler.draw)
 
     def resized(self, arms: int) -> "Problem":
-        """Return a Bernoulli problem of `arms` arms that repeats the means."""
+        """Return a Bernoulli problem of `arms` arms, with these means again and again."""
         return Problem(np.resize(self.means, arms), self.threshold)
 
     def truth(self) -> dict[str, object]:
@@ -230,7 +230,7 @@ class Problem(RewardProblem):
             If `name` is "hardness", and an arm on the threshold makes the hardness infinite.
         """
         if name == "hardness" and not np.isfinite(self.hardness):
-            arm = int(np.argmin(self.gaps))
+            arm = int(np.argmax((self.gaps == 0.0) & ~self.free))
             raise ValueError(
                 "means must differ from the threshold for a policy that needs the hardness, "
                 f"got means[{arm}] = {self.means[arm]:g}"
@@ -238,7 +238,7 @@ class Problem(RewardProblem):
         return getattr(self, name)
 
 
-def _check_gold(gold: Any, arms: int) -> FloatArray:
+def _parse_gold(gold: Any, arms: int) -> FloatArray:
     """Return gold labels as numbers: 1 for above, 0 for below, and -1 for no label."""
     labels = check_sequence("gold", gold, "a list with True, False or None for each arm")
     if len(labels) != arms:
@@ -254,16 +254,17 @@ def _check_gold(gold: Any, arms: int) -> FloatArray:
 
 
 class BoundCoverageProblem(Problem):
-    """Problem that compares running means of Bernoulli arms with the bounds of Lemma 19.
+    """Problem that compares running means of Bernoulli arms with the bound of Lemma 19.
 
-    The bounds on the running mean of each arm are that of Lemma 19
-    (`keyhole.thresholding.bounds.confidence_sequence`), and that of a maximal inequality with the
-    same chance of failure (`keyhole.thresholding.bounds.maximal_inequality`). The metrics of
+    Two bounds limit how far the running mean of an arm is from its true mean: that of Lemma 19
+    (`keyhole.thresholding.bounds.confidence_sequence`), and that of a maximal inequality with an
+    equal chance of failure (`keyhole.thresholding.bounds.maximal_inequality`). The metrics of
     `keyhole.simulate` are:
 
-    - ``lemma_19_misses``, which is 1 if the mean of any arm has ever left the bound of Lemma 19;
-    - ``third_width_misses``, the same for a bound with a third of this radius;
-    - ``maximal_misses``, the same for the maximal inequality;
+    - ``lemma_19_misses``, which is 1 if the running mean of any arm has ever left the bound of
+      Lemma 19;
+    - ``third_width_misses``, likewise for a bound with a third of the radius of Lemma 19;
+    - ``maximal_misses``, likewise for the maximal inequality;
     - ``narrower_share``, the share of rounds in which the bound of Lemma 19 was the narrower one;
     - ``radius_ratio``, the radius of Lemma 19 over that of the maximal inequality, at the last
       pull.
@@ -312,7 +313,7 @@ class BoundCoverageProblem(Problem):
 
 PROBLEM_FACTORIES: Final = {
     "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
-    # "Watched" are the running means of the arms: do they leave the bounds of Lemma 19?
+    # "Watched" arms are those whose running means are compared with the bound of Lemma 19.
     "watched": ProblemFactory(
         "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
         BoundCoverageProblem,

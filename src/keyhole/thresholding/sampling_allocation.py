@@ -2,8 +2,8 @@
 
 The bound is the sum of exp(-c x gap^2) over the arms, where x is the number of pulls of an arm.
 `gaps` are the distances of the arms' means from the threshold, in [0, 1], at least one above 0;
-`budget` is T, the total number of pulls, at least 0; `c`, above 0, is by default 2, as in
-Hoeffding's inequality. Sections and equations are those of Tao et al. (2019).
+`budget` is T, the total number of pulls, at least 0; the constant `c` is above 0, by default 2 as
+in Hoeffding's inequality. Sections and equations are those of Tao et al. (2019).
 """
 
 import heapq
@@ -23,6 +23,7 @@ _CLOSE: Final = 0.478
 
 
 def _check_arguments(gaps: ArrayLike, c: float) -> tuple[FloatArray, float]:
+    """Return the checked arguments; the formulas call the gaps Delta."""
     delta = check_vector("gaps", gaps, _GAP)
     if not delta.any():
         raise ValueError("gaps must have an entry above 0, got none")
@@ -63,8 +64,8 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
     order = order[delta[order] > 0]
     weights = delta[order] ** -2.0
     # Arm k of this order gets pulls if Phi exceeds entry_levels[k]. levels[k] is the Phi at which
-    # the first k + 1 arms together use up the budget. The solution is the last of these levels that
-    # is at least the entry level of its arm.
+    # the first k + 1 arms together use up the budget. The solution is the last levels[k] that is at
+    # least entry_levels[k].
     entry_levels = -2.0 / c * np.log(delta[order])
     levels = (budget + np.cumsum(entry_levels * weights)) / np.cumsum(weights)
     # The first arm, with the largest gap, always gets pulls. It is the default, since rounding may
@@ -111,8 +112,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
     log_first_gains = np.log(-np.expm1(-rate))
     # Each arm first gets all pulls whose logarithm of the gain is at least `level`. This level is
     # chosen so that these pulls are at most the budget, even if every arm's number of pulls is
-    # rounded up; a budget below the number of arms leaves none. The heap then has to add only the
-    # few pulls that are missing.
+    # rounded up. If the budget is below the number of arms, no arm gets such pulls. The heap then
+    # has to add only the few pulls that are missing.
     order = np.argsort(-log_first_gains, kind="stable")
     sums = np.cumsum(1.0 / rate[order])
     ordered_gains = log_first_gains[order]
@@ -149,23 +150,24 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
 
 
 def regret_lower_bound(gaps: ArrayLike, budget: float) -> float:
-    r"""Return a lower bound on the worst regret of any policy over all instances with these gaps.
+    r"""Return a lower bound on a policy's regret in its worst instance with these gaps.
 
     .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
 
-    This holds for Bernoulli arms and a threshold of 1/2. The gaps are in (0, 1/2] here; arms with
-    gaps above 0.478 are left out of the bound (equation (1) and Remark 2).
+    This holds for every policy, for Bernoulli arms and a threshold of 1/2. The gaps are in (0, 1/2]
+    here; arms with gaps above 0.478 are left out of the bound (equation (1) and Remark 2).
 
     Notes
     -----
     Remark 2 of the paper compares LSA with a lower bound of this form, :math:`P_{16}` up to a
     constant (its Theorem 20). The constant and the proof are ours. There are 2^K instances, since
     each arm may be above or below the threshold. Compare two instances that differ only in arm i.
-    By the inequality of Bretagnolle and Huber the chances of a wrong label of arm i in the two add
-    up to at least :math:`\frac12 e^{-x_i d_i}`. Here :math:`x_i` are the expected pulls of arm i,
-    and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)` is the divergence of its two
-    distributions, which is at most :math:`16 \Delta_i^2` for gaps up to 0.478. Hence the mean
-    regret over all instances is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
+    Add the chance of a wrong label of arm i in one to that in the other. By the inequality of
+    Bretagnolle and Huber the sum is at least :math:`\frac12 e^{-x_i d_i}`. Here :math:`x_i` are the
+    expected pulls of arm i, and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)` is the
+    divergence of its two distributions, which is at most :math:`16 \Delta_i^2` for gaps up to
+    0.478. Hence the mean regret over all instances is at least :math:`\frac14 \min_x \sum_i
+    e^{-x_i d_i}`.
 
     Examples
     --------

@@ -13,11 +13,11 @@ class Facts:
     threshold = fact(float, gt=0, lt=1, unit="reward", doc="the threshold")
     horizon = fact(int, ge=1, always=False, doc="the budget: rounds in all")
     gaps = fact(
-        float, "arms", ge=0, le=1, always=False, unit="difference", doc="true gaps of the arms"
+        float, "arms", ge=0, le=1, always=False, unit="difference", doc="true gaps to the threshold"
     )
     hardness = fact(
         float, gt=0, always=False, unit="difference**-2",
-        doc="sum of the true gaps to the power -2",
+        doc="sum of 1 / gap**2 over the arms",
     )  # fmt: skip
 
 

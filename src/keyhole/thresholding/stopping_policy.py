@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.policy import settled_arms
 from keyhole.contract.wrapper_policy import (
-    SAME_MEAN,
+    MEAN_TOLERANCE,
     StoppingState,
     StoppingWrapper,
     add_reward,
@@ -37,23 +37,23 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
     base: Policy = parameter(default=LSA(), doc="the policy that chooses the arm")
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="the error that the guarantee allows")
     tolerance: float = parameter(
-        default=0.05, ge=0, lt=0.5, doc="how near to the threshold either verdict is right"
+        default=0.05, ge=0, lt=0.5, doc="closer than this to the threshold, either verdict is right"
     )
 
     def update(
         p, s: StoppingState, t: int, rng: Stream, arm: int, reward: float, level: Kernel,
         base_update: Kernel,
     ) -> None:  # fmt: skip
-        """Have the base learn the reward, and settle the arm if its rewards prove its side."""
+        """Have the base learn the reward, and settle the arm if there is enough evidence."""
         base_update(p, s, t, rng, arm, reward)
         if s.settled[arm] != 0:  # a verdict is final
             return
         add_reward(s, arm, reward, p.arms)
         needed_evidence = level(p)
         if evidence_above(s, arm, p.threshold - p.tolerance, needed_evidence) >= needed_evidence:
-            settle_arm(s, arm, 1, p.arms)
+            settle_arm(s, arm, 1, p.arms)  # 1 is "above"
         elif evidence_below(s, arm, p.threshold + p.tolerance, needed_evidence) >= needed_evidence:
-            settle_arm(s, arm, 2, p.arms)
+            settle_arm(s, arm, 2, p.arms)  # 2 is "below"
         stop_if_all_settled(s, t, p.arms)
 
     def recommend(p, s: StoppingState, labels: FloatArray) -> None:  # type: ignore[override]
@@ -63,11 +63,11 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
             labels[arm] = is_above if s.settled[arm] == 0 else s.settled[arm] == 1
 
     def check_facts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the known quantities; refuse a tolerance that reaches 0 or 1."""
+        """Return the known quantities; refuse a tolerance that is too large for the threshold."""
         facts = super().check_facts(values)
         threshold = facts["threshold"]
-        # The sums are computed as in `update`. The difference 1 - threshold is rounded differently:
-        # 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
+        # The conditions round as `update` does. A comparison of the tolerance with 1 - threshold
+        # would round differently: 1 - 0.95 is above 0.05, and yet 0.95 + 0.05 is 1.
         if threshold - self.tolerance <= 0.0 or threshold + self.tolerance >= 1.0:
             raise ValueError(
                 f"tolerance must be below the distance of the threshold, {threshold:g}, from 0 and "
@@ -76,9 +76,9 @@ class StoppingPolicy(StoppingWrapper, Policy, abstract=True):  # type: ignore[mi
         return facts
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return a mask, shape (arms, 2), of the verdicts wrong by the tolerance or more."""
-        # Within the tolerance, and for a free arm, either verdict is right.
-        is_judged = (problem.gaps >= self.tolerance - SAME_MEAN) & ~problem.free
+        """Return for each arm whether "above" and "below" would be wrong, shape (arms, 2)."""
+        # Closer to the threshold than the tolerance, and for a free arm, either verdict is right.
+        is_judged = (problem.gaps >= self.tolerance - MEAN_TOLERANCE) & ~problem.free
         return np.stack([is_judged & ~problem.labels, is_judged & problem.labels], axis=1)
 
     def describe(self, learner: Any) -> list[str]:

@@ -10,9 +10,9 @@ from keyhole.tune.run_arrays import SHORTEST, RunGains
 class AdaptiveRacing:
     """Race of challengers against the incumbent, on blocks of 1, 2, 4, ... instances.
 
-    A challenger is dropped as soon as it has lost more in total than the incumbent on the same
-    instances. Its runs are capped at the time after which it would be dropped. Once it was run on
-    all instances of the incumbent, it becomes the incumbent if it has lost less in total, and is
+    A challenger is dropped as soon as it has lost more in total than the incumbent has lost on the
+    block. Its runs are capped at the time after which it would be dropped. Once it was run on all
+    instances of the incumbent, it becomes the incumbent if it has lost less in total, and is
     dropped if not. For each challenger the incumbent is run on one more instance. All
     configurations are run on instances in one order, and a position is an index in this order.
 
@@ -50,10 +50,10 @@ class AdaptiveRacing:
         `challenger` is the number of the next new configuration.
         """
         incumbent_losses = self._losses[self.incumbent]
-        for rival, block_size in self._block_sizes.items():
-            open_positions = sorted(incumbent_losses.keys() - started[rival])
-            if open_positions and len(started[rival] & incumbent_losses.keys()) < block_size:
-                return rival, open_positions[0], self._losing_seconds(rival)
+        for racer, block_size in self._block_sizes.items():
+            open_positions = sorted(incumbent_losses.keys() - started[racer])
+            if open_positions and len(started[racer] & incumbent_losses.keys()) < block_size:
+                return racer, open_positions[0], self._losing_seconds(racer)
         incumbent_starts = started.get(self.incumbent, frozenset())
         is_behind = not incumbent_losses or len(incumbent_starts) < len(started)
         if len(incumbent_starts) < position_count and (is_behind or challenger is None):

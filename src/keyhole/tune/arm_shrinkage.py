@@ -26,13 +26,13 @@ LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
 
 def draw_interval_shares(
     rng: np.random.Generator, count: FloatArray, totals: FloatArray, alpha_prior: float,
-    beta_prior: FloatArray | float, draws: int, unrelated_prior: float,
+    beta_prior: FloatArray | float, size: int, unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip
     """Draw a share of runs for each arm and each interval between two limits.
 
-    `totals` has numbers of runs, and `count` has how many of these runs count towards the share;
-    both have the shape (arms, intervals). `alpha_prior` and `beta_prior` are the parameters of the
-    beta prior of m. `unrelated_prior` is the prior probability that the share of an arm in an
+    `totals` has numbers of runs, and `count` how many of these runs have the outcome whose share is
+    drawn; both have the shape (arms, intervals). `alpha_prior` and `beta_prior` are the parameters
+    of the beta prior of m. `unrelated_prior` is the prior probability that an arm's share in an
     interval is unrelated to the shares of other arms, as hazards can be if there are many limits.
     """
     shares = np.where(totals > 0.0, count / np.maximum(totals, _TINY), 0.0)
@@ -45,11 +45,11 @@ def draw_interval_shares(
         log_related = _related_log_likelihood(count, totals, s * m, s * (1.0 - m), unrelated_prior)
         return np.asarray(np.logaddexp(log_related, log_unrelated))
 
-    s, mean, mean_runs = _draw_similarity(
-        rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, draws
+    s, mean, mean_precision = _draw_similarity(
+        rng, shares, totals, alpha_prior, alpha_prior + beta_prior, log_likelihood, size
     )
     # Rounding can make m 0 or 1, but parameters of a beta distribution must be above 0.
-    m = rng.beta(mean * mean_runs, (1.0 - mean) * mean_runs).clip(_TINY, 1.0 - _TINY)
+    m = rng.beta(mean * mean_precision, (1.0 - mean) * mean_precision).clip(_TINY, 1.0 - _TINY)
     alpha, beta = ((s * share)[:, None] for share in (m, 1.0 - m))
     if unrelated_prior > 0.0:
         log_related = _related_log_likelihood(count, totals, alpha, beta, unrelated_prior)
@@ -96,7 +96,7 @@ def _related_log_likelihood(
 
 def draw_posterior_means(
     rng: np.random.Generator, sums: FloatArray, count: FloatArray,
-    prior_mean: FloatArray | float, width: FloatArray | float, draws: int, weight: float,
+    prior_mean: FloatArray | float, width: FloatArray | float, size: int, weight: float,
 ) -> FloatArray:  # fmt: skip
     """Draw the mean of each arm in each interval from its posterior.
 
@@ -118,12 +118,13 @@ def draw_posterior_means(
         log_weights = np.log(np.maximum(weights, _TINY))
         return np.asarray(0.5 * (log_weights - weights * np.square(arm_means - mean) / variance))
 
-    s, mean, mean_runs = _draw_similarity(
-        rng, arm_means, run_weights, 0.5 * prior_mean, 0.5, log_likelihood, draws
+    # The prior of m counts as half a run.
+    s, mean, mean_precision = _draw_similarity(
+        rng, arm_means, run_weights, 0.5 * prior_mean, 0.5, log_likelihood, size
     )
     # The posterior of a variance is a scaled inverse chi-squared distribution.
     drawn_variance = variance * freedom / rng.chisquare(freedom, mean.shape)
-    m = mean + np.sqrt(drawn_variance / mean_runs) * rng.standard_normal(mean.shape)
+    m = mean + np.sqrt(drawn_variance / mean_precision) * rng.standard_normal(mean.shape)
     s = s[:, None]
     center = (run_weights * arm_means + s * m[:, None]) / (run_weights + s)
     square_error = np.where(has_runs, drawn_variance[:, None] / (run_weights + s), prior_variance)
@@ -133,7 +134,7 @@ def draw_posterior_means(
 
 def _draw_similarity(
     rng: np.random.Generator, values: FloatArray, totals: FloatArray, prior_sum: FloatArray | float,
-    prior_runs: FloatArray | float, log_likelihood: LogLikelihood, draws: int,
+    prior_runs: FloatArray | float, log_likelihood: LogLikelihood, size: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """Draw s from its posterior in each interval; return s, and the posterior of m given s.
 
@@ -159,6 +160,6 @@ def _draw_similarity(
     chances = np.exp(log_posterior - log_posterior.max(axis=0))
     cdf = np.cumsum(chances / chances.sum(axis=0), axis=0)
     # Inverse transform sampling. Rounding may leave the last entry of the cdf a little below 1.
-    rows = np.minimum((rng.random((draws, 1, intervals)) > cdf).sum(axis=1), len(cdf) - 1)
+    rows = np.minimum((rng.random((size, 1, intervals)) > cdf).sum(axis=1), len(cdf) - 1)
     columns = np.arange(intervals)
     return _SIMILARITIES[rows], means[rows, columns], precisions[rows, columns]

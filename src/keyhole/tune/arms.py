@@ -127,14 +127,15 @@ def function_command(
     target: str, fields: Mapping[str, object], cells: Sequence[str] = ()
 ) -> list[str]:
     """Return the command that calls a function with the fields that are its arguments."""
-    content = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
+    request = {"path": sys.path, "target": target, "fields": dict(fields), "cells": [*cells]}
     # -P keeps the folder of the script off sys.path: modules in it would hide others.
-    return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(content)]
+    return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(request)]
 
 
 def parse_function_answer(output: bytes) -> Answer | None:
     """Return the answer to a call of a function; None if its output has no valid answer."""
-    # The last mark counts, since the function itself may have printed one before it.
+    # The last mark counts, since the function itself may have printed one before it. Without a mark
+    # an empty line is parsed, which has no answer.
     _, mark, tail = output.rpartition(MARK.encode())
     answer = parse_answer(mark and tail.partition(b"\n")[0])
     if answer and (answer.failure or isinstance(answer.result, int | float)):
@@ -149,7 +150,7 @@ def is_in_function_process() -> bool:
 
 RUN_FIELDS: Final = ("instance", "seed", "limit")
 """Names of the fields that every run has."""
-Parameter = str | int | float | bool
+Scalar = str | int | float | bool  # the value of a parameter
 _MAX_ARMS: Final = 10_000
 
 
@@ -178,7 +179,7 @@ class Arm:
 
     name: str
     command: tuple[str, ...] = ()
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
     function: str = ""
     cells: tuple[str, ...] = ()
     shell_error: str = field(default="", compare=False, repr=False)
@@ -189,7 +190,7 @@ class Arm:
         # A parameter of an arm hides a column of the instances that has the same name.
         return [_fill_fields(word, {**fields, **self.parameters}) for word in self.command]
 
-    def configure(self, parameters: Mapping[str, Parameter], inactive: Collection[str]) -> "Arm":
+    def configure(self, parameters: Mapping[str, Scalar], inactive: Collection[str]) -> "Arm":
         """Return the arm with these parameters, without the words that name an inactive parameter.
 
         If such a word is the value of an option, as in ``-rinc {inc}``, the option is left out
@@ -312,7 +313,7 @@ def _parse_arm_table(path: str, value: object, has_space: bool) -> list[Arm]:
     return arms
 
 
-def _parse_parameter_sets(path: str, table: Mapping[str, object]) -> list[dict[str, Parameter]]:
+def _parse_parameter_sets(path: str, table: Mapping[str, object]) -> list[dict[str, Scalar]]:
     """Return the parameters of each arm that a table makes."""
     if "parameters" in table and "grid" in table:
         raise ValueError(f"{path} must have parameters or a grid, got both")
@@ -352,10 +353,10 @@ def check_table(
 
 
 def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str, Any]:
-    """Return, by name, the values of the fields of a class whose annotations say how to read them.
+    """Read the annotated fields of a class from a table; return their values by name.
 
     The annotation is ``Annotated[type, read]``, where ``read(path, value)`` returns the value of an
-    entry, or raises an error that begins with its path.
+    entry, or raises an error that begins with its path. Other fields are left out.
 
     Parameters
     ----------
@@ -374,13 +375,13 @@ def read_fields(owner: type, path: str, table: Mapping[str, object]) -> dict[str
 
 
 def check_field_table(
-    path: str, value: object, expected: str = "a table", least: int = 0
+    path: str, value: object, expected: str = "a table", min_count: int = 0
 ) -> dict[str, Any]:
-    """Return a table of at least `least` entries, whose names may be fields of a command.
+    """Return a table of at least `min_count` entries, whose names may be fields of a command.
 
     `expected` says in an error message what the value must be.
     """
-    if not isinstance(value, Mapping) or len(value) < least:
+    if not isinstance(value, Mapping) or len(value) < min_count:
         raise TypeError(f"{path} must be {expected}, got {short_repr(value)}")
     for name in value:
         check_field_name(f"{path}.{name}", name)
@@ -393,7 +394,7 @@ def check_field_name(label: str, name: object) -> None:
         raise ValueError(f"{label} must be an identifier other than {', '.join(RUN_FIELDS)}")
 
 
-def _check_parameters(path: str, value: object) -> dict[str, Parameter]:
+def _check_parameters(path: str, value: object) -> dict[str, Scalar]:
     parameters = check_field_table(path, value)
     for name, value in parameters.items():
         if not isinstance(value, str | int | float):
@@ -440,15 +441,15 @@ def _field_names(path: str, word: str) -> list[str]:
 def _fill_fields(word: str, fields: Mapping[str, object]) -> str:
     """Return a word with the values of its fields; unknown fields stay as written."""
     pieces = []
-    for text, name, spec, _ in string.Formatter().parse(word):
+    for text, name, format_spec, _ in string.Formatter().parse(word):
         pieces.append(text)
         if name is not None and name in fields:
             value = fields[name]
-            value_text = format(value, spec or "")
+            value_text = format(value, format_spec or "")
             # A limit of 2.0 is written as 2: many programs do not parse a fraction.
-            if isinstance(value, float) and not spec:
+            if isinstance(value, float) and not format_spec:
                 value_text = value_text.removesuffix(".0")
             pieces.append(value_text)
         elif name is not None:
-            pieces.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
+            pieces.append(f"{{{name}:{format_spec}}}" if format_spec else f"{{{name}}}")
     return "".join(pieces)

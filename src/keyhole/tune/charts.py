@@ -25,14 +25,14 @@ from keyhole.tune.summary import (
 from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.varied_parameters import label_arms
 
-_NORMAL: Final = 1.959964  # the 97.5 % quantile
+_NORMAL_QUANTILE: Final = 1.959964  # at 97.5 %
 _MOST_ARMS: Final = 40
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
 _MOST_POINTS: Final = 20  # of the history
 _MOST_DRAWS: Final = 1_500_000  # for all pairs and points of the history: about half a second
-# Runs that are counted for all points of the history together, at half of all runs for a point.
+# All points of the history together count at most this many runs, if each counts half of all.
 _MOST_COUNTED_RUNS: Final = 100_000  # takes about half a second
 _MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
 _LEAST_POINTS: Final = 8  # of the history of a parameter space
@@ -49,8 +49,8 @@ class Survival:
     .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
 
     with :math:`d_j` runs that succeeded after :math:`t_j` seconds, of :math:`n_j` runs at risk. A
-    run that reached its limit is censored at the limit. A failed run is censored there, too, since
-    it would never have succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+    run that reached its limit is censored at the limit. So is a failed run, which would never have
+    succeeded. Intervals are Greenwood's, on the scale of :math:`\ln(-\ln S)`.
 
     Attributes
     ----------
@@ -79,24 +79,24 @@ class Survival:
         share = np.cumprod(1.0 - events / at_risk)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
-            reach = _NORMAL * spread / -np.log(share)
+            reach = _NORMAL_QUANTILE * spread / -np.log(share)
             low, high = share ** np.exp(reach), share ** np.exp(-reach)
         is_zero = share <= 0.0  # once all have succeeded, the formula is undefined
         low[is_zero] = 0.0
         high[is_zero] = np.nan
-        share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
+        share, low, high = (np.asarray(column, np.float64) for column in (share, low, high))
         return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))
 
 
-def thin_curve(curve: Survival) -> Survival:
-    """Return a curve with at most 500 steps, the first and the last included."""
-    steps = len(curve.seconds)
-    if steps <= _MAX_STEPS:
-        return curve
+def thin_survival(survival: Survival) -> Survival:
+    """Return the curve with at most 500 steps, the first and the last included."""
+    step_count = len(survival.seconds)
+    if step_count <= _MAX_STEPS:
+        return survival
     # More steps cannot be distinguished, and would only make the SVG longer.
-    step_indices = np.unique(np.linspace(0, steps - 1, _MAX_STEPS).round().astype(np.int64))
+    step_indices = np.unique(np.linspace(0, step_count - 1, _MAX_STEPS).round().astype(np.int64))
     names = ("seconds", "share", "low", "high")
-    return replace(curve, **{name: getattr(curve, name)[step_indices] for name in names})
+    return replace(survival, **{name: getattr(survival, name)[step_indices] for name in names})
 
 
 def arms_by_gain(tune: SavedTune) -> list[int]:
@@ -117,7 +117,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
         curves = [_arm_gain_curve(tune, arm, labels[arm]) for arm in arms_by_gain(tune)]
         sentences.append(explanation)
         if len(curves) < len(labels):
-            sentences.append(f"Left out: commands without runs, or behind the first {_MOST_ARMS}.")
+            sentences.append(f"Left out: commands without runs, or below the {_MOST_ARMS} best.")
     else:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
@@ -168,8 +168,8 @@ def replay_recommendations(tune: AnyTune) -> list[PastRecommendation]:
     """
     run_count = len(tune.runs)
     if isinstance(tune, SavedTune):
-        draws = HISTORY_DRAWS * tune.gains.run_counts.size
-        points = min(_MOST_POINTS, _MOST_DRAWS // draws, 2 * _MOST_COUNTED_RUNS // run_count)
+        draw_count = HISTORY_DRAWS * tune.gains.run_counts.size
+        points = min(_MOST_POINTS, _MOST_DRAWS // draw_count, 2 * _MOST_COUNTED_RUNS // run_count)
     else:
         points = min(_MOST_POINTS, max(_LEAST_POINTS, _MOST_REPLAYED_RUNS // run_count))
     counts = np.geomspace(run_count, 1, max(points, 1)).round().astype(np.int64)
@@ -244,9 +244,9 @@ def _survival_chart(
     first = min([tune.spec.limits[0], *filter(None, success_times)]) * _MARGIN
     curves = []
     for label, runs in runs_by_label.items():
-        curve = thin_curve(Survival.from_runs(runs))
-        times = [first, *curve.seconds, max(curve.last_limit, *curve.seconds, 0.0)]
-        columns = ([1.0, *values] for values in (curve.share, curve.low, curve.high))
+        survival = thin_survival(Survival.from_runs(runs))
+        times = [first, *survival.seconds, max(survival.last_limit, *survival.seconds, 0.0)]
+        columns = ([1.0, *values] for values in (survival.share, survival.low, survival.high))
         share, low, high = ((_PERCENT * np.array([*c, c[-1]])).tolist() for c in columns)
         x = np.maximum(times, first).tolist()
         curves.append(Curve(label=label, x=x, y=share, low=low, high=high, steps=True))

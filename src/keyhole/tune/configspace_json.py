@@ -10,7 +10,7 @@ from keyhole.files import read_results_file
 from keyhole.validation import check_choice, short_repr
 
 _TYPES: Final = ("uniform_float", "uniform_int", "categorical", "ordinal", "constant")
-_ORDERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+_OPERATORS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "NEQ": operator.ne,
     "LT": operator.lt,
     "GT": operator.gt,
@@ -21,9 +21,9 @@ def read_config_space(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]
     """Return the tables ``[parameters]`` and ``forbidden`` of a JSON file of ConfigSpace.
 
     Ranges, categories, ordinals and constants are read; so are conditions on values, and forbidden
-    combinations of values. Refused are distributions other than uniform ones, conditions joined by
-    "or", conditions that a number is below, above or not equal to a value, and relations between
-    parameters.
+    combinations of values. The following are refused: distributions other than uniform ones,
+    conditions joined by "or", conditions that a number is below, above or not equal to a value, and
+    relations between parameters.
     """
     try:
         data = json.loads(read_results_file(path))
@@ -72,10 +72,10 @@ def _condition_table(
     if condition["type"] in ("EQ", "IN"):
         return {parent: condition.get("values", [condition.get("value")])}
     name = f"{path}: type of the condition of {condition['child']}"
-    compare = _ORDERS[check_choice(name, condition["type"], ("AND", "EQ", "IN", *_ORDERS))]
+    compare = _OPERATORS[check_choice(name, condition["type"], ("AND", "EQ", "IN", *_OPERATORS))]
     choices = table[parent].get("ordinals", table[parent].get("categories", []))
     if condition["value"] not in choices:
-        raise ValueError(f"{name} must be EQ or IN, since {parent} is a number")
+        raise ValueError(f"{name} must be EQ or IN, since {parent} is a number or lacks the value")
     bound_rank = choices.index(condition["value"])
     return {parent: [value for rank, value in enumerate(choices) if compare(rank, bound_rank)]}
 

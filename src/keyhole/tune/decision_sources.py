@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Protocol
 
 from keyhole.study import Study
-from keyhole.tune.arms import Arm, Parameter
+from keyhole.tune.arms import Arm, Scalar
 from keyhole.tune.instances import Instance, InstanceOrder
 from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.run_arrays import Trial
@@ -30,8 +30,8 @@ class PlannedTrial:
     arm: Arm
     limit: float
     instance: Instance
-    configuration: int | None = None  # in a space, its number and its parameters
-    parameters: dict[str, Parameter] | None = None
+    configuration: int | None = None  # in a space, the configuration's number
+    parameters: dict[str, Scalar] | None = None
 
 
 class DecisionSource(Protocol):
@@ -176,7 +176,7 @@ class SpaceDecisionSource:
                 f"a function with parameters must return True, None or False, got {record.reward}"
             )
         # One lock for both: the decider must learn the runs in the order of the log, from which a
-        # resumed tune makes it anew.
+        # resumed tune makes a new decider.
         with self._lock:
             self.log.add(record)
             self.decider.tell(self._pending.pop(trial.id), record.outcome, record.seconds)

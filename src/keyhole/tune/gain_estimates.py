@@ -61,7 +61,7 @@ class Interval:
         return f"Interval({self})"
 
     def __str__(self) -> str:
-        """Return mean and interval in significant digits; the mean alone if nothing bounds it."""
+        """Return mean and interval in significant digits; the mean alone if an end is infinite."""
         reach = (self.high - self.low) / 2
         if math.isinf(reach):
             return format_estimate(self.value)
@@ -80,7 +80,7 @@ _LEAST_DRAWS: Final = 400
 _MOST_NUMBERS: Final = 2_000_000
 _COMPARISON_WEIGHT: Final = 0.7
 """Weight of a run in comparisons of pairs with one limit; with ten limits or more it is 1."""
-_UNRELATED: Final = 0.5
+_UNRELATED_PRIOR: Final = 0.5
 """Prior probability, with ten limits or more, that a hazard is unrelated to those of other arms."""
 _CUT_OFF_WEIGHT: Final = 0.7
 """Weight of a run in comparisons with the full cut-off."""
@@ -189,7 +189,7 @@ class GainEstimates:
         rng = np.random.default_rng([self._spec.seed, 1])
         coarseness = grid_coarseness(self.draws.shape[2])  # 1 for one limit, 0 from ten on
         weight = 1.0 - (1.0 - _COMPARISON_WEIGHT) * coarseness
-        unrelated_prior = _UNRELATED * (1.0 - coarseness)
+        unrelated_prior = _UNRELATED_PRIOR * (1.0 - coarseness)
         draws = self._posterior.draw_all(rng, len(self.draws), weight, unrelated_prior)
         return self._compute_estimates(*draws)[0]
 
@@ -203,11 +203,11 @@ class GainEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Draw gains, success rates and seconds; `weight` is as in `_Posterior.draw_arm`."""
         arms, limits = len(self._spec.arms), len(self._spec.limits)
-        draws = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
-        gains, success_rates, seconds = (np.empty((draws, arms, limits)) for _ in range(3))
+        size = min(max(_MOST_NUMBERS // (arms * limits), _LEAST_DRAWS), self._most_draws)
+        gains, success_rates, seconds = (np.empty((size, arms, limits)) for _ in range(3))
         # Arms are drawn one by one, so that temporary arrays are small beside the results.
         for arm in range(arms):
-            arm_draws = self._compute_estimates(*self._posterior.draw_arm(rng, arm, draws, weight))
+            arm_draws = self._compute_estimates(*self._posterior.draw_arm(rng, arm, size, weight))
             gains[:, arm], success_rates[:, arm], seconds[:, arm] = arm_draws
         return gains, success_rates, seconds
 
@@ -216,7 +216,8 @@ class GainEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gains, success rates and seconds by limit that follow from draws by interval.
 
-        The last axis of all arrays is that of limits or intervals.
+        The last axis of all arrays is that of limits or intervals. `shares` are those of successes
+        among exits.
         """
         spec = self._spec
         limits = np.array(spec.limits)
@@ -280,10 +281,10 @@ class _Posterior:
 
     def __init__(self, spec: Spec, counts: _CountsByLimit) -> None:
         limits = np.array(spec.limits)
-        count = len(limits)
-        later_intervals = np.arange(count - 1, -1, -1, dtype=np.float64)
-        self._hazard_prior = 0.5 / count, 0.5 + later_intervals * (0.5 / count)
-        self._success_prior = 0.25 / count, 0.25 / count
+        limit_count = len(limits)
+        later_intervals = np.arange(limit_count - 1, -1, -1, dtype=np.float64)
+        self._hazard_prior = 0.5 / limit_count, 0.5 + later_intervals * (0.5 / limit_count)
+        self._success_prior = 0.25 / limit_count, 0.25 / limit_count
         self._hazards = _beta_parameters(counts.exited, counts.entered, *self._hazard_prior)
         self._successes = _beta_parameters(counts.succeeded, counts.exited, *self._success_prior)
         starts = _interval_starts(limits)
@@ -296,24 +297,24 @@ class _Posterior:
         self._rewards = _student_parameters(*self._reward_data)
 
     def draw_arm(
-        self, rng: np.random.Generator, arm: int, draws: int, weight: float
+        self, rng: np.random.Generator, arm: int, size: int, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw hazards, success shares, mean seconds and mean rewards of an arm.
 
         `weight` multiplies the parameters of the beta distributions of hazards.
         """
         hazards, success_shares = (
-            rng.beta(factor * alpha[arm], factor * beta[arm], (draws, len(alpha[arm])))
+            rng.beta(factor * alpha[arm], factor * beta[arm], (size, len(alpha[arm])))
             for (alpha, beta), factor in ((self._hazards, weight), (self._successes, 1.0))
         )
         seconds, rewards = (
-            center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(freedom)))
+            center[arm] + error[arm] * rng.standard_t(freedom, (size, len(freedom)))
             for center, error, freedom in (self._seconds, self._rewards)
         )
         return hazards, success_shares, seconds, rewards
 
     def draw_all(
-        self, rng: np.random.Generator, draws: int, weight: float, unrelated_prior: float
+        self, rng: np.random.Generator, size: int, weight: float, unrelated_prior: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw the quantities of `draw_arm` for all arms, whose similarity is uncertain.
 
@@ -325,10 +326,10 @@ class _Posterior:
             for count in (self._counts.entered, self._counts.exited, self._counts.succeeded)
         )
         return (
-            draw_interval_shares(rng, exited, entered, *self._hazard_prior, draws, unrelated_prior),
-            draw_interval_shares(rng, succeeded, exited, *self._success_prior, draws, 0.0),
-            draw_posterior_means(rng, *self._seconds_data, draws, weight),
-            draw_posterior_means(rng, *self._reward_data, draws, weight),
+            draw_interval_shares(rng, exited, entered, *self._hazard_prior, size, unrelated_prior),
+            draw_interval_shares(rng, succeeded, exited, *self._success_prior, size, 0.0),
+            draw_posterior_means(rng, *self._seconds_data, size, weight),
+            draw_posterior_means(rng, *self._reward_data, size, weight),
         )
 
 
@@ -341,8 +342,8 @@ def _beta_parameters(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the parameters of the beta posteriors of shares, shrunk towards the other arms.
 
-    `count` of the `totals` runs count towards a share. `alpha_prior` and `beta_prior` are the
-    parameters of the prior.
+    `totals` has numbers of runs, and `count` how many of these runs have the outcome whose share is
+    estimated. `alpha_prior` and `beta_prior` are the parameters of the prior.
     """
     # Leave-one-out: an arm's own runs must not enter its prior, or they would count twice.
     other_count = count.sum(axis=0) - count
@@ -385,7 +386,7 @@ def _student_parameters(
     The pooled mean counts as one run of each arm; if there is no run, it is `prior_mean`. The
     variance of a run is estimated from the runs of all arms; if there are fewer than two, it is the
     variance of a uniform distribution of this `width`. The mean of an arm without runs always has
-    the latter variance.
+    this variance of a uniform distribution.
     """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)

@@ -27,7 +27,7 @@ VALIDATION: Final = "validation.jsonl"
 
 
 def has_outcome_for(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
-    """Return whether a run shows how runs with the configuration and limit of `estimate` end."""
+    """Return whether a run tells the outcome of the configuration and limit of `estimate`."""
     is_long_enough = record.limit >= estimate.limit or record.outcome != "out of time"
     return is_long_enough and record.parameters == estimate.parameters
 
@@ -54,7 +54,7 @@ class ValidationPlan:
     def __post_init__(self) -> None:
         """List the missing runs."""
         self._lock = Lock()
-        # A run with the longest limit of a configuration shows how it ends with shorter ones.
+        # A run with the longest limit of a configuration tells the outcome with shorter ones, too.
         by_limit = sorted(self.estimates, key=lambda estimate: estimate.limit)
         planned_estimates = {estimate.configuration: estimate for estimate in by_limit}
         # The instances are done one by one, since only complete ones are compared.
@@ -123,7 +123,7 @@ def compare_configurations(
     run_gains = RunGains(spec.limits[-1], costs.cost_per_second, costs.cost_of_giving_up)
     gains: dict[str, FloatArray] = {}
     rows = {}
-    for name in [YARDSTICK, *estimates]:  # all gains are compared with its gains
+    for name in [YARDSTICK, *estimates]:  # the yardstick first: the others need its gains
         limit = estimates[name].limit
         ordered_runs = [runs[name][instance] for instance in sorted(instances)]
         # A run that was out of time would have ended after its limit, at an unknown time.

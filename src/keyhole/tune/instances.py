@@ -44,8 +44,8 @@ class InstanceOrder:
 
     Sampling without replacement has a smaller variance. Each arm has an order of its own. With one
     order for all arms, arms with few runs would share their few instances: all of these arms would
-    look better, or all worse, than they are. A tune would then lose a little more, but a method
-    that runs all arms equally often would lose less (docs/tune.md).
+    look better, or all worse, than they are. One order is a little worse for a tune, but better for
+    a method that runs all arms equally often (docs/tune.md).
 
     Parameters
     ----------
@@ -68,26 +68,26 @@ class InstanceOrder:
     ) -> None:
         self._seed = seed
         self._instances = {instance.name: instance for instance in instances}
-        self._runs: dict[str, Counter[str]] = defaultdict(
+        self._run_counts: dict[str, Counter[str]] = defaultdict(
             lambda: Counter(dict.fromkeys(self._instances, 0))
         )
         self._orders: dict[str, tuple[int, list[str]]] = {}
         for record in records:
-            self._runs[record.arm][record.instance] += 1
+            self._run_counts[record.arm][record.instance] += 1
 
     def take(self, arm: str) -> Instance:
         """Return the next instance of an arm."""
-        runs = self._runs[arm]
+        counts = self._run_counts[arm]
         # Of the instances with the fewest runs, the first in the permutation is taken. It need not
         # be the next one: after `put_back`, or in a resumed tune, any instance may lack a run.
-        fewest_runs = min(runs.values())
-        name = next(name for name in self._shuffle(arm, fewest_runs) if runs[name] == fewest_runs)
-        runs[name] += 1
+        fewest_runs = min(counts.values())
+        name = next(name for name in self._shuffle(arm, fewest_runs) if counts[name] == fewest_runs)
+        counts[name] += 1
         return self._instances[name]
 
     def put_back(self, arm: str, instance: Instance) -> None:
-        """Put an instance whose run does not count back into the order."""
-        self._runs[arm][instance.name] -= 1
+        """Put an instance back into the order: its run does not count."""
+        self._run_counts[arm][instance.name] -= 1
 
     def _shuffle(self, arm: str, repetition: int) -> list[str]:
         """Return an arm's permutation for a repetition; repetition 0 is its first pass over all."""

@@ -61,7 +61,7 @@ def busy_core_seconds(cores: Sequence[int] | None) -> float | None:
         return None
     try:
         lines = _STAT.read_text().splitlines()
-        ticks = os.sysconf("SC_CLK_TCK")
+        ticks_per_second = os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, AttributeError):
         return None
     labels = {f"cpu{core}" for core in cores}
@@ -69,7 +69,7 @@ def busy_core_seconds(cores: Sequence[int] | None) -> float | None:
     # The file that a container shows may lack cores that the process may use.
     if len(rows) < len(labels):
         return None
-    return sum(int(row[1:][k]) for row in rows for k in _BUSY_COLUMNS) / ticks
+    return sum(int(row[1:][k]) for row in rows for k in _BUSY_COLUMNS) / ticks_per_second
 
 
 class LoadMonitor:

@@ -13,32 +13,32 @@ from keyhole.tune.run_time_model import OutcomeModel, RunRows
 
 _RUNS_PER_CONFIGURATION: Final = 3
 _FAILURE_DISCOUNT: Final = 0.5
-"""A failed run counts as one run less this number, since it tells less than a run time does."""
+"""How much less than 1 a failed run counts, since it tells less than a run time does."""
 _FOCUS: Final = 0.5
 """Factor of the deviations of draws; below 1, so that good configurations are run more often."""
-_SWEPT_RUNS: Final = 500
+_SWEEP_DIVISOR: Final = 500
 """After n runs, the next sweep of the model is made n / 500 runs later, but at least one."""
 _CAPPED_FROM: Final = 10  # runs; with fewer, no run is given up early
 _RACE_DEVIATIONS: Final = 2.0
 """If the default lags by fewer deviations, it is run as often as the best configuration."""
 _LEAST_COST: Final = 1e-9  # assumed for a second that costs nothing
 _LOG_TIME_STEP: Final = 0.05
-_FAILED_OR_NOT: Final = np.array([0.0, 1.0])[:, None, None]
+_SUCCESS_CHANCES: Final = np.array([0.0, 1.0])[:, None, None]
 
 
 @dataclass
 class ModelSearch:
     """Search by Thompson sampling from `OutcomeModel`, with a growing number of configurations.
 
-    As long as there are fewer configurations than a third of the runs, a new one is run; a failed
-    run counts half. Otherwise effects are drawn, and the configuration with the largest gain for
-    these effects is run. Configurations that have no instance left, or whose runs have all failed,
-    are left out. The default is run as often as the best configuration as long as it may be as
-    good.
+    As long as there are fewer configurations beside the default than a third of the runs, a new one
+    is run; a failed run counts half. Otherwise effects are drawn, and the configuration with the
+    largest gain for these effects is run. Configurations that have no instance left, or whose runs
+    have all failed, are left out. The default is run as often as the best configuration as long as
+    it may be as good.
 
-    A run has the limit with the largest expected gain. If its configuration is neither the best nor
-    the default, it is given up earlier: once even a success would gain less than the expected gain
-    of the best.
+    A run has the limit with the largest expected gain. A run of a configuration that is neither the
+    best nor the default is given up earlier: once even a success would gain less than the expected
+    gain of the best. Before ten runs, and on instances without a modelled time, none is given up.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ModelSearch:
     def tell(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
         if len(runs) >= self._next_sweep:
-            self._next_sweep = len(runs) + max(1, len(runs) // _SWEPT_RUNS)
+            self._next_sweep = len(runs) + max(1, len(runs) // _SWEEP_DIVISOR)
             self.model.sweep(runs, features, rng)
             self._scores = None
 
@@ -73,11 +73,11 @@ class ModelSearch:
         if len(effects) == 1:
             return np.asarray(effects[0])
         times = self.model.times
-        deviation = math.sqrt(times.variance + times.mean_square)
-        # Log times are rounded to 0.05, since gains of fewer times take a tenth of the CPU time.
+        deviation = math.sqrt(times.variance + times.instance_mean_square)
+        # Log times are rounded to 0.05: gains of the few values take a tenth of the CPU time.
         steps, columns = np.unique((effects[0] / _LOG_TIME_STEP).round(), return_inverse=True)
         failed_gains, success_gains = self.gains.expected(
-            steps * _LOG_TIME_STEP, deviation, self.limits, _FAILED_OR_NOT
+            steps * _LOG_TIME_STEP, deviation, self.limits, _SUCCESS_CHANCES
         )[..., columns]
         chances = self.model.success_chances(effects)
         gains = failed_gains + chances * (success_gains - failed_gains)
@@ -92,22 +92,23 @@ class ModelSearch:
         most_runs: float,
         rng: np.random.Generator,
     ) -> tuple[int, FloatArray] | None:
-        """Return a configuration and a draw of its effects; None if none can be run.
+        """Return a configuration and its effects, drawn or means; None if none can be run.
 
         `starts` has the number of runs of each configuration, pending runs included, and
         `failure_count` is the number of failed runs. `challenger` is the number of the next new
-        configuration. A configuration may have `most_runs` runs.
+        configuration. A configuration may have at most `most_runs` runs.
         """
         model = self.model
-        common_effects = np.array([effects_model.mean for effects_model in model.models])
+        mean_effects = np.array([effects_model.mean for effects_model in model.models])
         if not starts[0]:
-            return 0, common_effects
+            return 0, mean_effects
         if not len(runs):
-            return challenger or 0, common_effects
+            return challenger or 0, mean_effects
         means = model.means
         deviations = model.deviations
         count = means.shape[1]
         if self._scores is None:
+            # A deviation is added, so that a configuration with few runs seldom counts as the best.
             self._scores = self.losses(means + deviations)
         scores = np.where(only_failed_mask(runs, count), np.inf, self._scores)
         self._best = best = int(np.argmin(scores))
@@ -124,7 +125,7 @@ class ModelSearch:
         losses = np.where(has_all_runs | np.isinf(scores), np.inf, self.losses(effects))
         choice = int(np.argmin(losses))
         if challenger is not None and (may_add or np.isinf(losses[choice])):
-            return challenger, common_effects
+            return challenger, mean_effects
         return None if np.isinf(losses[choice]) else (choice, effects[:, choice])
 
     def choose_limit(

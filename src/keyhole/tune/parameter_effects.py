@@ -58,10 +58,10 @@ def parameter_effects(
 
 
 def effects_table(
-    effects: Iterable[ParameterEffect], counted: str
+    effects: Iterable[ParameterEffect], noun: str
 ) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table of effects; `counted` names what was run, such as "arms"."""
-    head = ["parameter", "value", f"{counted} run", "run time, times the mean"]
+    """Return head and rows of a table of effects; `noun` names what was run, such as "arms"."""
+    head = ["parameter", "value", f"{noun} run", "run time, times the mean"]
     rows = []
     for effect in effects:
         factor = Interval(*map(math.exp, vars(effect.log_time).values()))

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import Parameter, check_field_table, check_nonempty_list, check_table
+from keyhole.tune.arms import Scalar, check_field_table, check_nonempty_list, check_table
 from keyhole.validation import Range, check_flag, check_integer, check_number, short_repr
 
 _DOMAINS: Final = {
@@ -22,15 +22,15 @@ _DOMAINS: Final = {
     "ordinals": ("ordinals", "default", "when"),
 }
 """Entries that a parameter's table may have, by the entry that has its values."""
-_MAX_COUNT: Final = 10_000
+_MAX_LISTED: Final = 10_000
 """More configurations than this are not listed."""
 _CHECKED_SAMPLES: Final = 1_000  # random configurations, one of which must be allowed
 _MAX_LEVELS: Final = 500  # of all parameters: each has an effect in the model
 _ENDS: Final = Range(ge=-(2.0**53), le=2.0**53)
-_LEAST_OF_LOG: Final = 1e-15
+_LEAST_LOG_END: Final = 1e-15
 _LEVELS: Final = 3
 """Levels into which a range is divided."""
-Values = tuple[Parameter, ...]
+Values = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ParameterDefinition:
         Values that other parameters must have for this parameter to be active.
     """
 
-    default: Parameter
+    default: Scalar
     values: Values
     low: float
     high: float
@@ -72,15 +72,16 @@ class ParameterDefinition:
         values = _parse_list(f"{path}.{domain}", table[domain])
         when = _parse_choices(f"{path}.when", table["when"]) if "when" in table else {}
         if domain != "range":
-            # 2.0 equals 2, but is another word of a command.
+            # The default becomes the equal entry of the list: 2.0 equals 2, but is another word of
+            # a command.
             default = next((v for v in values if v == table["default"]), table["default"])
             return cls(default, values, 0.0, 0.0, False, False, when)
         is_integer = check_flag(f"{path}.integer", table.get("integer", False))
         is_log = check_flag(f"{path}.log", table.get("log", False))
         check = check_integer if is_integer else check_number
         ends = [check(f"{path}.range[{i}]", end, _ENDS) for i, end in enumerate(values)]
-        if len(ends) != 2 or ends[0] >= ends[1] or (is_log and ends[0] < _LEAST_OF_LOG):
-            least_text = f", from {_LEAST_OF_LOG:g} on" if is_log else ""
+        if len(ends) != 2 or ends[0] >= ends[1] or (is_log and ends[0] < _LEAST_LOG_END):
+            least_text = f", from {_LEAST_LOG_END:g} on" if is_log else ""
             raise ValueError(
                 f"{path}.range must be two numbers that rise{least_text}, got {list(values)}"
             )
@@ -103,7 +104,7 @@ class ParameterDefinition:
         margin = 0.5 if self.is_integer else 0.0
         return self.low - margin, self.high + margin
 
-    def value_at(self, share: float) -> Parameter:
+    def value_at(self, share: float) -> Scalar:
         """Return the value below which a share of all values lies; `share` is in [0, 1)."""
         if self.values:
             return self.values[int(share * len(self.values))]
@@ -116,7 +117,7 @@ class ParameterDefinition:
         return min(max(rounded, self.low), self.high)
 
     def level_index(self, value: Any) -> int:
-        """Return the index in `level_names` of a value, or of the third of the range it is in."""
+        """Return the index in `level_names` of a value, or of the third of a range that has it."""
         if self.values:
             return self.values.index(value)
         low, high = self._ends
@@ -133,11 +134,11 @@ class ParameterDefinition:
         ends = [*(self.value_at(k / _LEVELS) for k in range(_LEVELS)), self.high]
         return [f"{low:g} to {high:g}" for low, high in itertools.pairwise(ends)]
 
-    def finite_values(self) -> Sequence[Parameter] | None:
+    def finite_values(self) -> Sequence[Scalar] | None:
         """Return all values; None if they are not finitely many."""
-        if self.values or not self.is_integer:
-            return self.values or None
-        return range(int(self.low), int(self.high) + 1)
+        if self.is_integer:
+            return range(int(self.low), int(self.high) + 1)
+        return self.values or None
 
 
 class ParameterSpace:
@@ -171,7 +172,7 @@ class ParameterSpace:
     """
 
     def __init__(self, parameters: object, forbidden: object = ()) -> None:
-        table = check_field_table("parameters", parameters, "a table of parameters", least=1)
+        table = check_field_table("parameters", parameters, "a table of parameters", min_count=1)
         if isinstance(forbidden, str) or not isinstance(forbidden, Sequence):
             raise TypeError(f"forbidden must be a list of tables, got {short_repr(forbidden)}")
         self._json: dict[str, Any] = {"parameters": table, "forbidden": list(forbidden)}
@@ -188,7 +189,7 @@ class ParameterSpace:
         for number, choices in enumerate(self._forbidden):
             self._check_values(f"forbidden[{number}]", choices)
         self.names: tuple[str, ...] = self._sort_by_conditions()
-        self.default: dict[str, Parameter] = self._drop_inactive(self.all_defaults)
+        self.default: dict[str, Scalar] = self._drop_inactive(self.all_defaults)
         self._check_default_and_size()
 
     def as_json(self) -> dict[str, object]:
@@ -196,33 +197,33 @@ class ParameterSpace:
         return dict(self._json)
 
     @property
-    def all_defaults(self) -> dict[str, Parameter]:
+    def all_defaults(self) -> dict[str, Scalar]:
         """Defaults of all parameters, also of those that are inactive in `default`."""
         return {name: definition.default for name, definition in self._definitions.items()}
 
     @property
-    def unconditional(self) -> dict[str, Parameter]:
+    def unconditional(self) -> dict[str, Scalar]:
         """Defaults of the parameters that each configuration has."""
         return {name: d.default for name, d in self._definitions.items() if not d.when}
 
-    def sample(self, rng: np.random.Generator) -> dict[str, Parameter]:
+    def sample(self, rng: np.random.Generator) -> dict[str, Scalar]:
         """Draw a configuration: its active parameters, and no forbidden combination."""
         while self._find_forbidden(values := self._sample_unchecked(rng)) is not None:
             pass
         return values
 
-    def _sample_unchecked(self, rng: np.random.Generator) -> dict[str, Parameter]:
+    def _sample_unchecked(self, rng: np.random.Generator) -> dict[str, Scalar]:
         shares = dict(zip(self.names, rng.random(len(self.names)).tolist(), strict=True))
         return self._drop_inactive(
             {name: self._definitions[name].value_at(share) for name, share in shares.items()}
         )
 
     @cached_property
-    def configurations(self) -> list[dict[str, Parameter]]:
+    def configurations(self) -> list[dict[str, Scalar]]:
         """All configurations; none if they are infinitely many, or may be more than 10,000."""
         choices = [self._definitions[name].finite_values() for name in self.names]
         sizes = [len(values) if values else math.inf for values in choices]
-        if math.prod(sizes) > _MAX_COUNT:
+        if math.prod(sizes) > _MAX_LISTED:
             return []
         rows = (
             self._drop_inactive(dict(zip(self.names, row, strict=True)))
@@ -231,12 +232,12 @@ class ParameterSpace:
         unique = {configuration_key(row): row for row in rows if self._find_forbidden(row) is None}
         return list(unique.values())
 
-    def complete(self, values: Mapping[str, Parameter], names: set[str]) -> dict[str, Parameter]:
+    def complete(self, values: Mapping[str, Scalar], names: set[str]) -> dict[str, Scalar]:
         """Return `values` with the default of each parameter of `names` that is active."""
         active = self._drop_inactive({**self.all_defaults, **values})
         return {**values, **{name: active[name] for name in active if name in names}}
 
-    def check(self, values: Mapping[str, Parameter]) -> None:
+    def check(self, values: Mapping[str, Scalar]) -> None:
         """Refuse values that are no configuration of this space."""
         self._check_values("parameters", {name: (value,) for name, value in values.items()})
         active = self._drop_inactive({**self.all_defaults, **values})
@@ -246,12 +247,12 @@ class ParameterSpace:
 
     @cached_property
     def levels(self) -> list[tuple[str, str]]:
-        """Parameter and name of each level: its values, or the thirds of its range."""
+        """All levels: pairs of a parameter and the name of a value, or of a third of its range."""
         return [
             (name, level) for name in self.names for level in self._definitions[name].level_names
         ]
 
-    def encode(self, values: Mapping[str, Parameter]) -> FloatArray:
+    def encode(self, values: Mapping[str, Scalar]) -> FloatArray:
         """Return 1 for each of the `levels` that a configuration has, and 0 for the others."""
         features: list[float] = []
         for name in self.names:
@@ -262,15 +263,15 @@ class ParameterSpace:
             features += indicators
         return np.array(features)
 
-    def _drop_inactive(self, values: Mapping[str, Parameter]) -> dict[str, Parameter]:
-        active: dict[str, Parameter] = {}
+    def _drop_inactive(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        active: dict[str, Scalar] = {}
         for name in self.names:  # a parameter comes after those on which it depends
             conditions = self._definitions[name].when.items()
             if all(active.get(parent) in allowed for parent, allowed in conditions):
                 active[name] = values[name]
         return active
 
-    def _find_forbidden(self, values: Mapping[str, Parameter]) -> int | None:
+    def _find_forbidden(self, values: Mapping[str, Scalar]) -> int | None:
         """Return the number of the first forbidden combination that a configuration has."""
         for number, choices in enumerate(self._forbidden):
             if all(values.get(name) in forbidden for name, forbidden in choices.items()):
@@ -316,7 +317,7 @@ class ParameterSpace:
             )
 
 
-def configuration_key(values: Mapping[str, Parameter]) -> str:
+def configuration_key(values: Mapping[str, Scalar]) -> str:
     """Return a text that is the same for equal configurations."""
     return json.dumps(dict(values), sort_keys=True)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from keyhole.results.estimate import format_estimate
 from keyhole.text_formatting import count_text
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.gain_estimates import Interval
 
 TOLERANCE: Final = 0.01
@@ -124,7 +124,7 @@ class ConfigurationEstimate:
     """
 
     configuration: int
-    parameters: dict[str, Parameter]
+    parameters: dict[str, Scalar]
     limit: float
     runs: int
     gain: Interval

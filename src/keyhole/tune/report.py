@@ -72,8 +72,8 @@ def _compress_rows(rows: Sequence[Sequence[object]]) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
-_ENTRIES: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock", "policy",
-                   "grace", "folder")  # fmt: skip
+_SHOWN_ENTRIES: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock",
+                         "policy", "grace", "folder")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _describe_fields_and_limit(spec: Spec, arm: Arm, limit: float) -> str:
 
 
 def _estimates_table(result: summary.Summary, caption: str) -> Table:
-    """Return a table of the recommendation and its yardstick that fits beside a chart."""
+    """Return the table of the recommendation and its yardstick, transposed to fit by a chart."""
     head, rows = result.table
     names = (summary.RECOMMENDED, result.yardstick)
     columns = [row for row in (head, *rows) if row is head or row[0] in names]
@@ -204,7 +204,7 @@ def _spec_section(tune: AnyTune) -> Section:
     if len(names) > 5:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
-    entries = {key: fields[key] for key in _ENTRIES}
+    entries = {key: fields[key] for key in _SHOWN_ENTRIES}
     if tune.spec.search is not None:
         entries |= {"policy": tune.spec.search.rule} | tune.spec.search.space.as_json()
     rows += [[key, "not given" if entry is None else str(entry)] for key, entry in entries.items()]

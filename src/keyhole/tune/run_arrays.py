@@ -1,4 +1,4 @@
-"""Runs of a tune as rows of a structured array, for models of run times; gains of runs."""
+"""Array of the runs of a tune, for models of run times, and gains of runs."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.run_time_model import RunRows, normal_cdf
 
 RunOutcome = Literal["ok", "failed", "out of time", "out of memory"]
@@ -24,7 +24,7 @@ _COLUMNS: Final = np.dtype(
     ]
 )
 SHORTEST: Final = 0.001
-"""The shortest run time in seconds: a shorter run counts as this long, and no cap is shorter."""
+"""The shortest run time in seconds: a shorter run counts as this long. No limit is shorter."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Trial:
 
     round: int
     configuration: int
-    parameters: dict[str, Parameter]
+    parameters: dict[str, Scalar]
     instance: int
     limit: float
 

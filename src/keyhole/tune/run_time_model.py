@@ -36,7 +36,7 @@ class RunTimeModel:
 
     for configuration c with features x, instance i and a run of weight w. The effects of the
     instances that were run have the sum 0. The prior of :math:`\mu` is normal with variance 9; its
-    mean is that of the first log times. The variances have inverse gamma priors.
+    mean is the mean log time in the first sweep. The variances have inverse gamma priors.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class RunTimeModel:
         self._feature_variance = _FEATURE_SCALE
         self.used_instances = np.zeros(instance_count, np.bool_)
         self.mean = 0.0
-        self._first_mean = 0.0
+        self._prior_mean = 0.0
         self.variance = 1.0
         self.configuration_variance = 1.0
         self.instance_variance = 1.0
@@ -85,16 +85,16 @@ class RunTimeModel:
         """
         self._add_new_effects(runs, features)
         values = self._draw_values(runs, rng)
-        rest = values - self.configuration_effects[runs["configuration"]]
-        self._draw_instance_effects(runs, rest, rng)
-        rest = values - self.instance_effects[runs["instance"]]
-        self._draw_configuration_effects(runs, rest, features, rng)
-        errors = rest - self.configuration_effects[runs["configuration"]]
+        residuals = values - self.configuration_effects[runs["configuration"]]
+        self._draw_instance_effects(runs, residuals, rng)
+        residuals = values - self.instance_effects[runs["instance"]]
+        self._draw_configuration_effects(runs, residuals, features, rng)
+        errors = residuals - self.configuration_effects[runs["configuration"]]
         self._draw_run_variance(rng, runs["weight"] * errors**2)
 
     def _add_new_effects(self, runs: RunRows, features: FloatArray) -> None:
         if not self.configuration_effects.size:
-            self.mean = self._first_mean = self._guess_mean(runs)
+            self.mean = self._prior_mean = self._guess_mean(runs)
         new_features = features[len(self.configuration_effects) :]
         if len(new_features):
             new_effects = self.mean + new_features @ self.feature_effects
@@ -104,7 +104,7 @@ class RunTimeModel:
             self.instance_effects = np.append(self.instance_effects, np.zeros(new_count))
 
     @property
-    def mean_square(self) -> float:
+    def instance_mean_square(self) -> float:
         """Mean square of the effects of the instances that were run."""
         return float(np.mean(self.instance_effects[self.used_instances] ** 2))
 
@@ -129,18 +129,18 @@ class RunTimeModel:
         return log_times
 
     def _sum_evidence(
-        self, runs: RunRows, column: str, rest: FloatArray, count: int
+        self, runs: RunRows, column: str, residuals: FloatArray, count: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return for each effect the sum of its runs' precisions, and of precision * `rest`."""
+        """Return for each effect the sum of its runs' precisions, and of precision * residual."""
         weights = runs["weight"]
         precisions = np.bincount(runs[column], weights, count) / self.variance
-        return precisions, np.bincount(runs[column], weights * rest, count) / self.variance
+        return precisions, np.bincount(runs[column], weights * residuals, count) / self.variance
 
     def _draw_instance_effects(
-        self, runs: RunRows, rest: FloatArray, rng: np.random.Generator
+        self, runs: RunRows, residuals: FloatArray, rng: np.random.Generator
     ) -> None:
         count = len(self.instance_effects)
-        precisions, sums = self._sum_evidence(runs, "instance", rest, count)
+        precisions, sums = self._sum_evidence(runs, "instance", residuals, count)
         variances = 1.0 / (precisions + 1.0 / self.instance_variance)
         draws = variances * sums + np.sqrt(variances) * rng.standard_normal(count)
         # A normal vector is conditioned on a sum of 0: the excess is taken off in proportion to the
@@ -153,10 +153,10 @@ class RunTimeModel:
         self.instance_variance = _draw_variance(rng, _INSTANCE_SCALE, squares, len(squares) - 1)
 
     def _draw_configuration_effects(
-        self, runs: RunRows, rest: FloatArray, features: FloatArray, rng: np.random.Generator
+        self, runs: RunRows, residuals: FloatArray, features: FloatArray, rng: np.random.Generator
     ) -> None:
         count = len(features)
-        precisions, sums = self._sum_evidence(runs, "configuration", rest, count)
+        precisions, sums = self._sum_evidence(runs, "configuration", residuals, count)
         prior_means = self.mean + features @ self.feature_effects
         prior_variance = self.configuration_variance
         variances = 1.0 / (precisions + 1.0 / prior_variance)
@@ -164,20 +164,20 @@ class RunTimeModel:
         self.deviations = np.sqrt(variances)
         self.configuration_effects = self.means + self.deviations * rng.standard_normal(count)
 
-        rest = self.configuration_effects - features @ self.feature_effects
+        residuals = self.configuration_effects - features @ self.feature_effects
         precision = count / prior_variance + 1.0 / _MEAN_VARIANCE
-        mean = (rest.sum() / prior_variance + self._first_mean / _MEAN_VARIANCE) / precision
+        mean = (residuals.sum() / prior_variance + self._prior_mean / _MEAN_VARIANCE) / precision
         self.mean = float(mean + rng.standard_normal() / math.sqrt(precision))
-        rest = self.configuration_effects - self.mean
+        residuals = self.configuration_effects - self.mean
         precisions = features.T @ features / prior_variance
         precisions += np.eye(len(precisions)) / self._feature_variance
         root = np.linalg.cholesky(precisions)
-        scaled = np.linalg.solve(root, features.T @ rest / prior_variance)
+        scaled = np.linalg.solve(root, features.T @ residuals / prior_variance)
         scaled += rng.standard_normal(len(scaled))
         self.feature_effects = np.linalg.solve(root.T, scaled)
         squares = self.feature_effects**2
         self._feature_variance = _draw_variance(rng, _FEATURE_SCALE, squares, len(squares))
-        squares = (rest - features @ self.feature_effects) ** 2
+        squares = (residuals - features @ self.feature_effects) ** 2
         scale = self._configuration_scale
         self.configuration_variance = _draw_variance(rng, scale, squares, count)
 
@@ -238,7 +238,7 @@ class OutcomeModel:
         """
         if len(effects) == 1:
             return 1.0
-        return normal_cdf(-effects[1] / math.sqrt(1.0 + self.failures.mean_square))
+        return normal_cdf(-effects[1] / math.sqrt(1.0 + self.failures.instance_mean_square))
 
     @property
     def models(self) -> list[RunTimeModel]:
@@ -273,8 +273,8 @@ def draw_feature_effects(
     model: RunTimeModel, runs: RunRows, features: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return `DRAWS` posterior draws of the effects of features, a row for each draw."""
-    sweeps = posterior_sweeps(model, runs, features, rng)
-    return np.array([sweep.feature_effects for sweep in sweeps])
+    swept_models = posterior_sweeps(model, runs, features, rng)
+    return np.array([swept_model.feature_effects for swept_model in swept_models])
 
 
 def _draw_variance(

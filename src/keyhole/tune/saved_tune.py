@@ -141,7 +141,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
         [arm.name for arm in spec.arms],
         on_timeout="ask_again",
         seed=spec.seed,
-        time_unit=float(spec.clock == "wall"),
+        time_unit=float(spec.clock == "wall"),  # 0 for CPU time, which does not follow the clock
         **spec.facts(),
     )
 
@@ -199,9 +199,9 @@ def _told_run_ids(study: Study) -> set[str]:
     }
 
 
-def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
+def _refuse_lost_runs(path: Path, told_ids: set[str], recorded_ids: set[str]) -> None:
     """Refuse a log at `path` that lacks the record of a run that the study was told."""
-    if lost_count := len(told - recorded):
+    if lost_count := len(told_ids - recorded_ids):
         raise ValueError(
             f"{path} lacks {lost_count:,} of the runs that the study has; restore it from a backup"
         )
@@ -209,7 +209,7 @@ def _refuse_lost_runs(path: Path, told: set[str], recorded: set[str]) -> None:
 
 _REGRET_QUANTILE: Final = 0.95
 _SPEC_KINDS: Final = ("of a list of commands", "with [parameters] in its spec")
-"""Tunes without and with a parameter space."""
+"""Kinds of tunes, without and with a parameter space: indexed by `has_space`."""
 
 
 class SavedRuns:
@@ -248,7 +248,7 @@ class SavedRuns:
         return cls(folder, spec, read_runs(folder, spec))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the runs as a data frame (keyhole[pandas]); a parameter is `parameters.NAME`."""
+        """Return the runs as a data frame (keyhole[pandas]), a parameter as `parameters.NAME`."""
         require_extra("pandas", "SavedTune.to_pandas()")
         import pandas
 
@@ -447,7 +447,7 @@ class SavedSpaceTune(SavedRuns):
         }
 
     def validation(self) -> dict[str, ConfigurationEstimate]:
-        """Return such estimates from instances kept aside; none before `Tuner.validate`."""
+        """Return what `estimates` does, from instances kept aside; none before `Tuner.validate`."""
         return compare_configurations(self.spec, self.estimates(), self.validation_runs)
 
     @cached_property
@@ -491,11 +491,11 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )
-    exported_runs = (_run_to_export(tune, run) for run in tune.runs)
+    exported_runs = (_make_run_to_export(tune, run) for run in tune.runs)
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], exported_runs)
 
 
-def _run_to_export(tune: SavedRuns, run: TrialRecord) -> RunToExport:
+def _make_run_to_export(tune: SavedRuns, run: TrialRecord) -> RunToExport:
     success = tune.spec.success
     quality = math.nan
     if success.number and run.reward is not None:

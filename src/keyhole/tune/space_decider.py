@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from keyhole.tune.adaptive_racing import AdaptiveRacing
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.model_search import ModelSearch
 from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
@@ -52,8 +52,8 @@ class SpaceDecider:
     policy : {"model", "racing"}
         Whether a model of run times decides, or racing.
     learns_limit : bool
-        Whether a limit is chosen for the recommendation. If not, limits only cap runs, and the full
-        cut-off is recommended.
+        Whether a limit is chosen for the recommendation. If not, the full cut-off is recommended,
+        and the shorter `limits` are not used.
     is_deterministic : bool
         Whether a second run of a configuration on an instance is the same as the first.
 
@@ -79,22 +79,25 @@ class SpaceDecider:
         self.space = space
         self.limits = np.array(limits if learns_limit else limits[-1:], dtype=np.float64)
         self.instance_count = instance_count
-        self.configurations: dict[int, dict[str, Parameter]] = {}
+        self.configurations: dict[int, dict[str, Scalar]] = {}
         self._features = np.zeros((_FIRST_SIZE, len(space.levels)))
         self._seed = seed
         self._gains = RunGains(float(limits[-1]), cost_per_second, cost_of_giving_up)
-        self._positions = instance_count if is_deterministic else np.inf
+        # How many runs a configuration may have.
+        self._most_runs = instance_count if is_deterministic else np.inf
         self._run_array = RunArray(self._gains.cutoff)
-        self._numbers: dict[str, int] = {}
-        self._orders: dict[tuple[int, int], list[int]] = {}
+        self._numbers: dict[str, int] = {}  # of configurations, by `configuration_key`
+        self._orders: dict[tuple[int, int], list[int]] = {}  # of instances: see `_order`
+        # How many runs of a configuration on an instance have ended.
         self._repetitions: Counter[tuple[int, int]] = Counter()
+        # By configuration, the positions of runs that count or are pending.
         self._started: dict[int, set[int]] = defaultdict(set)
         self._pending_rounds: set[int] = set()
         self._last_round = 0
-        self._warm_count = 0
-        self._first_new = 1
+        self._warm_count = 0  # runs of the warm start
+        self._first_new = 1  # the first number that no configuration of the warm start has
         # One run on the only instance says all of a configuration, so that no model is needed.
-        is_raced = policy == "racing" or self._positions == 1
+        is_raced = policy == "racing" or self._most_runs == 1
         self._racing = AdaptiveRacing(self._gains) if is_raced else None
         model = OutcomeModel(instance_count, len(space.levels))
         self._search = ModelSearch(self._gains, self.limits, model)
@@ -103,7 +106,7 @@ class SpaceDecider:
     def ask(self) -> Trial:
         """Return the next run; several may be pending at a time."""
         if self._racing:
-            choice = self._racing.choose_run(self._started, self._new_number(), self._positions)
+            choice = self._racing.choose_run(self._started, self._new_number(), self._most_runs)
         else:
             choice = self._choose()
         if choice is None:
@@ -124,13 +127,13 @@ class SpaceDecider:
 
     def _choose(self) -> tuple[int, int, float] | None:
         challenger = self._new_number()
-        starts = np.zeros(max(self.configurations) + 2)
+        starts = np.zeros(max(self.configurations) + 2)  # with an entry for the challenger
         for configuration, positions in self._started.items():
             starts[configuration] = len(positions)
         runs = self._run_array.runs
         rng = self._rng(_DECISIONS, int(starts.sum()))
         failures = int(runs[self._warm_count :]["is_failed"].sum())
-        choice = self._search.choose(runs, starts, failures, challenger, self._positions, rng)
+        choice = self._search.choose(runs, starts, failures, challenger, self._most_runs, rng)
         if choice is None:
             return None
         configuration, effects = choice
@@ -190,15 +193,15 @@ class SpaceDecider:
         """Learn runs of another tune before the first run of this tune, with a weight in (0, 1].
 
         Instances that this tune lacks have numbers from `instance_count` on. Configurations are
-        numbered anew, the fastest first.
+        numbered anew, the one with the least mean loss first.
         """
-        times: dict[str, list[float]] = defaultdict(list)
+        losses: dict[str, list[float]] = defaultdict(list)
         parameters = {}
         for trial, outcome, seconds in runs:
             key = configuration_key(trial.parameters)
             parameters[key] = trial.parameters
-            times[key].append(self._gains.loss(outcome, seconds))
-        for key in sorted(times, key=lambda key: np.mean(times[key])):
+            losses[key].append(self._gains.loss(outcome, seconds))
+        for key in sorted(losses, key=lambda key: np.mean(losses[key])):
             self.space.check(parameters[key])
             if key not in self._numbers:
                 self._number_configuration(len(self.configurations), parameters[key])
@@ -253,19 +256,19 @@ class SpaceDecider:
             rng = self._rng(_SWEEPS, self._run_array.count)
             self._search.tell(self._run_array.runs, self._features, rng)
 
-    def _number_configuration(self, number: int, values: dict[str, Parameter]) -> None:
+    def _number_configuration(self, number: int, values: dict[str, Scalar]) -> None:
         self.configurations[number] = values
         self._numbers[configuration_key(values)] = number
 
     def _new_number(self) -> int | None:
         """Return the number of the next new configuration; None if there is none."""
-        # Configurations of a warm start are new only in a race.
+        # A race does not learn the runs of a warm start: their configurations are new to it.
         numbers = itertools.count(1 if self._racing else self._first_new)
         number = next(number for number in numbers if number not in self._started)
         is_exhausted = len(self.configurations) == len(self.space.configurations)
         return number if number in self.configurations or not is_exhausted else None
 
-    def _draw_new_configuration(self, rng: np.random.Generator) -> dict[str, Parameter]:
+    def _draw_new_configuration(self, rng: np.random.Generator) -> dict[str, Scalar]:
         for _ in range(_TRIES):
             if configuration_key(values := self.space.sample(rng)) not in self._numbers:
                 return values
@@ -273,7 +276,7 @@ class SpaceDecider:
         listed = self.space.configurations
         remaining = [values for values in listed if configuration_key(values) not in self._numbers]
         if not remaining:
-            raise SpaceExhaustedError(f"no configuration but {len(self._numbers)} could be found")
+            raise SpaceExhaustedError(f"only {len(self._numbers)} configurations could be found")
         return remaining[int(rng.integers(len(remaining)))]
 
     def _order(self, configuration: int, repetition: int) -> list[int]:
@@ -294,5 +297,5 @@ class SpaceDecider:
         """Return the next positions without a run that counts or is pending."""
         started = self._started.get(configuration, set())
         count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
-        last = min(len(started) + count, self._positions)
-        return [position for position in range(int(last)) if position not in started]
+        end = min(len(started) + count, self._most_runs)
+        return [position for position in range(int(end)) if position not in started]

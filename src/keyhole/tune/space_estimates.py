@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.gain_estimates import Interval
 from keyhole.tune.model_search import ModelSearch, only_failed_mask
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
@@ -59,11 +59,11 @@ class SpaceEstimates:
         search = copy.deepcopy(search)
         draws = [
             [
-                [model.configuration_effects for model in sweep.models],
-                [model.instance_effects[:instance_count] for model in sweep.models],
-                [model.variance for model in sweep.models],
+                [model.configuration_effects for model in swept_model.models],
+                [model.instance_effects[:instance_count] for model in swept_model.models],
+                [model.variance for model in swept_model.models],
             ]
-            for sweep in posterior_sweeps(search.model, runs, features, rng)
+            for swept_model in posterior_sweeps(search.model, runs, features, rng)
         ]
         columns = (np.array(column) for column in zip(*draws, strict=True))
         self._effects, self._instance_effects, variances = columns
@@ -75,7 +75,7 @@ class SpaceEstimates:
         # If all outcomes are equal, the bootstrap has no width. If a share p of the population
         # succeeds, all n instances do with a chance of p^n. The lower end is the p for which this
         # chance is 2.5 %. A single instance counts as the whole population.
-        self._least_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
+        self._min_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
         # Half a deviation is added, so that of configurations that look alike the one with more
         # runs ranks higher.
@@ -100,15 +100,15 @@ class SpaceEstimates:
         return 0 if self._may_keep_default and lead.mean() <= lead.std() else best
 
     def recommend(
-        self, incumbent: int, configurations: Mapping[int, dict[str, Parameter]]
+        self, incumbent: int, configurations: Mapping[int, dict[str, Scalar]]
     ) -> BestConfiguration:
         """Return the estimates of the incumbent, of the default, and of the next best."""
         cutoff = np.array([self._gains.cutoff])
         (yardstick,) = self._draw_gains(0, cutoff)
         yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
-        least_reach = self._least_reach
+        min_reach = self._min_reach
         # A run without success earns 1 less, and may have the cost of giving up.
-        gain_reach = least_reach * (1.0 + self._gains.cost_of_giving_up)
+        gain_reach = min_reach * (1.0 + self._gains.cost_of_giving_up)
 
         def estimate(configuration: int, limits: FloatArray) -> ConfigurationEstimate:
             times, _ = self._draw_outcomes(configuration)
@@ -116,20 +116,22 @@ class SpaceEstimates:
             best = int(np.argmax([draws.mean() for draws in gains]))
             limit = float(limits[best])
             successes = self._draw_success_rates(configuration, limit)
-            # If both succeed alike in all draws, a lead comes from times, which differ by draw.
+            # The interval of a lead needs no `min_reach` if both success rates vary by draw, or if
+            # they are alike in all draws: a lead then comes from times, which vary by draw.
             are_alike = np.abs(successes - yardstick_successes).max() < _ROUNDING
             width = min(np.ptp(successes), np.ptp(yardstick_successes))
             lead_reach = 0.0 if are_alike or width >= _ROUNDING else gain_reach
+            intervals = [Interval.from_draws(draw, gain_reach, (-math.inf, 1.0)) for draw in gains]
             return ConfigurationEstimate(
-                configuration,
-                configurations[configuration],
-                limit,
-                int(self.run_counts[configuration]),
-                Interval.from_draws(gains[best], gain_reach, (-math.inf, 1.0)),
-                Interval.from_draws(successes, least_reach, (0.0, 1.0)),
-                Interval.from_draws(self._instance_mean(np.minimum(times, limit))),
-                Interval.from_draws(gains[best] - yardstick, lead_reach),
-                tuple(Interval.from_draws(draws, gain_reach, (-math.inf, 1.0)) for draws in gains),
+                configuration=configuration,
+                parameters=configurations[configuration],
+                limit=limit,
+                runs=int(self.run_counts[configuration]),
+                gain=intervals[best],
+                success_rate=Interval.from_draws(successes, min_reach, (0.0, 1.0)),
+                seconds=Interval.from_draws(self._instance_mean(np.minimum(times, limit))),
+                gain_over_default=Interval.from_draws(gains[best] - yardstick, lead_reach),
+                gains=tuple(intervals),
             )
 
         others = [c for c in self.ranking if c not in (0, incumbent) and self.run_counts[c]]
@@ -141,7 +143,7 @@ class SpaceEstimates:
         )
 
     def _draw_outcomes(self, configuration: int) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Draw once the times of a configuration on all instances, and whether it failed there."""
+        """Draw once, for all instances, the times of a configuration and whether it fails."""
         if configuration in self._outcomes:
             return self._outcomes[configuration]
         runs = self._own_runs[self._own_runs["configuration"] == configuration]
@@ -152,17 +154,17 @@ class SpaceEstimates:
         if all_means.shape[1] > 1:
             is_failed = self._rng.random(means.shape) < normal_cdf(all_means[:, 1])
         is_censored = np.zeros(means.shape, bool)
-        given_up = runs["is_censored"] & ~runs["is_failed"]
-        ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
+        is_given_up = runs["is_censored"] & ~runs["is_failed"]
+        log_ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
         for draw in range(DRAWS):
             # Of several runs on an instance, the last one in a random order is kept.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
-            log_times[draw, instances] = ends[order]
-            is_censored[draw, instances] = given_up[order]
+            log_times[draw, instances] = log_ends[order]
+            is_censored[draw, instances] = is_given_up[order]
             # For a run that was given up, the drawn failure or success is kept.
             is_failed[draw, instances] = np.where(
-                given_up[order], is_failed[draw, instances], runs["is_failed"][order]
+                is_given_up[order], is_failed[draw, instances], runs["is_failed"][order]
             )
         deviations = np.broadcast_to(self._deviations, means.shape)[is_censored]
         bounds = (log_times[is_censored] - means[is_censored]) / deviations

@@ -20,7 +20,7 @@ from keyhole.resource import HazardUCB
 from keyhole.resource.cost_functions import Power, check_increasing
 from keyhole.runner import MEMORY_RANGE
 from keyhole.spec_values.error_messages import check_entries
-from keyhole.tune.arms import ARM_ENTRIES, Arm, Parameter, check_table, parse_arms, read_fields
+from keyhole.tune.arms import ARM_ENTRIES, Arm, Scalar, check_table, parse_arms, read_fields
 from keyhole.tune.configspace_json import read_config_space
 from keyhole.tune.instances import Instance, parse_instances
 from keyhole.tune.parameter_space import ParameterSpace
@@ -39,7 +39,7 @@ from keyhole.validation import (
 )
 
 FULL_CUT_OFF: Final = "full cut-off"
-"""Objective PAR10 with which only the full cut-off is recommended; shorter limits save time."""
+"""Objective PAR10 with which only the full cut-off is recommended; runs may be given up earlier."""
 _PRESETS: Final = {"PAR2": 2.0, "PAR10": 10.0, "value": 2.0, FULL_CUT_OFF: 10.0}
 """By name, how many full cut-offs a run without success counts as."""
 _COST_ENTRIES: Final = ("cost_per_second", "cost_of_giving_up")
@@ -69,9 +69,9 @@ class CostModel:
         r"""Make a cost model of the entry ``objective``: a preset, or a table.
 
         `cutoff` is the full cut-off in seconds, and `span` the largest reward less the least one.
-        With ``"PAR10"`` the gain of a run at the full cut-off T is :math:`9 - PAR_{10} / T`
-        cut-offs, where PAR10 is its time, or 10 T without success. A success is worth nine
-        cut-offs of time; a run that is given up earlier has cost less time.
+        With ``"PAR10"`` a success is worth nine full cut-offs T of time. So a run with the limit T
+        gains :math:`9 - PAR_{10} / T` cut-offs, where PAR10 is the time of a success, or 10 T if
+        the run reaches the limit. A run that fails or is given up earlier costs only its time.
         """
         if isinstance(value, str):
             factor = _PRESETS[check_choice("objective", value, _PRESETS)]
@@ -100,7 +100,7 @@ class CostModel:
     def penalty(self, least_reward: float) -> Power:
         """Return the cost of a run that reaches its limit, as a function of the limit.
 
-        It is the cost of the seconds and of giving up, less the least reward.
+        The run earns the least reward, which is taken off the cost of the seconds and of giving up.
         """
         return Power(slope=self.cost_per_second, constant=self.cost_of_giving_up - least_reward)
 
@@ -115,7 +115,7 @@ class CostModel:
 SPACE_ENTRIES: Final = ("parameters", "forbidden", "space")
 SearchRule = Literal["model", "racing"]
 _RULES: Final[tuple[SearchRule, ...]] = ("model", "racing")
-_SPACE_SUCCESS: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
+_SUCCESS_WITH_SPACE: Final = {"number": "", "scale": (0.0, 1.0), "at_limit": False}
 
 
 @dataclass(frozen=True)
@@ -156,15 +156,15 @@ class SpaceSearchSpec:
             # The arm itself fills the field of one of its own parameters.
             if name in arms[0].parameters or name not in fields:
                 raise ValueError(
-                    f"parameters.{name} must be a field of the command, got none of this name: add "
+                    f"parameters.{name} must be a field that the arm leaves open, got none: add "
                     f"{{{name}}}, or leave the parameter out"
                 )
         return cls(space, check_choice("policy", rule, _RULES), "seed" not in fields)
 
     def check_success(self, success: SuccessRule) -> None:
         """Refuse a success rule with other rewards than 0 and 1, or with `at_limit`."""
-        for entry, usual in _SPACE_SUCCESS.items():
-            if (value := getattr(success, entry)) != usual:
+        for entry, required in _SUCCESS_WITH_SPACE.items():
+            if (value := getattr(success, entry)) != required:
                 raise ValueError(
                     f"success.{entry} must be left out with parameters, since configurations are "
                     f"compared by the success and the time of runs alone, got {short_repr(value)}"
@@ -400,7 +400,7 @@ class Spec:
         """Return the fields of a run, without the parameters of its arm."""
         return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
-    def configure(self, parameters: Mapping[str, Parameter]) -> Arm:
+    def configure(self, parameters: Mapping[str, Scalar]) -> Arm:
         """Return the command of a parameter space with the parameters of a configuration."""
         names = self.search.space.names if self.search else ()
         return self.arms[0].configure(parameters, [n for n in names if n not in parameters])
@@ -424,7 +424,7 @@ class Spec:
         saved_tables = _SavedTables(arms=data["arms"], instances=data["instances"])
         for name, table in saved_tables:
             check_distinct(name, [entry.name for entry in table])
-        # Names of instances may be names of files, which need not be UTF-8.
+        # Only the names of arms must be lines of text: names of files need not be UTF-8.
         for arm in saved_tables.arms:
             check_line("arms", arm.name)
         search = data.get("search")
@@ -438,7 +438,7 @@ class Spec:
 
 
 class _SavedTables(BaseModel):
-    """The tables of `Spec.as_json` whose form in a spec file is another one."""
+    """The tables of `Spec.as_json` that have another form in a spec file."""
 
     model_config = ConfigDict(extra="forbid")
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]

@@ -37,14 +37,14 @@ def _check_codes(path: str, value: object) -> tuple[int, ...]:
     return codes
 
 
-def _check_expression(path: str, value: object, groups: int = 0) -> str:
+def _check_expression(path: str, value: object, *, has_group: bool = False) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{path} must be a text, got {short_repr(value)}")
     try:
         expression = re.compile(value, re.MULTILINE)
     except re.error as error:
         raise ValueError(f"{path} must be a regular expression: {error}") from None
-    if value and groups and expression.groups != groups:
+    if value and has_group and expression.groups != 1:
         raise ValueError(f"{path} must have one group, in (), got {expression.groups} in {value!r}")
     return value
 
@@ -78,7 +78,7 @@ class SuccessRule:
 
     codes: Annotated[tuple[int, ...], _check_codes] = (0,)
     pattern: Annotated[str, _check_expression] = ""
-    number: Annotated[str, partial(_check_expression, groups=1)] = ""
+    number: Annotated[str, partial(_check_expression, has_group=True)] = ""
     scale: Annotated[tuple[float, float], _check_scale] = (0.0, 1.0)
     at_limit: Annotated[bool, check_flag] = False
 
@@ -137,7 +137,7 @@ class SuccessRule:
 
     @property
     def least_reward(self) -> float:
-        """Reward of a run without success: the least reward of the scale, or 0 if that is less."""
+        """Reward of a run without success: 0, or the least reward of the scale if it is below 0."""
         return min(0.0, self.scale[0])
 
     @property

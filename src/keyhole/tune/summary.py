@@ -121,26 +121,26 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
     # A validation on other instances is preferred, since the tune's own estimates are optimistic.
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
-    over = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
+    yardstick = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
     claim = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
     note = "gain over default: over a run with the default and the full cut-off, paired by instance"
     return Summary(
         name=name_configuration(tune, best),
         arm=tune.spec.configure(best.parameters),
         estimate=best,
-        claim=f"{claim}{_format_gain(difference, gain_unit(tune), over)}",
+        claim=f"{claim}{_format_gain(difference, gain_unit(tune), yardstick)}",
         yardstick=YARDSTICK,
         table=configurations_table(tune, tune.estimates()),
         sentences=[note],
     )
 
 
-def _format_gain(difference: Interval, unit: str, over: str) -> str:
-    if difference.low == difference.high == 0.0:
-        return f", {over}"
+def _format_gain(difference: Interval, unit: str, yardstick: str) -> str:
+    if difference.low == difference.high == 0.0:  # mostly the yardstick itself is recommended
+        return f", {yardstick}"
     if difference.low <= 0.0 <= difference.high:
-        return f": no sure difference from {over} (gain {difference} {unit} a run)"
-    return f": it gains {difference} {unit} a run over {over}"
+        return f": no sure difference from {yardstick} (gain {difference} {unit} a run)"
+    return f": it gains {difference} {unit} a run over {yardstick}"
 
 
 def _estimates_head(yardstick: str) -> list[str]:
@@ -254,7 +254,11 @@ def count_cut_off_runs(tune: SavedTune) -> int:
 
 
 def longer_limit_note(tune: SavedTune) -> str:
-    """Return a note that a limit above the full cut-off may be better; "" if no run suggests it."""
+    """Return a note that a limit above the full cut-off may be better.
+
+    It is "" if a shorter limit is recommended, or if no run of the recommended command was out of
+    time at the full cut-off.
+    """
     best = tune.best()
     cut_off_count = count_cut_off_runs(tune)
     if not cut_off_count or best.limit < best.full.limit:
@@ -268,8 +272,8 @@ def longer_limit_note(tune: SavedTune) -> str:
 def more_runs_note(tune: SavedTune) -> str:
     """Return a note on how many runs roughly halve the bound on the regret.
 
-    It is "" if the bound is small, if there is nothing to compare, or if no run of any command has
-    succeeded.
+    It is "" if the bound is small and all commands were tried, if there is nothing to compare, or
+    if no run of any command has succeeded.
     """
     best = tune.best()
     is_settled = not best.untried and best.regret_bound <= TOLERANCE * tune.spec.success.reward_span

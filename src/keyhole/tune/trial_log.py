@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from keyhole.files import add_path_to_errors, flush_folder, read_results_file
 from keyhole.spec_values.error_messages import error_message
-from keyhole.tune.arms import Parameter
+from keyhole.tune.arms import Scalar
 from keyhole.tune.run_arrays import Trial
 from keyhole.validation import short_repr
 
@@ -81,7 +81,7 @@ class TrialRecord:
     elapsed: _Seconds
     others: _Seconds
     configuration: int | None = None
-    parameters: dict[str, Parameter] | None = None
+    parameters: dict[str, Scalar] | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -117,11 +117,12 @@ _FORMAT: Final = TypeAdapter(TrialRecord)
 
 
 class TrialLog:
-    """Append-only file of all records; one process may write to it."""
+    """Append-only file of all records; only one process may write to it at a time."""
 
     def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
         self.all = list(read_records(path, arms))
+        # Only the records that count.
         self.by_id = {record.id: record for record in self.all if record.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)  # fsync of the file does not make its directory entry durable

@@ -50,8 +50,8 @@ from keyhole.validation import Range, check_integer, check_number, short_repr
 _MAX_EXPIRED: Final = 5  # expired trials in a row, of one worker
 _KEPT_OUTPUT: Final = 500  # recorded characters of the output of a run without success
 _POLL_SECONDS: Final = 0.05
-_SECONDS_BETWEEN_LINES: Final = 5.0  # of progress, at least
-_SHARE_BETWEEN_LINES: Final = 0.1  # of the time so far
+_SECONDS_BETWEEN_LINES: Final = 5.0  # the least interval between lines of progress
+_SHARE_BETWEEN_LINES: Final = 0.1  # this interval as a share of the time so far
 WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
@@ -59,7 +59,7 @@ Progress = Callable[[TrialRecord], None]
 
 
 class CommandExecutor(Protocol):
-    """Runs commands for a tuner, one at a time, such as `keyhole.runner.CommandRunner`."""
+    """Runs commands for a tuner, one at a time, as `keyhole.runner.CommandRunner` does."""
 
     def run(
         self,
@@ -130,11 +130,11 @@ class TuningLoop:
             if self._is_finished():
                 return
             make_executor = cluster_factory or local_factory
-            cores = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
-            tasks = [partial(self._run_trials, make_executor, group) for group in cores]
+            groups = [None] * workers if cluster_factory else assign_cores(workers, self.spec.cores)
+            tasks = [partial(self._run_trials, make_executor, cores) for cores in groups]
             pool = DaemonThreadPool(tasks, workers)
             try:
-                while not pool.wait_for_all(_POLL_SECONDS):
+                while not pool.wait_for_next(_POLL_SECONDS):
                     pass
             except BaseException:
                 # After an error of a thread or Ctrl-C, commands are killed. Their decisions stay
@@ -158,7 +158,7 @@ class TuningLoop:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
     def _try_to_claim(self) -> bool:
-        """Claim one of the trials that are left; return False if none is left."""
+        """Claim one of the trials that are left; return False if none is left or the tune stops."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
@@ -236,8 +236,8 @@ class TuningLoop:
         result = judge_outcome(spec, arm, limit, run)
         # The output of a run without success is kept, unless the run was killed at its limit and
         # its output was not judged.
-        is_judged = result.outcome not in ("ok", "out of time") or spec.success.at_limit
-        keeps_output = is_judged and result.reward is None
+        is_unjudged = result.outcome == "out of time" and not spec.success.at_limit
+        keeps_output = result.reward is None and not is_unjudged
         return TrialRecord(
             id=trial.id,
             round=trial.round,
@@ -296,7 +296,7 @@ class Tuner:
     out : str or Path
         The folder of results: a new one, or the folder of a tune to resume.
     executors : callable, optional
-        A function that makes the executor of each worker: see `keyhole.tune.tuner.Executor`. By
+        A function that makes the executor of each worker: see `keyhole.tune.CommandExecutor`. By
         default it makes a `keyhole.runner.CommandRunner`.
 
     Examples
@@ -358,9 +358,9 @@ class Tuner:
             cell of a notebook; or a function that is called with the record of every run.
         warm_start : str or Path, optional
             The folder of an earlier tune with the same clock and success rule. Its runs of
-            configurations of this space are copied, and known before the first run. They get the
-            default of each parameter that the earlier tune lacks. A later call names the folder as
-            the first call did, or leaves it out.
+            configurations of this space are copied, and known before the first run. These
+            configurations get the default of each parameter that the earlier tune lacks. A later
+            call names the folder as the first call did, or leaves it out.
         weight : float, default 1
             How much a run of the earlier tune counts, if one of this tune counts 1; at most 1.
 
@@ -380,17 +380,17 @@ class Tuner:
             raise ValueError(f"weight must be left out without warm_start, got {weight}")
         self._check_workers(workers, on)
         warn_of_unused_instances(self.spec)
-        start = None
+        new_start = None
         # This comes before the folder is made, so that a refused warm start leaves no folder.
         if warm_start is not None and not read_same_start(self.out, Path(warm_start), weight):
-            start = make_warm_start(self.spec, SavedSpaceTune.load(warm_start), weight)
+            new_start = make_warm_start(self.spec, SavedSpaceTune.load(warm_start), weight)
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.lock_tune_folder(self.out, self.spec),
             closing(TrialLog(self.out / RUNS, self.spec.names)) as log,
         ):
-            if start is not None and not log.all:
-                write_warm_start(self.out, start)
+            if new_start is not None and not log.all:
+                write_warm_start(self.out, new_start)
             with self._open_decision_source(log) as decisions:
                 loop = TuningLoop(self.spec, decisions, progress, runs or inf, budget or inf)
                 loop.run(workers, on, self._executors)
@@ -411,7 +411,7 @@ class Tuner:
         Parameters
         ----------
         instances : str, list of str or dict
-            As the entry ``instances`` of a spec. None may be an instance of the tune.
+            As the entry ``instances`` of a spec; instances of the tune are refused.
         workers, on, progress
             As for `run`.
 
@@ -434,7 +434,7 @@ class Tuner:
         return SavedSpaceTune.load(self.out).validation()
 
     def _check_workers(self, workers: int, on: str | futures.Executor) -> None:
-        """Refuse workers that cannot run on `on`; warn if they need more cores than there are."""
+        """Refuse a call whose workers cannot run; warn if they need more cores than there are."""
         check_integer("workers", workers, WORKERS)
         check_cluster_address(on, None)
         if on != THREADS and self._executors is not make_local_executor:
@@ -449,7 +449,7 @@ class Tuner:
 
     @contextmanager
     def _open_decision_source(self, log: TrialLog) -> Iterator[DecisionSource]:
-        """Open the study of a list and tell it what it lacks, or make a decider from the log."""
+        """Yield the resumed study of a list of commands, or the decider of a parameter space."""
         if self.spec.search is not None:
             yield SpaceDecisionSource(self.spec, make_decider(self.out, self.spec, log.all), log)
             return
@@ -489,7 +489,7 @@ def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and command of at most `count` trials that could be run; run nothing."""
     spec.check_new()
     warn_of_unused_instances(spec)
-    trials = _plan_list(spec) if spec.search is None else _plan_space_trials(spec)
+    trials = _plan_list_trials(spec) if spec.search is None else _plan_space_trials(spec)
     return [
         (trial.arm.name, trial.limit, make_command(spec, trial))
         for trial in itertools.islice(trials, count)
@@ -504,7 +504,7 @@ def _plan_space_trials(spec: Spec) -> Iterator[PlannedTrial]:
             yield plan_chosen_run(spec, trial.round, spec.instances[trial.instance], trial)
 
 
-def _plan_list(spec: Spec) -> Iterator[PlannedTrial]:
+def _plan_list_trials(spec: Spec) -> Iterator[PlannedTrial]:
     order = InstanceOrder(spec.instances, spec.seed)
     pairs = itertools.cycle(itertools.product(reversed(spec.limits), spec.arms))
     for round, (limit, arm) in enumerate(pairs, 1):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = "warm_start.json"
 _OUTCOME_ENTRIES: Final = ("clock", "success.codes", "success.pattern")
-"""Entries that say what times and successes mean; with parameters, others of success are fixed."""
+"""Entries that say what times and successes mean; a space fixes the other entries of success."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def read_warm_start(folder: Path) -> WarmStart | None:
         raise ValueError(f"{path} is damaged: {describe_error(error)}") from None
 
 
-def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | None:
+def read_same_start(folder: Path, earlier_folder: Path, weight: float) -> WarmStart | None:
     """Return the warm start of a tune that has begun; None if it has not begun.
 
     A tune that has begun with another earlier folder or weight is refused. Only the name of the
@@ -71,7 +71,7 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
     log = folder / RUNS
     has_begun = start is not None or (log.exists() and log.stat().st_size > 0)
     saved_options = start and (start.folder, start.weight)
-    options = (str(earlier), weight)
+    options = (str(earlier_folder), weight)
     if has_begun and saved_options != options:
         raise ValueError(
             f"{folder} has begun with {saved_options or 'no warm start'}: warm_start and weight "
@@ -80,42 +80,42 @@ def read_same_start(folder: Path, earlier: Path, weight: float) -> WarmStart | N
     return start
 
 
-def make_warm_start(spec: Spec, earlier: "SavedRuns", weight: float) -> WarmStart:
+def make_warm_start(spec: Spec, earlier_tune: "SavedRuns", weight: float) -> WarmStart:
     """Return the runs of an earlier tune whose configurations belong to the space of a new tune.
 
     The runs get the default of each parameter that the earlier tune lacks, where it is active.
     """
-    if spec.search is None or earlier.spec.search is None:
+    if spec.search is None or earlier_tune.spec.search is None:
         raise ValueError("warm_start needs a spec with parameters, got a list of commands")
     weight = check_number("weight", weight, Range(gt=0, le=1))
     space = spec.search.space
-    earlier_names = earlier.spec.search.space.names
+    earlier_names = earlier_tune.spec.search.space.names
     check_entries("warm_start: parameters", earlier_names, space.names)
     for entry in _OUTCOME_ENTRIES:
-        old, new = map(attrgetter(entry), (earlier.spec, spec))
+        old, new = map(attrgetter(entry), (earlier_tune.spec, spec))
         # The order of codes does not matter.
         if old != new and not (entry == "success.codes" and {*old} == {*new}):
             raise ValueError(
                 f"warm_start must have the {entry} of this spec, or its times or successes mean "
-                f"something else: {entry} was {short_repr(old)} in {earlier.folder}, is now "
+                f"something else: {entry} was {short_repr(old)} in {earlier_tune.folder}, is now "
                 f"{short_repr(new)}; change the spec, or leave warm_start out"
             )
     warm_runs = []
-    for run in earlier.runs:
+    for run in earlier_tune.runs:
         with suppress(TypeError, ValueError):
             values = space.complete(run.parameters or {}, set(space.names) - {*earlier_names})
             space.check(values)
             warm_runs.append(replace(run, parameters=values))
-    run_count = len(earlier.runs)
+    run_count = len(earlier_tune.runs)
     if not warm_runs:
         raise ValueError(
             "warm_start must have runs of configurations of this space, "
-            f"got none in {count_text(run_count, 'run')} of {earlier.folder}"
+            f"got none in {count_text(run_count, 'run')} of {earlier_tune.folder}"
         )
     if len(warm_runs) < run_count:
         text = f"{len(warm_runs):,} of {count_text(run_count, 'earlier run')} fit this space"
         warnings.warn(text, stacklevel=3)
-    return WarmStart(str(earlier.folder), weight, run_count, warm_runs)
+    return WarmStart(str(earlier_tune.folder), weight, run_count, warm_runs)
 
 
 def write_warm_start(folder: Path, start: WarmStart) -> None:

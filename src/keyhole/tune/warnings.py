@@ -11,12 +11,12 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord
 from keyhole.validation import short_repr
 
-_MIN_RUNS: Final = 10  # with one problem, before it is reported
+_MIN_RUNS: Final = 10  # that show a problem, before a warning or the end of the tune
 _MAX_FAILED_RUNS: Final = 100  # if all have failed, the tune ends though arms are untried
 _MIN_CONFIGURATIONS: Final = 20  # of a space: if all have failed, the tune ends
 _MOST_CHARACTERS: Final = 200  # of an output that a warning quotes
-_MIN_SECONDS: Final = 5.0  # of the cores of runs, before other load is warned of
-_MAX_SHARE: Final = 0.1  # of other load that is not warned of
+_MIN_SECONDS: Final = 5.0  # of cores during runs, before a warning of other load
+_MAX_SHARE: Final = 0.1  # of other load, up to which there is no warning
 
 
 class AllFailedError(RuntimeError):
@@ -82,7 +82,7 @@ class EarlyWarnings:
         self._tried = {(run.arm, run.configuration) for run in runs}
         self._other_load = OtherLoad(spec)
         self._warned: set[str] = set()
-        self._mismatches = 0
+        self._mismatch_count = 0
 
     def observe(self, record: TrialRecord) -> None:
         """Warn once of each problem that this run shows; raise if all runs failed."""
@@ -97,7 +97,8 @@ class EarlyWarnings:
             self._warn("others", text)
         failed_count = self._counts["failed"] + self._counts["out of memory"]
         runs = self._counts.total()
-        # Others may succeed until all arms, or many configurations of a space, have failed.
+        # Untried arms may succeed: the tune ends only if all arms, or many configurations of a
+        # space, were tried, or after many runs.
         noun = "arm"
         needed_count = len(self._spec.arms)
         if self._spec.search is not None:
@@ -113,16 +114,16 @@ class EarlyWarnings:
     def _warn_of_unmatched_output(self, record: TrialRecord) -> None:
         """Warn if success.pattern or success.number was found in none of ten outputs."""
         success = self._spec.success
-        self._mismatches += record.reason.endswith("was not found")
-        if self._mismatches >= _MIN_RUNS and not self._counts["ok"]:
+        self._mismatch_count += record.reason.endswith("was not found")
+        if self._mismatch_count >= _MIN_RUNS and not self._counts["ok"]:
             entry = "number"
             if success.pattern and "pattern" in record.reason:
                 entry = "pattern"
             expression = getattr(success, entry)
             self._warn(
                 "pattern",
-                f"success.{entry} {expression!r} was found in none of {self._mismatches} outputs "
-                f"so far{_format_output(record)}",
+                f"success.{entry} {expression!r} was found in none of "
+                f"{self._mismatch_count} outputs so far{_format_output(record)}",
             )
 
     def _warn(self, topic: str, text: str) -> None:
@@ -137,7 +138,7 @@ def warn_of_unused_instances(spec: Spec) -> None:
     names = [
         arm.name
         for arm in spec.arms
-        # Of a function without arguments, the arguments may be unknown.
+        # The arguments of a function may be unknown, and are then empty.
         if (arm.command or arm.arguments)
         and instance_fields.isdisjoint({*arm.open_fields(), *arm.arguments} - {*arm.parameters})
     ]

@@ -48,7 +48,7 @@ def test_a_row_has_a_mark_few_words_and_the_deciding_number(part):
 def test_all_numbers_are_shown_on_demand(part):
     numbers = tuple(Number(f"n{i}", i, i - 0.5, i + 0.5, None, at_least=0.0) for i in range(1, 4))
     page = shown(part, verdict("So", numbers=numbers))
-    assert "Drawn: of 3 numbers, the one nearest to its limit" in page.words()
+    assert "Drawn: of 3 numbers, the one nearest to an end of its claimed range" in page.words()
     (row,) = rows(page)
     assert [one.words()[:3] for one in row.all("li")] == ["n1:", "n2:", "n3:"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.pages.page import render_template
 from keyhole.papers.report.judged_entry import (
-    answer_status,
+    answer_mark,
     count_sentence,
     entry_answer,
     line_below_answer,
@@ -50,7 +50,7 @@ def answered(part, *groups, known=(), front="", question="Does it?"):
     ],
 )
 def test_the_first_word_says_no_more_than_the_counts(letters, mark, status):
-    assert answer_status(verdicts(letters)) == (status, mark)
+    assert answer_mark(verdicts(letters)) == (status, mark)
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_the_verdict_with_more_runs_elsewhere_is_the_one_that_is_counted(part):
     longer = replace(one, id="long/1", status="does not hold", replications=1000)
     answer, line = answered(part, [replace(one, same_as=("long/1",))], known=[longer])
     assert (answer.mark, answer.text) == ("No.", "The paper's 1 claim: 1 does not hold.")
-    assert "1 verdict from longer runs." in line.words()
+    assert "1 verdict from another entry." in line.words()

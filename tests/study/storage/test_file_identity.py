@@ -20,7 +20,7 @@ def path(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch):
-    monkeypatch.setattr(sqlite_connection, "_abandoned_files", {})
+    monkeypatch.setattr(sqlite_connection, "_refused_files", {})
 
 
 def test_a_file_with_two_names_is_refused(path, tmp_path):

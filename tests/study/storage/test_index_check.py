@@ -89,7 +89,7 @@ def test_new_keys_and_unknown_ids_are_told_from_damaged_ones(settled, tmp_path):
     ("change", "said"),
     [
         ("DELETE FROM event WHERE kind = 2 AND seq = 11", "it is settled, but the event"),
-        ("DELETE FROM event WHERE seq = 2", "its events do not begin with the one"),
+        ("DELETE FROM event WHERE seq = 2", "the first of its events, and no other,"),
     ],
 )
 def test_a_decision_without_all_its_events_is_damaged(settled, tmp_path, change, said):

@@ -127,7 +127,7 @@ def test_a_copy_that_one_has_taken_is_not_mixed_with_what_another_remembers(path
             store.rollback()
         shutil.copyfile(tmp_path / "copy.db", path)
         for store in (one, two):
-            with pytest.raises(StoreError, match="row 2 of study 1 had been read and is missing"):
+            with pytest.raises(StoreError, match="event 2 of study 1 had been read and is missing"):
                 store.begin(study, 2)
 
 

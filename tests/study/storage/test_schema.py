@@ -31,7 +31,7 @@ def old(address):
 
 def upgrade(monkeypatch, *steps):
     """Let the package know of further versions."""
-    monkeypatch.setattr("keyhole.study.storage.schema.STEPS", [*schema.STEPS, *steps])
+    monkeypatch.setattr("keyhole.study.storage.schema.MIGRATIONS", [*schema.MIGRATIONS, *steps])
 
 
 def check(store):
@@ -84,7 +84,7 @@ def test_a_walk_that_fails_leaves_the_store_as_it_was(old, monkeypatch):
 
 def test_a_store_of_version_3_takes_metadata_from_then_on(address, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("keyhole.study.storage.schema.STEPS", schema.STEPS[:3])
+        patch.setattr("keyhole.study.storage.schema.MIGRATIONS", schema.MIGRATIONS[:3])
         with closing(open_store(address)) as store:
             study = store.create("labels", b"head", 0.5, ROWS)
     with closing(open_store(address)) as store:
@@ -127,9 +127,9 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
     store.close()  # so that it connects anew
     with pytest.raises(StoreError, match=r"version.* 9\b.* newer"):
         calls[call]()
-    older = f"PRAGMA user_version = {len(schema.STEPS)}"
+    older = f"PRAGMA user_version = {len(schema.MIGRATIONS)}"
     if store.dialect["schema"]:
-        older = f"UPDATE keyhole.version SET version = {len(schema.STEPS)}"
+        older = f"UPDATE keyhole.version SET version = {len(schema.MIGRATIONS)}"
     raw.execute(older)
     assert store.snapshot(study) is None
     assert len(store.studies()) == 1

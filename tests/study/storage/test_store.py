@@ -251,7 +251,7 @@ def test_a_number_is_used_once(store, study):
 
 def test_a_log_that_has_become_shorter_is_not_used_any_more(address, store, study):
     add(store, study, row(1))
-    with pytest.raises(StoreError, match="row 5 of study 1 had been read and is missing"):
+    with pytest.raises(StoreError, match="event 5 of study 1 had been read and is missing"):
         store.begin(study, 5)
     for call in (lambda: store.begin(study, 1), lambda: store.events_after(study, 0)):
         with pytest.raises(StoreError, match="open the study again"):

@@ -17,8 +17,8 @@ class ARSUCB(Policy):
 
     .. math:: \arg\max_i \; M_i / N_i + \sqrt{\alpha \ln t / N_i}
 
-    with :math:`N_i` its pulls so far, and :math:`M_i` the sum of the rewards credited to it. The
-    policy breaks if delays are long and nearly constant; then use `RegressionUCB`.
+    with :math:`N_i` the pulls of arm i so far, and :math:`M_i` the sum of the rewards credited to
+    it. The policy breaks if delays are long and nearly constant; then use `RegressionUCB`.
 
     Parameters
     ----------
@@ -58,28 +58,28 @@ class ARSUCB(Policy):
     growth: float = parameter(default=1.0, ge=0, le=8, doc="q: the k-th round has k**q pulls")
 
     class State:
-        """Rewards that arrived in the rounds of each arm, and the present round of the paper."""
+        """Credited rewards and pulls of each arm, and the present round of the paper."""
 
         totals = float_array("arms")
         pulls = float_array("arms")
         rounds = float_array("arms")
-        """The number of rounds of the paper that have begun."""
+        """The number of the arm's rounds of the paper that have begun."""
         arm = int_array()
-        """The arm of the present round."""
+        """The arm of the present round of the paper."""
         left = float_array()
-        """Pulls that remain in the present round."""
+        """Pulls that remain in the present round of the paper."""
         begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def select(p, s: State, t: int) -> int:
-        """Return the arm of the present round; if the round is over, begin the next one."""
+        """Return the arm of the paper's present round; if that is over, begin the next one."""
         if s.left[0] > 0.0:
             return int(s.arm[0])
         best = first_unpulled(s.pulls, s.begin)
         if best < 0:
             highest = -math.inf
-            log = p.alpha * math.log(t)
+            log_term = p.alpha * math.log(t)
             for arm in range(p.arms):
-                bound = s.totals[arm] / s.pulls[arm] + math.sqrt(log / s.pulls[arm])
+                bound = s.totals[arm] / s.pulls[arm] + math.sqrt(log_term / s.pulls[arm])
                 if bound > highest:
                     best = arm
                     highest = bound

@@ -10,8 +10,8 @@ from keyhole.policy import FloatArray, IntArray, float_array, int_array
 class DelayedUCB1(Policy):
     r"""Pull the arm with the largest upper confidence bound, from the rewards that have arrived.
 
-    The simplest policy for named feedback: UCB1 that counts a pull only when its reward arrives.
-    `QPMD` needs queues, but has a guarantee for any base.
+    It is the simplest policy for named feedback: it is UCB1, but counts a pull only when its reward
+    arrives. `QPMD` needs queues, but has a guarantee for any base.
 
     If :math:`s_i` rewards of arm i have arrived by the beginning of round t, and
     :math:`\hat\mu_i` is their mean, it pulls
@@ -52,17 +52,17 @@ class DelayedUCB1(Policy):
         totals = float_array("arms")
 
     def select(p, s: State, t: int) -> int:
-        """Return the arm with the largest bound."""
+        """Return the arm with the largest bound, or of those without rewards the least pulled."""
         best, highest = 0, -1.0
-        log = 2.0 * math.log(t)
+        log_term = 2.0 * math.log(t)
         for arm in range(p.arms):
             bound = math.inf
             if s.arrived[arm] > 0.0:
-                bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log / s.arrived[arm])
+                bound = s.totals[arm] / s.arrived[arm] + math.sqrt(log_term / s.arrived[arm])
             # Arms without rewards have an infinite bound. Of these the arm with the fewest pulls
             # comes first, so that they take turns until their first rewards arrive.
-            is_less_pulled = bound == math.inf and s.pulls[arm] < s.pulls[best]
-            if bound > highest or (bound == highest and is_less_pulled):
+            wins_tie = bound == math.inf and s.pulls[arm] < s.pulls[best]
+            if bound > highest or (bound == highest and wins_tie):
                 best, highest = arm, bound
         return best
 

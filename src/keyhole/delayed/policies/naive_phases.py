@@ -7,13 +7,13 @@ from keyhole.policy import parameter
 
 
 class NaivePhases(PhasePolicy):
-    r"""Pull arms in phases sized for the longest delay, and drop arms that fall behind.
+    r"""Pull arms in phases sized for the longest delay, and give up arms that fall behind.
 
     It needs the longest delay only. Among the policies in phases it is the best choice if the
     longest delay is at most two or three times the expected delay; at twice the expected delay, its
-    regret is about half the regret of `ODAAF`. Phase m grows with m times the longest delay; phase
-    m of `ODAAF` grows with the expected delay. If the longest delay is 20 times the expected delay,
-    the regret is nearly four times the regret of `ODAAF`. To compare, call `phase_lengths` of both.
+    regret is about half the regret of `ODAAF`. Its phases grow with the longest delay, the phases
+    of `ODAAF` with the expected delay. If the longest delay is 20 times the expected delay, the
+    regret is nearly four times the regret of `ODAAF`. To compare, call `phase_lengths` of both.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges. Let T be the horizon,
     :math:`L = \ln(T \tilde\Delta_m^2)` and
@@ -53,6 +53,6 @@ class NaivePhases(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; see `smallest_n`.
+        # The smallest n with sqrt(L / (2 n)) + m d / n <= tolerance / 2; compare `least_pulls`.
         root_sum = math.sqrt(log) + math.sqrt(log + 4.0 * tolerance * phase * p.bound)
         return 0.5 * (root_sum / tolerance) ** 2

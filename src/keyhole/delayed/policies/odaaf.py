@@ -1,15 +1,15 @@
 """Policy ODAAF for late rewards: plays in phases sized for the expected delay."""
 
-from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
+from keyhole.delayed.policy_base import PhasePolicy, least_pulls, phase_log_term
 from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):
-    r"""Pull arms in phases sized for the expected delay, and drop arms that fall behind.
+    r"""Pull arms in phases sized for the expected delay, and give up arms that fall behind.
 
     It needs the expected delay only, and its regret does not depend on how long rare delays are.
-    With a known bound on the delays `ODAAFB` has less regret. If this bound is at most two or three
-    times the expected delay, `NaivePhases` has still less; with a small variance `ODAAFV` has less.
+    `ODAAFV` has less regret if the variance is small, and `ODAAFB` if a bound on the delays is
+    known. If this bound is at most two or three times the expected delay, use `NaivePhases`.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` without bridges. Let T be the horizon,
     :math:`L = \ln(T \tilde\Delta_m^2)` and
@@ -44,4 +44,4 @@ class ODAAF(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        return smallest_n(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
+        return least_pulls(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
+from keyhole.delayed.policy_base import PhasePolicy, least_pulls, phase_log_term
 from keyhole.policy import parameter
 from keyhole.validation import Range, check_number
 
 
 class ODAAFB(PhasePolicy):
-    r"""Pull arms in phases sized for bounded delays; late rewards fall into the gaps between them.
+    r"""Pull arms in phases sized for bounded delays, with bridges for late rewards between them.
 
-    It is better than `ODAAF` if a bound on the delays is known, since the gaps, called *bridges*,
-    keep late rewards of a phase out of the next phase. If the bound is at most two or three times
-    the expected delay, `NaivePhases` is better still.
+    It is better than `ODAAF` if a bound on the delays is known, since the bridges keep late rewards
+    of a phase out of the next phase. If the bound is at most two or three times the expected delay,
+    `NaivePhases` is better still.
 
     It plays the phases of `keyhole.delayed.PhasePolicy` with bridges. Let T be the horizon,
     :math:`L = \ln(T \tilde\Delta_m^2)` and
@@ -65,9 +65,7 @@ class ODAAFB(PhasePolicy):
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
-        without_bridge = smallest_n(
-            tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay
-        )
-        with_bridge = smallest_n(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
+        odaaf_pulls = least_pulls(tolerance, log, 4.0 / 3.0 * log + 3.0 * phase * p.expected_delay)
+        pulls = least_pulls(tolerance, log, 4.0 / 3.0 * log + 2.0 * p.expected_delay)
         # The first term is m times d-tilde: the smaller of m d and the n_m of `ODAAF`, rounded up.
-        return max(min(float(phase * p.bound), float(np.ceil(without_bridge))), with_bridge)
+        return max(min(float(phase * p.bound), float(np.ceil(odaaf_pulls))), pulls)

@@ -1,12 +1,12 @@
 """Policy ODAAFV for late rewards: plays in phases sized by the delays' variance."""
 
-from keyhole.delayed.policy_base import PhasePolicy, phase_log_term, smallest_n
+from keyhole.delayed.policy_base import PhasePolicy, least_pulls, phase_log_term
 from keyhole.policy import parameter
 from keyhole.validation import Range, check_number
 
 
 class ODAAFV(PhasePolicy):
-    r"""Pull arms in phases sized by the delays' variance; late rewards fall into gaps between them.
+    r"""Pull arms in phases sized by the delays' variance, with bridges for late rewards in between.
 
     It is better than `ODAAF` where delays have no bound and their variance is not much larger than
     the expected delay (Poisson delays, say). It is worse for heavy-tailed delays, whose variance is
@@ -60,4 +60,4 @@ class ODAAFV(PhasePolicy):
         """Return n_m, not rounded."""
         log = phase_log_term(p.horizon, tolerance)
         delay_bias = 2.0 * p.expected_delay + 4.0 * p.variance
-        return smallest_n(tolerance, log, 4.0 / 3.0 * log + delay_bias)
+        return least_pulls(tolerance, log, 4.0 / 3.0 * log + delay_bias)

@@ -1,4 +1,4 @@
-"""Policy QPMD for late rewards: queues them for another policy, which expects them at once."""
+"""Policy QPMD for late rewards: queues them for a policy that expects rewards without delay."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -75,14 +75,15 @@ class QPMD(WrapperPolicy, Policy):
         """
 
         steps = int_array()
-        """The present step of the base, which takes one reward in each step; at first 0."""
+        """The number of the base's step; the base gets one reward a step. 0 before the first."""
         chosen = int_array()
+        """The arm that the base chose in this step."""
         held = int_array()
         """The number of rewards in all queues."""
         used = int_array()
         """The number of slots that have ever been used."""
         free = int_array()
-        """The first slot of the free list, or 0."""
+        """The first slot of the free list, which has the emptied slots, or 0."""
         oldest = int_array("arms")
         """The slot of the first reward in the arm's queue, or 0 if the queue is empty."""
         newest = int_array("arms")
@@ -98,7 +99,7 @@ class QPMD(WrapperPolicy, Policy):
 
     def select(p, s: State, rng: Stream, base_select: Kernel, base_update: Kernel) -> int:
         """Feed the base from the queues until it chooses an arm without a queued reward."""
-        # The base counts its own steps, not rounds: in each step it chooses and gets a reward.
+        # The base counts its steps, not rounds: in each step it chooses an arm and gets a reward.
         if s.steps[0] == 0:
             s.steps[0] = 1
             s.chosen[0] = base_select(p, s, 1, rng)

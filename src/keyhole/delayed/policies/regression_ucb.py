@@ -10,32 +10,32 @@ from keyhole.contract.reward_units import format_arm_means
 from keyhole.delayed.policy_base import Policy
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 
-_DELAYS_A_BATCH: Final = 2.0  # expected delays in the shortest batch, if the horizon is unknown
+_DELAYS_A_BATCH: Final = 2.0  # length of the shortest batch in expected delays, without a horizon
 _GROWTH: Final = 0.1  # a batch has at least this share of the pulls of its arm so far
 # The delays that are compared: the expected delay times 2 to each of these powers.
 _POWERS: Final = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, -2.0])
 _DELAY_COUNT: Final = len(_POWERS)
 # If the delay of the largest bound is x times the expected delay, and x is above 1, the next batch
-# is x times as long. But this makes it no longer than this share of all rounds so far.
+# is made x times as long, but no longer for this reason than this share of all rounds so far.
 _LONGEST_BATCH_SHARE: Final = 0.05
 _PENALTY: Final = 3.0  # added to a delay's score for each doubling or halving of the expected delay
-_PLAUSIBLE_EXCESS: Final = 6.0  # the score of a plausible delay is at most this far above the best
-_LEAST_BATCHES: Final = 8.0  # first batches have at most horizon / (this * arms) rounds
+_PLAUSIBLE_EXCESS: Final = 6.0  # a delay is plausible if its score is at most the best plus this
+_LEAST_BATCHES: Final = 8.0  # first batches have at most horizon / (this number * arms) rounds
 _LONG_SHARE: Final = 0.25  # first batches that take a larger share of the horizon cause a warning
 _OPTIMISTIC: Final = 2  # the value of `correct_delay` with which all plausible delays count
 
 
 class RegressionUCB(Policy):
-    r"""Pull, in batches, the arm with the largest upper bound by a regression of the sums.
+    r"""Pull in batches the arm with the largest upper bound, estimated by a regression of the sums.
 
     Use it where only sums arrive. A batch for an arm with N pulls has :math:`\lceil \max(1, 2d, N /
     10) \rceil` rounds, with d as below. Its sum updates a regression of sums on the rewards that
-    are expected to arrive. After two batches of each arm (the second ones in reverse order) pull
+    are expected to arrive. After two batches of each arm (the second batches in reverse order) pull
 
     .. math:: \arg\max_j \; \max_d \; b_j / A_j + \sqrt{2 v_j \ln t / A_j}
 
     with the estimated mean :math:`b_j / A_j` and variance :math:`v_j` of a reward. d is the best of
-    eight delays from D / 4 to 32 D, or a longer one that is nearly as good (:doc:`/delayed`).
+    eight delays from D / 4 to 32 D, or a longer delay that fits nearly as well (:doc:`/delayed`).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class RegressionUCB(Policy):
         weighted = float_array(_DELAY_COUNT, "arms")
         """b: the estimate of the arm's mean times `information`."""
         due = float_array(_DELAY_COUNT, "arms")
-        """Expected number of the arm's rewards that are yet to arrive, if delays are geometric."""
+        """The expected number of the arm's rewards yet to arrive, if delays are geometric."""
         pulls = float_array("arms")
         residuals = float_array(_DELAY_COUNT)
         """Sum over batches of the squared residual, divided by the variance that it would have if
@@ -95,7 +95,7 @@ class RegressionUCB(Policy):
         """-2 times the log likelihood of the batches' sums, plus the penalty of the delay."""
         batches = int_array()
         delay = int_array()
-        """The index of the delay with the best score."""
+        """The position in `_POWERS` of the delay with the best score."""
         arm = int_array()
         """The arm of the present batch."""
         length = float_array()
@@ -110,7 +110,7 @@ class RegressionUCB(Policy):
         begin = scratch_array()  # the arm at which the search for an unpulled arm begins
 
     def init(p, s: State) -> None:
-        """Set the prior, which counts as one reward of 1/2, and penalties of unexpected delays."""
+        """Set the prior, which counts as one reward of 1/2, and the penalties of the delays."""
         for k in range(_DELAY_COUNT):
             s.scores[k] = _PENALTY * abs(_POWERS[k])
         s.information[:] = 1.0
@@ -120,20 +120,20 @@ class RegressionUCB(Policy):
         """Return the arm of the present batch; if the batch is over, begin the next one."""
         if s.left[0] > 0.0:
             return int(s.arm[0])
-        k = s.delay[0]  # index of the delay by which the batch is sized
+        k = s.delay[0]  # the position of the delay by which the batch is sized
         arm = first_unpulled(s.pulls, s.begin)
         if arm < 0 and s.batches[0] < 2 * p.arms and p.correct_delay == _OPTIMISTIC:
             # The rewards of an arm's first batch may all have arrived in the next batch, as if
             # another arm had earned them. If the order were the same, this could happen again.
             arm = 2 * p.arms - 1 - s.batches[0]
         elif arm < 0:
-            arm, k = find_largest_bound(p, s, math.log(t))
+            arm, k = find_arm_and_delay(p, s, math.log(t))
         s.arm[0] = arm
         length = _DELAYS_A_BATCH * p.expected_delay
-        # A delay above the expected delay may look best by chance in the first rounds, so t bounds
-        # the length. A shorter delay may look best because the arm that is pulled most has short
-        # delays. It does not shorten batches: in short batches an arm with long delays is never
-        # seen to pay.
+        # In the first rounds, a delay above the expected delay may look best by chance, so t bounds
+        # the length. A shorter delay does not shorten batches: it may look best because the arm
+        # that is pulled most has short delays, and in short batches an arm with long delays would
+        # never be seen to pay.
         longest = max(length, _LONGEST_BATCH_SHARE * (t - 1))
         length = min(length * 2.0 ** max(_POWERS[k], 0.0), longest)
         if p.horizon > 0:
@@ -175,20 +175,20 @@ class RegressionUCB(Policy):
         return format_arm_means(state["pulls"], state["pulls"] * means, learner.scale)
 
 
-def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
-    """Return the arm with the largest upper bound of its mean, and the index of its delay.
+def find_arm_and_delay(p: RegressionUCB, s: RegressionUCB.State, log: float) -> tuple[int, int]:
+    """Return the arm with the largest upper bound of its mean, and the position of its delay.
 
     `log` is ln t. For each arm, the delay with the largest bound counts.
     """
-    best, best_delay_index = 0, s.delay[0]
+    best, best_k = 0, s.delay[0]
     highest = -math.inf
     # The policy is optimistic about delays, too: an arm that looks poor with the best delay may be
     # good with a longer delay that explains the sums nearly as well.
-    highest_score = s.scores[s.delay[0]] + _PLAUSIBLE_EXCESS
+    score_limit = s.scores[s.delay[0]] + _PLAUSIBLE_EXCESS
     delay_count = _DELAY_COUNT if p.correct_delay == _OPTIMISTIC else 1
     for offset in range(delay_count):
         k = (s.delay[0] + offset) % _DELAY_COUNT
-        if s.scores[k] > highest_score or _POWERS[k] < _POWERS[s.delay[0]]:
+        if s.scores[k] > score_limit or _POWERS[k] < _POWERS[s.delay[0]]:
             continue
         residual = s.residuals[k] / s.batches[0]
         for arm in range(p.arms):
@@ -198,18 +198,18 @@ def find_largest_bound(p: RegressionUCB, s: RegressionUCB.State, log: float) -> 
             variance = max(variance, residual)
             bound = s.weighted[k, arm] / information + math.sqrt(2.0 * variance * log / information)
             if bound > highest:
-                best, best_delay_index, highest = arm, k, bound
-    return best, best_delay_index
+                best, best_k, highest = arm, k, bound
+    return best, best_k
 
 
 def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: float) -> None:
-    """Write `expected` and `due`, for the delay of index k, after a batch of the arm `pulled`.
+    """Write `expected` and `due`, for the delay at position k, after a batch of the arm `pulled`.
 
     `delay` is the expected delay, in rounds; delays are taken as geometric.
     """
-    # These are closed forms for the whole batch. Of the rewards that are due at its beginning, the
-    # share `arriving_share` arrives in it. If an arm were always pulled, the number of its rewards
-    # that are due would tend to `delay`; a batch reduces the distance to `delay` by the same share.
+    # These are closed forms for the whole batch. Of the rewards that are due at its beginning,
+    # `arriving_share` is the share that arrives in it. If an arm were always pulled, the number of
+    # its due rewards would tend to `delay`; a batch reduces the distance to `delay` by this share.
     rate = math.log1p(1.0 / delay) if delay > 0.0 else math.inf
     arriving_share = -math.expm1(-rate * s.length[0])
     for arm in range(s.expected.shape[1]):
@@ -221,9 +221,9 @@ def write_expected_arrivals(s: RegressionUCB.State, k: int, pulled: int, delay: 
 
 
 def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: int) -> None:
-    """Learn from the sum of a batch of the arm `pulled`, for the delay of index k."""
-    # Mean and variance of what the other arms contribute. The contribution of the pulled arm is
-    # large: it is kept apart, so that the others lose no digits.
+    """Learn from the sum of a batch of the arm `pulled`, for the delay at position k."""
+    # `mean` and `variance` are those of the other arms' contribution to the sum. The contribution
+    # of the pulled arm is large: it is kept apart, so that the others lose no digits.
     mean = variance = 0.0
     for arm in range(p.arms):
         if arm != pulled:
@@ -231,13 +231,13 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
             variance += s.expected[k, arm] ** 2 / s.information[k, arm]
     residual = s.total[0] - mean
     noise = s.length[0] + variance
-    own_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
-    own_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
-    square = (residual - own_mean) ** 2 / (noise + own_variance)
+    pulled_mean = s.expected[k, pulled] * clipped_mean(s, k, pulled)
+    pulled_variance = s.expected[k, pulled] ** 2 / s.information[k, pulled]
+    square = (residual - pulled_mean) ** 2 / (noise + pulled_variance)
     s.residuals[k] += square
     # This is -2 times a normal log likelihood, up to a constant. Rewards have a variance of at most
     # 1/4, hence the factor 4.
-    s.scores[k] += math.log(noise + own_variance) + 4.0 * square
+    s.scores[k] += math.log(noise + pulled_variance) + 4.0 * square
     for arm in range(p.arms):
         x = s.expected[k, arm]
         information = s.information[k, arm]
@@ -245,12 +245,12 @@ def learn_from_batch(p: RegressionUCB, s: RegressionUCB.State, k: int, pulled: i
             target = residual
             weight = x / noise
         else:
-            target = residual - own_mean + x * clipped_mean(s, k, arm)
-            weight = x / (noise + own_variance - x**2 / information)
+            target = residual - pulled_mean + x * clipped_mean(s, k, arm)
+            weight = x / (noise + pulled_variance - x**2 / information)
         s.information[k, arm] += weight * x
         s.weighted[k, arm] += weight * target
 
 
 def clipped_mean(s: RegressionUCB.State, k: int, arm: int) -> float:
-    """Return the estimate of an arm's mean by the delay of index k, clipped to [0, 1]."""
+    """Return the estimate of an arm's mean by the delay at position k, clipped to [0, 1]."""
     return float(min(max(s.weighted[k, arm] / s.information[k, arm], 0.0), 1.0))

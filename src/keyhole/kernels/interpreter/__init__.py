@@ -1,6 +1,6 @@
-"""The interpreter: kernels (compiled functions) run by Python, with the same bits, for debugging.
+"""The interpreter: Python runs kernels, with the same bits as compiled code.
 
 A kernel is followed through everything it uses, and copied. The copies have the file and lines of
-their originals. Where Python's arithmetic differs from compiled code's, they call functions of this
-package. Nothing here needs Numba.
+their originals, for debuggers. Where Python's arithmetic differs from compiled code's, a copy calls
+functions of this package. Nothing here needs Numba.
 """

@@ -3,10 +3,10 @@
 Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
 Python's function has the result of the C library's, Python's is called, since it is faster.
 
-A division of floats by zero is infinite or NaN; integers wrap at 64 bits; integer powers are by
-squaring. An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As in Numba,
-an operation on an int64 and a uint64 gives an int64. Undefined or meaningless operations of
-compiled code are errors here: an integer divided by zero, an integer made of NaN.
+A division of floats by zero is infinite or NaN; integers wrap at 64 bits; a float is raised to an
+integer by squaring. An int64 is a Python int whose results are wrapped; a uint64 is a `UInt64`. As
+in Numba, an operation on an int64 and a uint64 gives an int64. Undefined or meaningless operations
+of compiled code are errors here: an integer divided by zero, an integer made of NaN.
 """
 
 import ctypes
@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Self
 
 MASK: Final = (1 << 64) - 1
-_SIGN: Final = 1 << 63
-LARGEST: Final = _SIGN - 1
+_SIGN_BIT: Final = 1 << 63
+LARGEST: Final = _SIGN_BIT - 1  # of an int64
+_SMALLEST: Final = -LARGEST - 1
 
 
 class UndefinedOperationError(ArithmeticError):
@@ -34,7 +35,7 @@ def wrap_to_int64(value: int) -> int:
     (-9223372036854775808, -1)
     """
     value = int(value) & MASK  # `int`, since the value may be a `UInt64`
-    return value - (1 << 64) if value & _SIGN else value
+    return value - (1 << 64) if value & _SIGN_BIT else value
 
 
 class UInt64(int):
@@ -59,7 +60,7 @@ class UInt64(int):
         return type(self)(int(self) ^ MASK)
 
 
-def _add_operators(name: str, *, shifts: bool = False) -> None:
+def _add_operator(name: str, *, is_shift: bool = False) -> None:
     """Add an operator to `UInt64`, and its reflection for an int64 on the left.
 
     The result of a shift has the type of the left operand.
@@ -67,7 +68,7 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
     int_operator = getattr(int, f"__{name}__")
 
     def method(self: UInt64, number: object) -> object:
-        if shifts or type(number) is UInt64:
+        if is_shift or type(number) is UInt64:
             return UInt64(int_operator(self, number) & MASK)
         if not isinstance(number, int):
             return NotImplemented
@@ -76,7 +77,7 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
     def reflected_method(self: UInt64, number: object) -> object:
         if not isinstance(number, int):
             return NotImplemented
-        operand = self if shifts else wrap_to_int64(self)
+        operand = self if is_shift else wrap_to_int64(self)
         return wrap_to_int64(int_operator(int(number), operand))
 
     for function, prefix in ((method, ""), (reflected_method, "r")):
@@ -86,9 +87,9 @@ def _add_operators(name: str, *, shifts: bool = False) -> None:
 
 
 for _name in ("add", "sub", "mul", "and", "or", "xor", "floordiv", "mod"):
-    _add_operators(_name)
+    _add_operator(_name)
 for _name in ("lshift", "rshift"):
-    _add_operators(_name, shifts=True)
+    _add_operator(_name, is_shift=True)
 
 
 def to_uint64(value: float) -> UInt64:
@@ -235,9 +236,6 @@ def _make_numpy_extremum(is_better: Comparison) -> Function:
     return choose
 
 
-_SMALLEST: Final = -LARGEST - 1
-
-
 def _make_wrapping_operation(operation: Function) -> Function:
     """Return an operation on numbers that wraps integers at 64 bits."""
 
@@ -253,7 +251,7 @@ def _make_wrapping_operation(operation: Function) -> Function:
 absolute: Final = _make_wrapping_operation(abs)
 
 
-def _make_conversion(function: Function) -> Function:
+def _make_integer_rounding(function: Function) -> Function:
     """Return a function that rounds a number to an int64; a `UInt64` becomes a float and back."""
 
     def round_to_integer(x: float) -> int:
@@ -279,7 +277,7 @@ MATH: Final[dict[str, Function]] = {
     "gamma": _load_c_function("tgamma"),
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
-    **{name: _make_conversion(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
+    **{name: _make_integer_rounding(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
 }
 """The functions of `math` that kernels may use, by name."""
 
@@ -303,7 +301,7 @@ NUMPY: Final[dict[str, Function]] = {
 
 
 _BITS: Final = 64
-_MOST_EXACT_DIGITS: Final = 22  # 10**22 is the largest power of ten that a float holds exactly
+_MAX_EXACT_DIGITS: Final = 22  # 10**22 is the largest power of ten that a float holds exactly
 
 
 add: Final = _make_wrapping_operation(operator.add)
@@ -372,12 +370,12 @@ def modulo(a: float, b: float) -> float:
 
 
 def power(a: float, b: float) -> float:
-    """Return a ** b, by squaring where b is an integer."""
+    """Return a ** b: by squaring if only b is an integer, modulo 2**64 if both are."""
     if not isinstance(b, int) or (isinstance(a, float) and type(b) is bool):
         return power_of_floats(a, float(b))
     if isinstance(a, float):
         return power_by_squaring(a, int(b))
-    # Every step is modulo 2**64, since the power itself could have millions of digits.
+    # Every step wraps, since the power itself could have millions of digits.
     if type(a) is UInt64 and type(b) is UInt64:
         return UInt64(pow(int(a), int(b), MASK + 1))
     base = wrap_to_int64(int(a))
@@ -386,12 +384,15 @@ def power(a: float, b: float) -> float:
     if base == 0:
         raise UndefinedOperationError("raises 0 to a negative power")
     if base not in (1, -1):
-        return 0
+        return 0  # the reciprocal of an integer, truncated
     return base ** (b % 2)
 
 
 def _make_python_extremum(is_better: Comparison, best_of: Function) -> Function:
-    """Return the function that chooses the best of its arguments, in the common type of all."""
+    """Return the function that chooses the best of its arguments, in the common type of all.
+
+    `best_of` chooses from a single argument, which is iterable.
+    """
 
     def choose(first: Any, *others: float) -> float:
         if not others:
@@ -431,8 +432,8 @@ def round_number(value: float, digits: int | None = None) -> float:
     if digits < 0:
         scale = power_by_squaring(10.0, -digits)
         return _round_to_nearest(value / scale) * scale
-    scale = power_by_squaring(10.0, min(digits, _MOST_EXACT_DIGITS))
-    further_scale = power_by_squaring(10.0, max(digits - _MOST_EXACT_DIGITS, 0))
+    scale = power_by_squaring(10.0, min(digits, _MAX_EXACT_DIGITS))
+    further_scale = power_by_squaring(10.0, max(digits - _MAX_EXACT_DIGITS, 0))
     # Where 10**digits is no exact float, the scaling takes two steps, in Numba's order.
     scaled_value = value * further_scale * scale
     if math.isinf(scaled_value):

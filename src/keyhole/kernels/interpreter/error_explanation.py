@@ -36,9 +36,9 @@ class OutOfBoundsError(IndexError):
 def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     """Return the error to show to the user in place of an error that Python raised in a kernel.
 
-    Its traceback ends in the kernel's line, so that a debugger stops at that line. If `error`
-    itself is to be shown, the result is None, and `error` gets a note, unless it was raised outside
-    kernels.
+    Its traceback ends in the kernel's line, so that a debugger stops at that line. The result is
+    None if `error` itself is to be shown. If a kernel raised it, `error` then has a note that says
+    where.
     """
     entries = _list_traceback_entries(error.__traceback__)
     if not entries:
@@ -81,7 +81,7 @@ def _describe_error(error: Exception) -> tuple[type[Exception], str] | None:
 
 
 def _list_traceback_entries(traceback: TracebackType | None) -> list[TracebackType]:
-    """Return the entries of a traceback, without the last entries inside this package."""
+    """Return the entries of a traceback, up to the last one outside this package."""
     entries = []
     while traceback is not None:
         entries.append(traceback)
@@ -122,13 +122,13 @@ def _find_integer(entries: list[TracebackType], function_name: str, name: str) -
 
 
 def _failing_expression(entry: TracebackType) -> str:
-    """Return the source of the failing expression, with the values of its names."""
+    """Return the source of the failing expression, with the values of its names; "" if unknown."""
     code = entry.tb_frame.f_code
     # Positions are listed by instruction, each of which takes two bytes.
-    line, end, first, last = next(islice(code.co_positions(), entry.tb_lasti // 2, None))
-    if line is None or line != end or first is None or last is None:
+    line, last_line, start, end = next(islice(code.co_positions(), entry.tb_lasti // 2, None))
+    if line is None or line != last_line or start is None or end is None:
         return ""
-    text = linecache.getline(code.co_filename, line).encode()[first:last].decode()
+    text = linecache.getline(code.co_filename, line).encode()[start:end].decode()
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except SyntaxError:

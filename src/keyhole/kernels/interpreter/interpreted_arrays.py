@@ -91,8 +91,9 @@ class ArrayView:
                 cells = self.cells[rows.start * size : max(rows.stop, rows.start) * size]
                 return shape_array(cells, (len(rows), *self.shape[1:]))
         if self.ndim == 2 and len(indices) == 2 and not isinstance(indices[1], slice):
-            length = self.shape[1]  # from one cell of a column to the next
-            cells = self.cells[_position_on_axis(indices[1], length) :: length][indices[0]]
+            # Rows lie one after the other, so the cells of a column are a row's length apart.
+            row_length = self.shape[1]
+            cells = self.cells[_position_on_axis(indices[1], row_length) :: row_length][indices[0]]
             return shape_array(cells, cells.shape)
         raise TypeError("a slice of several axes cannot be interpreted: write loops")
 
@@ -133,7 +134,7 @@ def view_numpy_array(array: NDArray[np.generic]) -> Array:
     Raises
     ------
     TypeError
-        If kernels have no numbers of its type.
+        If kernels have no numbers of the array's type.
     """
     type_kind = array.dtype.kind
     is_64_bit = array.itemsize == _CELL_BYTES
@@ -160,7 +161,7 @@ def to_numpy(array: Array) -> NDArray[np.generic]:
 
 # To borrow is to make an array over a part of a buffer's memory. That takes longer than a lookup,
 # and kernels borrow the same arrays in every round. So arrays are kept for as long as their buffer
-# lives. They are kept under the buffer's id, since a memory view has no hash.
+# lives, under the buffer's id, since a memory view has no hash.
 _borrowed_by_buffer: Final[dict[int, dict[object, Array]]] = {}
 
 
@@ -241,8 +242,8 @@ def store(array: Array, index: Index, value: float) -> None:
 def reshape(array: Array, *shape: int | tuple[int, ...]) -> Array:
     """Return an array over the same memory with another shape."""
     lengths: list[int] = []
-    for axis in shape:
-        lengths.extend(axis if isinstance(axis, tuple) else (int(axis),))
+    for item in shape:
+        lengths.extend(item if isinstance(item, tuple) else (int(item),))
     cells: Cells = getattr(array, "cells", array)
     if math.prod(lengths) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
@@ -301,6 +302,7 @@ ATTRIBUTES: Final[dict[str, Kernel]] = {
     "size": _count_entries,
     "reshape": lambda array: lambda *shape: reshape(array, *shape),
     "fill": lambda array: lambda value: fill(array, slice(None), value),
+    # Reading a method of an array returns `partial(function, array)`.
     **{name: partial(partial, function) for name, function in REDUCTIONS.items()},
 }
 """Attributes that NumPy's arrays have and memory views lack, as functions of the array, by name."""

@@ -23,7 +23,7 @@ from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, e
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, rewrite_operators
 from keyhole.kernels.kernel_decorators import find_python_equivalent, returns_views
 
-_OURS: Final = "keyhole."
+_OWN_PREFIX: Final = "keyhole."
 _NUMPY: Final = (
     arithmetic.NUMPY
     | interpreted_arrays.REDUCTIONS
@@ -85,7 +85,8 @@ def interpreted_copy(kernel: Kernel) -> Kernel:
 
 def _make_interpreted_copy(original: FunctionType) -> Kernel:
     module_name = str(original.__globals__.get("__name__", ""))
-    is_own = module_name.startswith(_OURS) or not module_name  # generated functions have no module
+    # Generated functions have no module.
+    is_own = module_name.startswith(_OWN_PREFIX) or not module_name
     functions = HELPERS | (_BUILTINS if is_own else _BUILTINS_OF_USERS)
     code = rewrite_operators(original.__code__, not is_own)
     file_variable = {"__file__": code.co_filename}  # for coverage tools
@@ -93,7 +94,7 @@ def _make_interpreted_copy(original: FunctionType) -> Kernel:
     result: Kernel = copy
     if returns_views(original):
         result = interpreted_arrays.cache_views(copy)
-    _copies[original] = result  # before `link_copy`, which also copies callers of `original`
+    _copies[original] = result  # before `link_copy`, which looks for it in a recursion
     link_copy(original, copy, partial(_map_value, original))
     return result
 
@@ -111,7 +112,7 @@ def _map_value(original: FunctionType, name: str, value: object, chains: Iterabl
 
 
 class _NoEquivalentError(Exception):
-    """Something that a kernel uses has no equivalent in Python; the text continues its name."""
+    """Something has no equivalent in Python; the text is appended to the kernel's name for it."""
 
 
 def _convert_referenced_value(value: object, chains: Iterable[Chain] = ()) -> object:
@@ -188,13 +189,13 @@ def _convert_attribute(name: str, value: object, chains: Iterable[Chain]) -> obj
 class InterpretedFunction:
     """A function whose kernels Python runs; it is called with NumPy arrays and numbers.
 
-    It belongs to one caller. It caches views of the arrays of its last call, since a learner passes
-    the same arrays every time.
+    Each caller has an object of its own, which caches views of the arrays of the last call, since a
+    learner passes the same arrays every time.
 
     Parameters
     ----------
     owner : str
-        The name of its policy, or of its policy and environment, for messages.
+        The name of the policy, or of the policy and the environment, for messages.
     function : callable
         Plain Python that calls kernels.
     """

@@ -26,7 +26,7 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
     """Return the definition of a function; or a text that says why there is none.
 
     A lambda is returned as a function with a single statement. A definition that does not compile
-    to `code` is refused, since the file may have changed since it was imported.
+    to `code` is refused: the file may have changed after it was imported.
     """
     reason = "its source is not there"
     for tree in _find_candidate_definitions(code):
@@ -40,8 +40,8 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     """Compile a definition, with the free variables of the original function, whose code is `code`.
 
     The definition is compiled inside a class with the name of the class around the original, since
-    private names (``__x``) depend on that name. Names of a class are not visible in its functions.
-    So a function which calls itself still reads a global.
+    private names (``__x``) depend on that name. A function that calls itself still reads a global,
+    since names of a class are not visible in its functions.
     """
     class_definition = ast.ClassDef(_innermost_class_name(code), [], [], [ast.Pass()], [])
     arguments = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
@@ -98,6 +98,7 @@ def _find_lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
 
 def _find_functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     first_line = 1
+    # An indented definition is parsed inside an `if`.
     if source[:1].isspace():
         source = f"if 1:\n{source}"
         first_line = 2
@@ -125,6 +126,7 @@ def _strip_definition(tree: ast.FunctionDef) -> ast.FunctionDef:
         argument.annotation = None
     none = ast.copy_location(ast.Constant(None), tree)
     tree.args.defaults = [none for _ in tree.args.defaults]
+    # Here None stands for an argument without a default.
     tree.args.kw_defaults = [default and none for default in tree.args.kw_defaults]
     return tree
 

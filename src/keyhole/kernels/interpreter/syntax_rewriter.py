@@ -20,12 +20,14 @@ from keyhole.kernels.interpreter.source_trees import compile_definition, find_de
 
 _PREFIX: Final = "__keyhole_"
 _ENDING: Final = "__"  # without it, Python would mangle the name in a class
+# Operators that may differ in compiled code even if no integer wraps: divisions, and powers.
 _DIVISIONS: Final[dict[type[ast.operator], str]] = {
     ast.Div: "divide",
     ast.FloorDiv: "floor_divide",
     ast.Mod: "modulo",
     ast.Pow: "power",
 }
+# Operators that differ in compiled code if an integer wraps, or a shift is not by 0 to 63 bits.
 _WRAPPING: Final[dict[type[ast.operator], str]] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -33,11 +35,11 @@ _WRAPPING: Final[dict[type[ast.operator], str]] = {
     ast.LShift: "shift_left",
     ast.RShift: "shift_right",
 }
-_SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.USub: "negate", ast.Invert: "invert"}
+_UNARY: Final[dict[type[ast.unaryop], str]] = {ast.USub: "negate", ast.Invert: "invert"}
 HELPERS: Final[dict[str, object]] = {
     f"{_PREFIX}{name}{_ENDING}": getattr(module, name)
     for module, names in (
-        (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_SIGNS.values(), "to_uint64")),
+        (arithmetic, (*_DIVISIONS.values(), *_WRAPPING.values(), *_UNARY.values(), "to_uint64")),
         (interpreted_arrays, ("fill", "store", "get_attribute")),
     )
     for name in names
@@ -46,6 +48,7 @@ HELPERS: Final[dict[str, object]] = {
 
 _ALLOWED_SHIFTS: Final = range(64)
 _DIVISION_SYMBOLS: Final = {"/", "//", "%", "**"}
+# Instructions, besides binary operators, that are rewritten only where integers may wrap.
 _WRAPPING_OPERATIONS: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
 _SLICE_OPERATIONS: Final = ("STORE_SLICE", "BUILD_SLICE")
 _ARRAY_VARIABLE: Final = f"{_PREFIX}array{_ENDING}"
@@ -95,11 +98,11 @@ class _Rewriter(ast.NodeTransformer):
         return _call_node(name, [node.left, node.right], node) if name else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        """Replace a sign."""
+        """Replace ``-`` or ``~`` before an operand."""
         if (constant := _fold_constant(node)) is not None:
             return self.visit_Constant(constant)
         may_wrap = self.wraps and not _is_float(node.operand)
-        name = _SIGNS.get(type(node.op))
+        name = _UNARY.get(type(node.op))
         self.generic_visit(node)
         return _call_node(name, [node.operand], node) if may_wrap and name else node
 
@@ -107,8 +110,8 @@ class _Rewriter(ast.NodeTransformer):
         """Replace an augmented assignment."""
         old_value = _target_as_expression(node.target)
         name = self._helper_name(node.op, old_value, node.value)
-        is_stored = self.wraps and isinstance(node.target, ast.Subscript)
-        if name is None and not is_stored:
+        needs_store = self.wraps and isinstance(node.target, ast.Subscript)
+        if name is None and not needs_store:
             self.generic_visit(node)
             return node
         value = self.visit(node.value)
@@ -201,20 +204,20 @@ def _list_indices(index: ast.expr) -> list[ast.expr]:
 
 def _target_as_expression(target: _Target) -> _Target:
     """Return the expression that reads an assignment's target."""
-    load = copy.deepcopy(target)
-    load.ctx = ast.Load()
-    return load
+    expression = copy.deepcopy(target)
+    expression.ctx = ast.Load()
+    return expression
 
 
 def _slice_call(node: ast.Slice) -> ast.expr:
-    """Return a slice as a value."""
+    """Return a call of `slice` with the ends and the step of a slice."""
     ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
     return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), node)
 
 
 def _split_subscript(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
     """Return the array of a subscript, and its index as a value."""
-    indices = [_slice_call(p) if isinstance(p, ast.Slice) else p for p in _list_indices(node.slice)]
+    indices = [_slice_call(i) if isinstance(i, ast.Slice) else i for i in _list_indices(node.slice)]
     index = ast.Tuple(indices, ast.Load()) if isinstance(node.slice, ast.Tuple) else indices[0]
     return node.value, ast.copy_location(index, node.slice)
 
@@ -248,16 +251,16 @@ def rewrite_operators(code: CodeType, wraps: bool) -> CodeType:
     code : code object
         The function's code.
     wraps : bool
-        Whether its integers may leave 64 bits, and wrap then.
+        Whether the function's integers may leave 64 bits, and then wrap.
 
     Raises
     ------
     NotInterpretedError
-        If its source is needed, and is missing or has changed.
+        If the function's source is needed, and is missing or has changed.
     """
     if not _needs_rewriting(code, wraps):
         return code
-    tree = find_definition(code)
+    tree = find_definition(code)  # or a text that says why there is none
     if not isinstance(tree, str):
         return compile_definition(ast.fix_missing_locations(_Rewriter(wraps).visit(tree)), code)
     # Generated code has no source. It runs as it is, unless it needs more than wrapped integers.

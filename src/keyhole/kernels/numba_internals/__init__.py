@@ -9,5 +9,5 @@ except on Windows and on 32-bit systems.
 from typing import Final
 
 OPTIONS: Final[dict[str, object]] = {"_nrt": False}
-"""Options of `numba.njit`: no reference counts, so that kernels cannot allocate, and views need no
-atomic operations (59 -> 15 ns a round, LSA, K = 10)."""
+"""Options of `numba.njit`: without reference counts, views need no atomic operations (59 -> 15 ns a
+round, LSA, K = 10), but kernels cannot allocate memory."""

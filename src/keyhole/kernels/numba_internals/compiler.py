@@ -44,8 +44,8 @@ class PartLibrary(JITCodeLibrary):
     """A library of LLVM code that is not optimised or emitted, only linked."""
 
     def _optimize_functions(self, ll_module: binding.ModuleRef) -> None:
-        # Numba optimises each function here. The entry is optimised as a whole instead, after
-        # everything was inlined into it.
+        # Numba's own method optimises each function. Here the entry is optimised as a whole, after
+        # everything that it calls is linked into it.
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
@@ -54,8 +54,8 @@ class PartLibrary(JITCodeLibrary):
         self._finalized = True
         self._finalize_dynamic_globals()
         for function in self._final_module.functions:
-            # With this linkage, the linker keeps one of several equal definitions, and drops those
-            # that are not used.
+            # With this linkage, the linker keeps one of several equal definitions, and drops unused
+            # definitions.
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.linkage = "linkonce_odr"
 
@@ -73,7 +73,7 @@ class PartLibrary(JITCodeLibrary):
         return list(libraries)
 
     def linked_module(self) -> binding.ModuleRef:
-        """Return a module of this code and all that it uses."""
+        """Return an LLVM module of this code and all that it uses."""
         module = self._final_module.clone()
         for library in self.linked_libraries():
             # A part is linked without the parts that it uses, since the list has these too.
@@ -190,26 +190,27 @@ class PartDispatcher(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
     def _compile_for_args(self, *args: object, **kwargs: object) -> Kernel:
-        # Called from Python (tests, examples in docstrings), it is an ordinary Numba function.
+        # If Python calls the function (in tests and examples), Numba compiles it as usual.
         if self._compiled is None:
             self._compiled = njit(**self._options)(self.py_func)
         return self._compiled
 
 
 def _variable_type(numba_type: types.Type) -> types.Type:
-    """Return the type of a variable that holds values of `numba_type`, maybe a constant's type."""
+    """Return the type of a variable for values of `numba_type`, which may be a constant's type."""
     return types.unliteral(numba_type) if isinstance(numba_type, _LITERALS) else numba_type
 
 
-# The beginning of the names that Numba gives to variables that hold an address.
-_ADDRESS: Final = "numba.dynamic.globals"
-_ADDRESSES: Final = re.compile(
-    rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
+# Numba gives names with this beginning to variables that hold an address.
+_ADDRESS_PREFIX: Final = "numba.dynamic.globals"
+# Matches the name and the address of such a variable.
+_ADDRESS_DEFINITION: Final = re.compile(
+    rf"^@({_ADDRESS_PREFIX}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
 )
-# All objects that the compiler takes for functions: parts, and the deferred objects for them.
+# All objects that the compiler takes for functions: parts, and the `Deferred` objects of parts.
 _parts: Final[WeakSet[object]] = WeakSet()
-# The beginning of the names that Numba gives to functions that are called before they are compiled.
-_UNRESOLVED: Final = ".numba.unresolved$"
+# Numba gives names with this beginning to functions that are called before they are compiled.
+_UNRESOLVED_PREFIX: Final = ".numba.unresolved$"
 
 
 def type_of_deferred(deferred: object, numba_object: object) -> object:
@@ -227,7 +228,7 @@ def type_of_deferred(deferred: object, numba_object: object) -> object:
 def compile_entry_point(
     function: Kernel, signature: str, options: dict[str, object]
 ) -> MachineCode:
-    """Compile plain Python that calls parts, and all that it uses, for one signature."""
+    """Compile a Python function and all that it uses, for one signature."""
     plain = getattr(function, "py_func", function)  # a kernel, too, may be called by Python
     dispatcher = PartDispatcher(plain, options, EntryPointCompiler)
     with _pause_garbage_collector():
@@ -253,9 +254,9 @@ def compile_entry_point(
         raise TypeError("a kernel cannot use objects of Python")
     # Machine code that holds an address is valid in this process only.
     is_lasting = not (
-        any(name.startswith(_ADDRESS) for name in names) and _uses_address(str(module))
+        any(name.startswith(_ADDRESS_PREFIX) for name in names) and _uses_address(str(module))
     )
-    if any(name.startswith(_UNRESOLVED) for name in names):
+    if any(name.startswith(_UNRESOLVED_PREFIX) for name in names):
         raise TypeError("a kernel cannot use functions that call one another in a circle")
     undefined_names = [
         item.name
@@ -267,8 +268,8 @@ def compile_entry_point(
 
 
 # Where LLVM sees a constant exponent or base, it replaces `pow` by another function: a square root,
-# `exp2`, `exp10`. Whether it does depends on its version, on inlining, and on how a kernel is
-# written, and so does the last bit. Here `x ** 0.5` is a square root, `x ** 2.0` a product and
+# `exp2`, `exp10`. So the last bit would depend on the version of LLVM, on inlining, and on how a
+# kernel is written. Here `x ** 0.5` is a square root, `x ** 2.0` a product and
 # `x ** -1.0` a quotient wherever the exponent comes from, and every other power is the C library's
 # `pow`. The functions of `keyhole.kernels.interpreter.arithmetic` do the same.
 
@@ -277,7 +278,7 @@ _POWERS: Final = ("llvm.pow.f64", "pow")
 
 # "nobuiltin" hides from LLVM that the function called is the C library's `pow`, so that LLVM does
 # not replace it. `sqrt` and `pow` differ for -0.0 (root -0.0, power 0.0) and -infinity (root NaN,
-# power infinity). So the code needs `fabs` and `is_least`, which says whether x is -infinity.
+# power infinity). So the code needs `fabs` and a test for -infinity.
 _POWER: Final = """
 declare double @llvm.sqrt.f64(double)
 declare double @llvm.fabs.f64(double)
@@ -296,8 +297,8 @@ not_square:
 root:
   %signed = call double @llvm.sqrt.f64(double %x)
   %unsigned = call double @llvm.fabs.f64(double %signed)
-  %is_least = fcmp oeq double %x, 0xFFF0000000000000
-  %result = select i1 %is_least, double 0x7FF0000000000000, double %unsigned
+  %is_minus_infinity = fcmp oeq double %x, 0xFFF0000000000000
+  %result = select i1 %is_minus_infinity, double 0x7FF0000000000000, double %unsigned
   ret double %result
 not_root:
   %is_reciprocal = fcmp oeq double %y, -1.0
@@ -323,19 +324,19 @@ def _replace_power_functions(module: binding.ModuleRef) -> None:
 def _uses_address(text: str) -> bool:
     """Return whether code uses the address of anything but a part.
 
-    The address of a part is never read. A part that is passed to a kernel by name (`base_select`,
-    say) is passed as its address, but called by its type.
+    A part that is an argument of a kernel (such as `base_select`) is passed as its address. But the
+    address is never read, since the type of the argument says which part to call.
     """
     part_addresses = {id(kernel) for kernel in _parts}
     return any(
         int(address) not in part_addresses and text.count(f"@{name}") > 1
-        for name, address in _ADDRESSES.findall(text)
+        for name, address in _ADDRESS_DEFINITION.findall(text)
     )
 
 
 @contextmanager
 def _pause_garbage_collector() -> Iterator[None]:
-    """Pause the garbage collector, since there is little garbage, and looking for it costs 8 %."""
+    """Pause the garbage collector, which finds little garbage and takes 8 % of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

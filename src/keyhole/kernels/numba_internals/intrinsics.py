@@ -1,6 +1,6 @@
 """Intrinsics: vector instructions, views of a buffer, and the thread's identifier.
 
-Vector instructions find the smallest of sixteen numbers, and the position of a number among them;
+Vector instructions find the smallest of sixteen keys, and the position of a key among them;
 `keyhole.draws.argmin_tree` has the same functions in Python. Other vector instructions draw four
 beta variates at once; `keyhole.draws.samplers` draws the same numbers step by step.
 """
@@ -18,8 +18,8 @@ from numba.np.arrayobj import make_array, populate_array
 
 from keyhole.kernels.interpreted_mode import Kernel
 
-_CHILDREN: Final = 16
-_KEYS: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
+_CHILDREN: Final = 16  # the keys of a node of the tree
+_VECTOR: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)  # of the keys of a node
 _INT64: Final = ir.IntType(64)
 _INT32: Final = ir.IntType(32)
 
@@ -30,7 +30,7 @@ def _load_sixteen_keys(context, builder: ir.IRBuilder, signature, args) -> ir.Va
     cell = builder.gep(array.data, [args[1]])
     # The vector is aligned to 8 bytes only, since states begin at any cell. LLVM splits the vector
     # of sixteen into the registers of the processor (AVX-512, AVX2, SSE2, NEON).
-    return builder.load(builder.bitcast(cell, _KEYS.as_pointer()), align=8)
+    return builder.load(builder.bitcast(cell, _VECTOR.as_pointer()), align=8)
 
 
 def _shuffle(builder: ir.IRBuilder, vector: ir.Value, positions: list[int]) -> ir.Value:
@@ -62,7 +62,7 @@ def _find_among_sixteen(typing, keys, start, key):
 
     def build(context, builder, signature, args):
         node = _load_sixteen_keys(context, builder, signature, args)
-        key_vector = builder.insert_element(ir.Constant(_KEYS, ir.Undefined), args[2], _INT32(0))
+        key_vector = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), args[2], _INT32(0))
         equal = builder.fcmp_ordered("==", node, _shuffle(builder, key_vector, [0] * _CHILDREN))
         # The sixteen comparisons are the bits of a word, whose lowest set bit is the first equal
         # key. Bit 16 is set in case no key is equal, as in a damaged tree; the mask then makes the
@@ -81,18 +81,18 @@ thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.
 """The function with which compiled code gets the identifier of the calling thread."""
 
 
-_CELL: Final = 8
+_CELL_BYTES: Final = 8
 
 
 def make_view_function(dtype: str, like: Kernel) -> Kernel:
     """Return a compiled function (buffer, start, shape) -> array over the buffer's memory.
 
-    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function replaces `like`, and gets
-    its name, which is part of the fingerprints of kernels that use it.
+    `dtype` is ``"float64"``, ``"int64"`` or ``"uint64"``. The function gets the name of `like`,
+    which is part of the fingerprints of kernels that use it.
 
-    A slice `buffer[a:b]` would count references on every use, which costs 15 to 35 ns a round in
-    atomic operations (measured, K = 10); a borrowed view costs nothing. The engine keeps the
-    buffer alive for as long as the views are in use.
+    A slice `buffer[a:b]` would count references on every use (decision 002), which costs 15 to
+    35 ns a round in atomic operations (measured, K = 10); a borrowed view costs nothing. The caller
+    must keep the buffer alive for as long as the view is in use.
     """
     cell_type = getattr(types, dtype)
 
@@ -105,13 +105,13 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
             # The address of the first cell, as a pointer to the view's type of 8 bytes.
             data = builder.bitcast(builder.gep(source.data, [args[1]]), view.data.type)
             lengths = [builder.extract_value(args[2], axis) for axis in range(len(shape))]
-            cell = context.get_constant(types.intp, _CELL)
-            strides = [cell]
+            cell_bytes = context.get_constant(types.intp, _CELL_BYTES)
+            strides = [cell_bytes]
             for length in reversed(lengths[1:]):
                 strides.insert(0, builder.mul(strides[0], length))
             # Without `meminfo`, the view has no owner whose references could be counted.
             populate_array(
-                view, data=data, shape=lengths, strides=strides, itemsize=cell, meminfo=None
+                view, data=data, shape=lengths, strides=strides, itemsize=cell_bytes, meminfo=None
             )
             return view._getvalue()
 
@@ -123,9 +123,10 @@ def make_view_function(dtype: str, like: Kernel) -> Kernel:
 
 
 _LANES: Final = 4
-# A variate is usual if both of its gamma variates have a shape of at least 1, and are accepted by
-# the first tests. It takes four words of the stream: a proposal and a test for each of the two.
-_WORDS: Final = 4
+# A beta variate is usual if both of its gamma variates have a shape of at least 1, and are accepted
+# by the first tests. It takes four words of the stream: for each gamma variate a proposal and a
+# test.
+_WORDS_PER_VARIATE: Final = 4
 
 _FOUR_WORDS: Final = ir.VectorType(_INT64, _LANES)
 _FOUR_FLOATS: Final = ir.VectorType(ir.DoubleType(), _LANES)
@@ -161,11 +162,12 @@ class _FourVariates:
             numbers = self.builder.insert_element(numbers, number, _INT32(lane))
         return numbers
 
-    def random_words(self, position: ir.Value, number: int) -> ir.Value:
-        """Return the random word `number` of each variate: see `keyhole.draws.streams.mix64`."""
-        # The generator is counter-based. Word k is a hash of `position` + k * `counter_step`, so
-        # that the words of later variates can be computed before earlier words are used.
-        word_numbers = [_WORDS * lane + number + 1 for lane in range(_LANES)]
+    def random_words(self, position: ir.Value, index: int) -> ir.Value:
+        """Return the random word at `index` (0 to 3) of each variate."""
+        # The generator is counter-based. Word k is a hash (`keyhole.draws.streams.mix64`) of
+        # `position` + k * `counter_step`, so that the words of later variates can be computed
+        # before earlier words are used.
+        word_numbers = [_WORDS_PER_VARIATE * lane + index + 1 for lane in range(_LANES)]
         steps = [k * self._counter_step % 2**64 for k in word_numbers]
         no_words = ir.Constant(_FOUR_WORDS, ir.Undefined)
         vector = self.builder.insert_element(no_words, position, _INT32(0))
@@ -190,8 +192,8 @@ class _FourVariates:
         high = build.bitcast(build.or_(high, _splat_word(0x453 << 52)), _FOUR_FLOATS)
         return build.fadd(build.fsub(high, _splat_float(2.0**84 + 2.0**63 + 2.0**52)), low)
 
-    def gammas(self, position: ir.Value, number: int, shape: ir.Value, tables: _Pair) -> _Pair:
-        """Return gamma variates, and for each whether it is the usual case."""
+    def gammas(self, position: ir.Value, index: int, shape: ir.Value, tables: _Pair) -> _Pair:
+        """Return gamma variates from words `index` and `index` + 1, and whether each is usual."""
         # The operations are those of `samplers._gamma_by_first_proposal`, in the same order, since
         # another order would round differently. LLVM must not fuse them into multiply-adds, and by
         # default does not.
@@ -204,12 +206,12 @@ class _FourVariates:
         )
         d = build.fsub(shape, _splat_float(1.0 / 3.0))
         c = build.fdiv(ones, build.call(square_root, [build.fmul(_splat_float(9.0), d)]))
-        bits = self.random_words(position, number)
+        bits = self.random_words(position, index)
         strips = build.and_(bits, _splat_word(255))
         x = self.to_floats(build.or_(build.ashr(bits, _splat_word(10)), _splat_word(1)))
         x = build.fmul(x, self.gather(tables[0], strips))
         strip_ends = self.gather(tables[1], build.add(strips, _splat_word(1)))
-        u = self.to_floats(build.lshr(self.random_words(position, number + 1), _splat_word(11)))
+        u = self.to_floats(build.lshr(self.random_words(position, index + 1), _splat_word(11)))
         u = build.fmul(u, _splat_float(2.0**-53))
         y = build.fmul(c, x)
         square = build.fmul(x, x)
@@ -244,8 +246,9 @@ def make_four_betas(counter_step: int, factors: tuple[int, int]) -> Kernel:
     def four_betas(typing, position, a, b, first, count, out, step, ends):
         """Draw up to four of `count` variates, from `first` on, into `out`.
 
-        `position` is the position in the stream. A call returns a number in which one bit is set
-        for each of the four variates that is not usual. The value of such a variate is meaningless.
+        `position` is the position in the stream, and `step` and `ends` are the tables of the
+        ziggurat. Each of the four variates has a bit in the result, which is set if the variate is
+        not usual. Its value is then meaningless.
         """
         for name, vector in (("a", a), ("b", b), ("out", out)):
             is_vector = isinstance(vector, types.Array) and vector.ndim == 1

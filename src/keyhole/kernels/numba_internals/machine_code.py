@@ -28,21 +28,21 @@ from keyhole.kernels.interpreted_mode import Kernel
 _HEAD_LENGTH_BYTES: Final = 4
 _PACKAGE: Final = "numba"
 _PREFIX: Final = "numba_"
-_REALS: Final = (
-    ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "exp"),
-    ("expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh"),
-    ("sqrt", "tan", "tanh", "trunc"),
-)
+_FUNCTION_NAMES: Final = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "exp",
+    "expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh",
+    "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
 # Numba brings its own versions of these functions; all others are taken from the process.
-_ELEMENTARY: Final = [f"{name}{end}" for names in _REALS for name in names for end in ("", "f")]
+_ELEMENTARY: Final = [f"{name}{end}" for name in _FUNCTION_NAMES for end in ("", "f")]
 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The machine code of a function that Python calls, and the symbols that it needs."""
+    """The machine code of a function that Python calls, and the symbols that the code needs."""
 
     wrapper: str  # name of the function that Python calls
-    environments: list[str]  # names of the variables that point to Numba's environments
+    environments: list[str]  # names of the variables that must point to an environment of Numba's
     undefined_symbols: list[str]  # names that the process must provide
     # whether another process may load it, since it contains no address of an object in this one
     is_lasting: bool
@@ -76,6 +76,7 @@ def describe_processor() -> str:
 def load_numba_extension(name: str) -> ModuleType:
     """Return one of Numba's C extension modules, without importing Numba."""
     full_name = f"{_PACKAGE}.{name}"
+    # If Numba is imported already, only the last line runs, and takes the module from it.
     package = None if _PACKAGE in sys.modules else find_spec(_PACKAGE)
     for folder in (package and package.submodule_search_locations) or ():
         for ending in EXTENSION_SUFFIXES:
@@ -83,7 +84,7 @@ def load_numba_extension(name: str) -> ModuleType:
             if path.exists() and (spec := spec_from_file_location(full_name, path)) and spec.loader:
                 module = module_from_spec(spec)
                 spec.loader.exec_module(module)
-                # Removed again, so that a later import of Numba loads it as part of the package.
+                # A later import of Numba must load the module as part of the package.
                 sys.modules.pop(full_name, None)
                 return module
     return import_module(full_name)
@@ -109,31 +110,32 @@ def register_symbols() -> None:
         binding.add_symbol(name, helpers[name])
 
 
-def load_machine_code(machine: MachineCode) -> Kernel:
+def load_machine_code(code: MachineCode) -> Kernel:
     """Return the function in some machine code.
 
     The function does not check its arguments, since only Keyhole calls it. The machine code is
     freed with the last reference to the function.
     """
-    # Each entry has an engine of its own, so that symbols of equal name in two entries are
-    # independent, and the code can be freed (decision 003).
+    # Each function has an LLVM engine of its own, so that symbols of equal name in two functions
+    # are independent, and the code can be freed (decision 003).
     register_symbols()
     dynfunc = load_numba_extension("_dynfunc")
     target = binding.Target.from_triple(binding.get_process_triple())
     engine = binding.create_mcjit_compiler(
         binding.parse_assembly(""), target.create_target_machine(jit=True)
     )
-    # Checked after the first engine is made, which makes the symbols of the process known to LLVM.
-    missing_names = [n for n in machine.undefined_symbols if binding.address_of_symbol(n) is None]
+    # This check must come after the engine is made: making the first engine tells LLVM the symbols
+    # of the process.
+    missing_names = [n for n in code.undefined_symbols if binding.address_of_symbol(n) is None]
     if missing_names:  # the linker would abort the process
         raise ImportError(f"compiled code needs {', '.join(missing_names)}")
-    engine.add_object_file(binding.ObjectFileRef.from_data(machine.code))
+    engine.add_object_file(binding.ObjectFileRef.from_data(code.code))
     engine.finalize_object()
     environment = dynfunc.Environment(globals())
-    for name in machine.environments:
+    for name in code.environments:
         variable = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
         variable.value = id(environment)
-    address = engine.get_function_address(machine.wrapper)
+    address = engine.get_function_address(code.wrapper)
     # The function refers to the engine, so that the machine code lives as long as the function.
     references = (engine, environment)
     module = sys.modules[__name__]

@@ -13,9 +13,9 @@
   }
 
   function makeScale({ low, high, log }) {
-    const bend = log ? Math.log : value => value;
-    const [from, to] = [bend(low), bend(high)];
-    return value => (log && value <= 0 ? 0 : (bend(value) - from) / (to - from));
+    const transform = log ? Math.log : value => value;
+    const [from, to] = [transform(low), transform(high)];
+    return value => (log && value <= 0 ? 0 : (transform(value) - from) / (to - from));
   }
 
   class Chart {
@@ -171,10 +171,10 @@
     placeTooltip(left, up) {
       const box = this.pointer.getBoundingClientRect();
       const { offsetWidth: width, offsetHeight: height } = this.tooltip;
-      const window = document.documentElement.clientWidth;
+      const windowWidth = document.documentElement.clientWidth;
       const at = left * box.width;
       let x = left > .5 ? at - width - 14 : at + 14;
-      x = clamp(x, 4 - box.left, Math.max(window - width - 4 - box.left, 4 - box.left));
+      x = clamp(x, 4 - box.left, Math.max(windowWidth - width - 4 - box.left, 4 - box.left));
       let y = (1 - up) * box.height - height / 2;
       // If there is no room beside the point, the tooltip is above or below it.
       if (x < at + 6 && x + width > at - 6) y += (height / 2 + 18) * (up > .5 ? 1 : -1);
@@ -182,7 +182,7 @@
       this.tooltip.style.top = `${y}px`;
     }
 
-    // Returns the place of an interval's lower end: that of the axis if the interval is open below.
+    // Returns how far up an interval's lower end is: 0, the end of the axis, if the interval is open below.
     lowerEnd(point) {
       return point.low === null ? 0 : this.y(point.low);
     }

@@ -8,7 +8,7 @@
       if (part.tagName === "DETAILS") part.open = true;
     target?.scrollIntoView();
   }
-  // The script runs again when a page of the service has news. This part runs once, so that the page does not scroll then.
+  // The script runs again when a page of the service has news. This part runs only once, so that news does not scroll the page.
   if (!window.keyholePage) {
     window.keyholePage = true;
     addEventListener("hashchange", openTarget);

@@ -51,7 +51,7 @@ def potential(policy: DeviationUCBPolicy, pulls: ArrayLike, *, horizon: int) -> 
 
 
 def potential_bound(policy: DeviationUCBPolicy, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return potential + 2 T delta for each run; the mean is Lemma 1's bound on the regret.
+    r"""Return potential + 2 T delta for each run; its mean is Lemma 1's bound on the regret.
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
@@ -69,7 +69,7 @@ def potential_bound(policy: DeviationUCBPolicy, pulls: ArrayLike, *, horizon: in
 
 
 def regret_bound(policy: DeviationUCBPolicy, gaps: ArrayLike, *, horizon: int) -> float:
-    r"""Return Lemma 2's bound: the potential when V has fallen to half the gap of each arm.
+    r"""Return Lemma 2's bound: the potential once each arm's width is at most half its gap.
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)

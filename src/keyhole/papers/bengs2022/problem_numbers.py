@@ -116,7 +116,7 @@ def mean_consumptions(problem: Problem) -> FloatArray:
 
 
 def reward_rises(problem: Problem) -> FloatArray:
-    r"""Return each arm's mean reward in runs above its mean consumption, less that in other runs.
+    r"""Return each arm's mean reward in runs that consume more than the mean, less that in others.
 
     .. math:: \mathrm E[R \mid C > m] - \mathrm E[R \mid C \le m], \qquad m = \mathrm E[C]
 
@@ -301,7 +301,7 @@ check_falling_numbers: Final = _check_number_and_arms
 def _ranged_numbers_by_arm(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
-    """Return the numbers of some arms (by default all), or of the problem, with a range."""
+    """Return a number of each of some arms (by default all), or of the problem, with its range."""
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
         return (statistics.exact_number(number, values[0], low, high),)

@@ -20,9 +20,9 @@ def judge_ordering(
 
     A case is the comparison with one other policy at one checkpoint. The claim holds if the policy
     is significantly better in at least the share `at_least` of the cases. It does not hold if the
-    policy cannot reach this share even if it wins all undecided cases. A case is lost if the policy
-    is significantly worse. It is also lost if both policies have the same value in every
-    replication, unless all these values are 0. All comparisons are adjusted together (Holm).
+    policy has lost so many cases that it cannot reach this share. A case is lost if the policy is
+    significantly worse. It is also lost if both policies have the same value in every replication,
+    unless all these values are 0. All comparisons are adjusted together (Holm).
     """
     curves = results[problem].curves
     rounds = rounds or list(curves.checkpoints)
@@ -55,9 +55,9 @@ def judge_not_better(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy is not significantly better than others, in a given number of runs.
 
-    Each comparison is tested at 5 %. There is no adjustment for several comparisons, since with an
-    adjustment fewer differences are significant, and the claim would hold more easily. `runs` is
-    the source's number of runs: in fewer runs the absence of a difference is no evidence.
+    Each comparison is tested at 5 %, without an adjustment for their number: it would make fewer
+    differences significant, so that the claim would hold more easily. `runs` is the source's number
+    of runs: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
     pairs = [(policy, rival, t) for t in rounds for rival in others]
@@ -76,6 +76,7 @@ def not_worse(
     `runs` runs were played: in fewer runs the absence of a difference is no evidence.
     """
     curves = results[problem].curves
+    # The other policy comes first: it is the one that might be better.
     pairs = [(rival, policy, t) for t in rounds for rival in others]
     return _judge_none_better(
         statistics.compare_pairs(curves, metric, pairs), curves.replications, runs

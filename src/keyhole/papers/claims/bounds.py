@@ -76,7 +76,7 @@ BoundName = Annotated[str, AfterValidator(lambda name: check_choice("bound", nam
 
 
 def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> None:
-    """Refuse a bound of another setting, or one that is not finite at some of these rounds."""
+    """Refuse a bound that is of another setting, or is not finite at each of these rounds."""
     setting = plan.problem.setting.name
     if name.partition(".")[0] != setting:
         raise ValueError(
@@ -112,10 +112,10 @@ def judge_below_bound(
 ) -> Finding:  # fmt: skip
     """Judge whether a policy's mean of a metric stays at or below a bound of the setting.
 
-    The claim holds if the 95 % interval lies on the claimed side at every one of `rounds`, by
-    default all checkpoints. It does not hold if the mean is significantly on the other side at some
-    round (adjusted by Holm over the rounds). A negative control is compared with the bound of the
-    claimed policy.
+    The claim holds if the 95 % interval lies on the claimed side of the bound at each of `rounds`,
+    by default at all checkpoints. It does not hold if the mean is significantly on the other side
+    at some round (adjusted by Holm over the rounds). A negative control is compared with the bound
+    of the claimed policy.
     """
     result = results[problem]
     rounds = rounds or list(result.curves.checkpoints)
@@ -155,11 +155,11 @@ def _judge_bound(
         t: statistics.number_of(f"mean {statistics.format_round(t)}", *args)
         for t, args in tests.items()
     }
-    # Margins are counted in half-widths of intervals. An exact mean has no interval: if it lies
-    # within its range, it comes last, whatever its distance from the bound.
+    # The text shows the round with the smallest margin, which is counted in half-widths. An exact
+    # mean within its range is shown only if all are, since it has no half-width.
     exact = {t for t, number in numbers.items() if number.low == number.high}
     t = min(numbers, key=lambda t: (t in exact and numbers[t].margin >= 0, numbers[t].margin))
-    bound = min(ranges[t], key=abs)
+    bound = min(ranges[t], key=abs)  # the other end is infinite
     bound_text = format_estimate(bound, abs(bound) / 100)
     detail = f"{statistics.format_round(t)}: {tests[t][0]}, the bound is {bound_text}"
     if len(ranges) > 1:

@@ -24,8 +24,8 @@ AnyClaim = Any
 """A claim of some kind, whose fields are known only at run time: its judgement defines them."""
 
 _MOST_LISTED: Final = 4
-_MOST_RUNS: Final = 1e9  # larger estimates of the replications needed are not reported
-# fields that are the ends of a range
+_MOST_RUNS: Final = 1e9  # a larger estimate of the replications needed is not reported
+# pairs of fields that are the ends of a range
 _RANGES: Final = (("low", "high"), ("at_least", "at_most"), ("metric_low", "metric_high"))
 
 
@@ -33,8 +33,8 @@ class Claim(TableModel):
     """A statement that results can support or contradict.
 
     `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided.
-    It is undecided, for example, if it is about the sign of a difference, and too few replications
-    were played: the 95 % interval of the difference (over common random numbers) contains zero.
+    For example, a claim about the sign of a difference is undecided if too few replications were
+    played: the 95 % interval of the difference (over common random numbers) contains zero.
     """
 
     text: str  # the claim; if it is quoted, in the words of its source
@@ -50,7 +50,7 @@ class Claim(TableModel):
     id: str = ""  # the entry's name and the claim's position, from 1; set when a file is read
 
     judgement: ClassVar[Judgement]
-    refuse: ClassVar[Callable[[AnyClaim, Plan], None]]
+    refuse: ClassVar[Callable[[AnyClaim, Plan], None]]  # raises for a claim that cannot be judged
     judged_by: ClassVar[str]  # the kind, as verdicts name it: "estimate: mean"
 
     @property
@@ -71,7 +71,7 @@ class Claim(TableModel):
         """Return the status and the numbers behind it, given the results of every problem.
 
         The judgement is called with the fields of the claim; `replaced_arguments` take the place of
-        the fields of the same names.
+        the fields of the same names. The argument `claimed_policy` is always the claim's policy.
         """
         values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
         parameters = inspect.signature(self.judgement).parameters.keys() - {"results"}
@@ -103,7 +103,7 @@ class Claim(TableModel):
         replications = min(results[key].curves.replications for key in self.problem_keys)
         needed = None
         if status == "undecided":
-            # Some kinds ask for a number of runs themselves.
+            # Some kinds have a field with the number of runs that they need.
             needed = getattr(self, "runs", None)
             if needed is None or needed <= replications:
                 needed = replications_needed(numbers, replications)
@@ -133,6 +133,7 @@ class Claim(TableModel):
     def _check_ranges_and_rounds(self) -> Self:
         """Refuse empty ranges, too few or too many ends, and a `late` that is not after `early`."""
         values = dict(self)
+        # One for each round; one if the claim has no rounds.
         count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
         for low, high in _RANGES:
             if {low, high} <= values.keys():
@@ -149,7 +150,8 @@ class ControlledClaim(Claim):
 
     A bound that every policy keeps is no evidence for one of them. So a claim with a negative
     control holds only if the policy keeps the claim, and the control, judged by the same numbers,
-    breaks it. If the policy keeps the claim, but the control may keep it too, it is undecided.
+    breaks it. If the policy keeps the claim, but the control may keep it too, the claim is
+    undecided.
     """
 
     # the label of a bad policy that plays the same problems
@@ -179,8 +181,8 @@ class ControlledClaim(Claim):
             detail += f". No policy is shown to break it: {self.no_negative_control}"
         if self.negative_control is None:
             return Finding(status, detail, numbers)
-        # The control is never judged by its own bound or range: the question is whether a bad
-        # policy would pass for this one.
+        # The control is judged by the claimed policy's bound or range, never by its own: the
+        # question is whether a bad policy would pass for this one.
         control = super().judge(results, policy=self.negative_control)
         numbers += statistics.control_numbers(self.negative_control, control.numbers)
         if control.status == "does not hold":
@@ -213,9 +215,9 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         It returns a `Finding`. Its parameter `results` gets the results by problem. A parameter
         `metric` gets the metric of the claim. A parameter `claimed_policy` gets the policy of the
         claim, also while the negative control is judged as `policy`. All other parameters become
-        fields of the claim. The module of a function NAME (for kinds of Keyhole: ``judge_NAME``)
-        may have a function ``check_NAME(claim, plan)``, which raises a ValueError for a claim that
-        NAME cannot judge.
+        fields of the claim. The module of a function NAME, which for kinds of Keyhole is called
+        ``judge_NAME``, may have a function ``check_NAME(claim, plan)``. This raises a ValueError
+        for a claim that NAME cannot judge.
     **names : str
         The fields by which a file names the kind: `kind`, and `of` or `by`.
     """
@@ -283,23 +285,23 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
 
     A number is unclear if its interval contains an end of the claimed range. Let h be the
     half-width of the interval after n replications, and d the distance of the number from that
-    end. If the number stays the same, it is clear after :math:`n (h / d)^2` replications. A claim
-    holds only if all its numbers are clear. It does not hold as soon as one is clearly beyond its
-    range. Comparisons that are adjusted together need more replications than this.
+    end. If the number does not change, it is clear after :math:`n (h / d)^2` replications. A claim
+    holds only if all its numbers are clear. It does not hold as soon as one number is clearly
+    beyond its range. Comparisons that are adjusted together need more replications than this.
 
     Returns
     -------
     int or None
-        None if no number is unclear, if the claim needs only some of several comparisons, or if
-        more than 10**9 replications would be needed.
+        None if no number with a finite interval is unclear, if several are and the claim
+        includes a count, or if the estimate is at most `replications` or above 10**9.
     """
     inside = list[float]()
     beyond = list[float]()
-    needs_some = False
+    has_claimed_count = False
     for number in numbers:
-        # A claimed count of comparisons has a range, but no p-value: only that many comparisons
-        # need to be clear.
-        needs_some |= number.is_ranged and number.p_value is None
+        # A count has no p-value. If its range is claimed, perhaps not all comparisons need to be
+        # clear.
+        has_claimed_count |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]
         if not unclear_ends or not math.isfinite(number.high - number.low):
@@ -310,7 +312,7 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
         needed = replications * (wider_half / distance) ** 2 if distance > 0 else math.inf
         is_inside = number.at_least <= number.value <= number.at_most
         (inside if is_inside else beyond).append(needed)
-    if not (inside or beyond) or (needs_some and len(inside + beyond) > 1):
+    if not (inside or beyond) or (has_claimed_count and len(inside + beyond) > 1):
         return None
     needed_runs = min(beyond) if beyond else max(inside)
     if not replications < needed_runs <= _MOST_RUNS:

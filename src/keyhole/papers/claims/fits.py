@@ -37,13 +37,13 @@ def linear_fit(
     """Judge whether the mean of a metric over several problems rises linearly in a number x.
 
     The line is the weighted least-squares fit to the means. The weights are 1 / standard error
-    squared; if some standard error is 0, all weights are equal. The intervals of slope and R
+    squared; if an error is 0 or infinite, all weights are equal. The intervals of slope and R
     squared follow from the replications, which are paired over the problems. For the slope, the
     weights are taken as known; the interval of R squared is a jackknife interval.
 
     The claim holds if the 95 % interval of the slope lies above 0 and the interval of R squared
-    lies at or above `r_squared`. Without `r_squared` only the slope counts: this is for a metric
-    that varies too much to show a shape.
+    lies at or above `r_squared`. Without `r_squared` only the slope counts, which suits a
+    metric that varies too much to show a shape.
 
     The claim does not hold if the slope is significantly below 0. It also does not hold if the
     interval of R squared lies below `r_squared` and some mean lies significantly off the line
@@ -152,7 +152,7 @@ def _r_squared_estimate(x: FloatArray, values: FloatArray, *, is_weighted: bool)
 
 
 def _mean_weights(squares: FloatArray, *, is_weighted: bool) -> FloatArray:
-    """Return the weights of means, given the sums of their squared deviations."""
+    """Return the weights of means, up to a factor, from the sums of their squared deviations."""
     return 1.0 / squares if is_weighted else np.ones_like(squares)
 
 
@@ -185,8 +185,9 @@ def judge_power(
 ) -> Finding:  # fmt: skip
     r"""Judge whether a metric grows as a power of T or of a number x, with an exponent in a range.
 
-    The points are either three `rounds` T of a `problem`, or three different numbers above 0 that
-    `x` gives to problems; their metric is taken at the checkpoint `round`, by default the last.
+    The points are either three `rounds` T of a `problem`, or three different numbers above 0, which
+    `x` gives to problems. The metric of these problems is taken at the checkpoint `round`, by
+    default the last.
 
     With means :math:`\bar y_j` at :math:`x_1 < x_2 < x_3`, the exponent is the a at which
 
@@ -219,8 +220,9 @@ def judge_power(
         detail = f"{where} the mean does not clearly rise: {rise}"
         return Finding("undecided", detail, (statistics.number_of(f"gain {where}", rise),))
     low, high = statistics.make_open_ends_infinite(at_least, at_most)
-    # If the claim is true, the excess is at most 0 at the upper end of the range, and at least 0 at
-    # the lower end. The interval is only shown: it may be cut off at the ends of the search.
+    # The excess falls as the exponent rises. If the claim is true, the excess is at most 0 at the
+    # upper end of the range, and at least 0 at the lower end. The interval is only shown: it may be
+    # cut off at the ends of the search.
     tests = [
         (_step_excess(points, y, end), floor, ceiling)
         for end, floor, ceiling in ((high, -math.inf, 0.0), (low, 0.0, math.inf))
@@ -249,6 +251,7 @@ def judge_power(
 
 def check_power(claim: AnyClaim, plan: Plan) -> None:
     """Require either three rounds of a problem, or problems with three different numbers."""
+    # All three are false if `problem` and `rounds` are given, and all are true if `x` is.
     if len({claim.problem is None, claim.rounds is None, claim.x is not None}) > 1:
         raise ValueError("either problem and rounds must be given, or x")
     points = _distinct_x(claim.rounds, claim.x)
@@ -274,7 +277,7 @@ def _values_of_worst_problem(
 
 
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return y's second step, less the second step of a power of x that has the same first step.
+    """Return y's second step, less that of the curve b + c x^exponent with the same first step.
 
     A step is the rise from one x to the next.
     """
@@ -291,14 +294,14 @@ def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate
 def _solve_exponent(x: Sequence[float], y: FloatArray, field: str) -> float:
     """Return the exponent at which a field of `_step_excess`, "value", "low" or "high", is 0.
 
-    The exponent is found by bisection. It is infinite if it lies beyond the range of the search.
+    It is found by bisection, since the excess falls as the exponent rises. An exponent beyond the
+    range of the search is returned as infinite.
     """
     low, high = _EXPONENTS
     if getattr(_step_excess(x, y, low), field) < 0.0:
         return -math.inf
     if getattr(_step_excess(x, y, high), field) > 0.0:
         return math.inf
-    # The excess falls as the exponent rises, so bisection finds where it is 0.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if getattr(_step_excess(x, y, middle), field) > 0.0:

@@ -41,12 +41,13 @@ def judge_trend(
     In each step, the later cell must exceed a factor times the earlier one; `factors` is one factor
     for all steps, or a list of one for each. The claim holds if the later cell exceeds this product
     significantly in every step. It does not hold if, in some step, the later cell is significantly
-    below the product, or equal to it in every replication and not always 0. The steps are adjusted
-    together (Holm).
+    below the product, or both are equal in every replication, and not always 0. The steps are
+    adjusted together (Holm).
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
     factors = statistics.repeat_single_value(factors, steps)
+    # A gap below 0 is a rise.
     gaps = [
         paired_difference(f * a, b) for f, (a, b) in zip(factors, pairwise(values), strict=True)
     ]
@@ -61,8 +62,8 @@ def judge_trend(
         )
         for factor, gap, (before, after) in zip(factors, gaps, pairwise(names), strict=True)
     ]
-    # The steps that fall most clearly come first, those that rise most clearly last.
-    least_clear = sorted(
+    # The first steps in order from the clearest fall to the clearest rise.
+    least_rising = sorted(
         range(steps), key=lambda i: math.copysign(1.0 - gaps[i].p_value, -gaps[i].difference)
     )[: statistics.MOST_SHOWN]
     rises = signs.count(1)
@@ -70,8 +71,8 @@ def judge_trend(
         statistics.decide(supported=rises == steps, contradicted=-1 in signs or any(is_equal)),
         f"{statistics.format_round(round)}: {statistics.format_numbers(means)}; "
         f"{rises} of {steps} steps significant; "
-        f"the least clear: {'; '.join(f'{numbers[i].name}: {gaps[i]}' for i in least_clear)}",
-        (*means, *statistics.trim_numbers(numbers, [numbers[i] for i in least_clear])),
+        f"the least clear: {'; '.join(f'{numbers[i].name}: {gaps[i]}' for i in least_rising)}",
+        (*means, *statistics.trim_numbers(numbers, [numbers[i] for i in least_rising])),
     )
 
 
@@ -140,7 +141,7 @@ def identical_results(
             text = f"replications in which {key} of {name} differs from {first}'s"
             exceptions.append(statistics.exact_number(text, count, at_most=0))
     replications = results[cells[0].problem].curves.replications
-    return statistics.judge_counterexamples(exceptions, replications)
+    return statistics.judge_exception_counts(exceptions, replications)
 
 
 def policy_spread(
@@ -148,18 +149,18 @@ def policy_spread(
 ) -> Finding:
     """Judge whether the choice among some policies matters less than the choice among others.
 
-    The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the
-    difference of the two spreads comes from the delta method, as if it were known which policies
-    have the largest and the smallest mean. The claim holds if the interval of the spread of `wide`
-    less the spread of `narrow` lies above 0, and does not hold if it lies below.
+    The spread of a group is ln(largest mean / smallest mean) at the horizon. The claim holds if the
+    interval of the spread of `wide` less the spread of `narrow` lies above 0, and does not hold if
+    it lies below. The interval comes from the delta method. It takes as known which policies have
+    the largest and the smallest mean.
     """
     spreads = []
     factors = []
     for group in (narrow, wide):
-        ordered = sorted((results[problem].values(label, metric) for label in group), key=np.mean)
-        if ordered[0].mean() == 0.0:
+        ascending = sorted((results[problem].values(label, metric) for label in group), key=np.mean)
+        if ascending[0].mean() == 0.0:
             return Finding("undecided", f"a mean of {', '.join(group)} is 0 at the horizon")
-        spreads.append(statistics.log_quotient(ordered[-1], ordered[0]))
+        spreads.append(statistics.log_quotient(ascending[-1], ascending[0]))
         name = f"largest mean / smallest mean among {', '.join(group)}"
         factors.append(statistics.number_from_log(name, mean_estimate(spreads[-1])))
     gap = mean_estimate(spreads[1] - spreads[0])
@@ -188,6 +189,7 @@ def different_best(
     cases = statistics.adjust_p_values(cases)
     wins = set()  # each a `ProblemRound`, the better policy, and the worse one
     differences = []
+    # `here` and `there` have equally many pairs.
     case_problem_rounds = [problem_round for problem_round in problem_rounds for _ in pairs]
     for problem_round, case in zip(case_problem_rounds, cases, strict=True):
         if case.is_better:
@@ -199,6 +201,7 @@ def different_best(
     best_here = results[here.problem].best_of(policies, metric, here.round)
     best_there = results[there.problem].best_of(policies, metric, there.round)
     needed_wins = {(here, best_here, best_there), (there, best_there, best_here)}
+    # Some policy wins against all others both here and there.
     is_same_best = any(
         all(rival == best or (p, best, rival) in wins for p in problem_rounds for rival in policies)
         for best in policies
@@ -232,9 +235,9 @@ def growing_lead(
 
     The interval of a step comes from the delta method on replications, which are paired over
     policies and problems. The claim holds if at least the share `at_least` of the steps rise
-    significantly. It does not hold if the steps that do not fall significantly are fewer than this
-    share (all adjusted together, Holm). It is undecided if the 95 % interval of a mean reaches down
-    to 0.
+    significantly. It does not hold if so many steps fall significantly that the others are fewer
+    than this share (all adjusted together, Holm). It is undecided if the 95 % interval of a mean
+    reaches down to 0.
     """
     steps = []
     factors = []

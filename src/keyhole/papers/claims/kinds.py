@@ -81,7 +81,7 @@ def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim
 def read_claims(
     tables: Iterable[Any], metric: str, setup: str, entry: str, folder: Path | None = None
 ) -> list[tuple[str, Claim]]:
-    """Parse the tables of an entry's claims; return each claim with its position for errors.
+    """Parse the tables of an entry's claims; return pairs of a position, for errors, and a claim.
 
     A table with `problems` becomes one claim about each of them. `metric` and `setup` are the
     defaults of claims that do not give their own. `entry` is the entry's name, and `folder` has the
@@ -98,7 +98,7 @@ def read_claims(
             raise ValueError(f"{where}: {former_kind!r} is now written {replacement}")
         cls = find_claim_class(where, table, folder)
         where += f" ({cls.judged_by})"
-        # Ids count the claims after this expansion, so each of them has its own id.
+        # Ids count the claims, not the tables: each claim has an id of its own.
         for problem_table in _split_by_problem(where, table):
             defaults = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parse_claim(where, cls, problem_table, defaults)))
@@ -106,7 +106,7 @@ def read_claims(
 
 
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
-    """Refuse a claim that names something unknown, cannot be decided, or lacks a needed control."""
+    """Refuse a claim that names no problem or something unknown, or that its `check` refuses."""
     if not claim.problem_keys:
         raise ValueError(f"{where}: a problem must be named, in a field of the type ProblemName")
     refuse_unknown_names(where, claim, problems, plans_of)

@@ -20,7 +20,7 @@ from keyhole.validation import Range, check_number
 
 
 def _end_validator(allowed: Range) -> AfterValidator:
-    """Return a validator that refuses an end outside a range."""
+    """Return a validator that refuses an end with a number that is not allowed."""
 
     def validate_end(end: End) -> End:
         # The name is empty, since messages of Pydantic begin with the path of the field.
@@ -37,7 +37,7 @@ _Factor = Annotated[End, _end_validator(Range(gt=0))]
 
 
 class _RangeTest(NamedTuple):
-    """An estimate and its claimed range, or the logarithms of both, with their text and numbers."""
+    """An estimate with its claimed range (or the logarithms of both), its text and its numbers."""
 
     estimate: Estimate
     low: float
@@ -68,9 +68,9 @@ def _judge_by_round(
     name: str, ranges: Ranges, estimate_at: Callable[[int | None], Estimate | None],
     *, head: str, undefined: str = "",
 ) -> Finding:  # fmt: skip
-    """Judge the estimates at the rounds of `ranges`.
+    """Judge the estimates at the rounds of `ranges`; `head` begins the text.
 
-    The claim is undecided if `estimate_at` returns None for a round; `undefined` says why.
+    If `estimate_at` returns None for a round, the claim is undecided, for the reason `undefined`.
     """
     tests = []
     for t, floor, ceiling in ranges:
@@ -133,9 +133,10 @@ def judge_growth(
 ) -> Finding:  # fmt: skip
     """Judge the factor by which a mean, or its ratio to `ratio_to`'s, grows from `early` to `late`.
 
-    The factor is the value at `late` divided by the value at `early`. Its interval comes from the
-    delta method. The claim is undecided if the 95 % interval of the mean at `early` contains 0;
-    with `ratio_to`, if the interval of any of the four means reaches down to 0.
+    The factor is the value at `late` divided by the value at `early`; the value is the mean, or its
+    ratio to the mean of `ratio_to`. The interval of the factor comes from the delta method. The
+    claim is undecided if the 95 % interval of the mean at `early` contains 0. If `ratio_to` is
+    given, it is undecided if the interval of any of the four means reaches down to 0.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
@@ -209,7 +210,7 @@ def judge_gain(
 
 
 def check_gain(claim: AnyClaim, plan: Plan) -> None:
-    """Refuse a bound of another setting, or one that is not finite at the two checkpoints."""
+    """Refuse a bound that is of another setting, or is not finite at both checkpoints."""
     if claim.bound is not None:
         check_bound(claim.bound, claim.policy, plan, (claim.early, claim.late))
 
@@ -220,10 +221,10 @@ def judge_level(
 ) -> Finding:  # fmt: skip
     """Judge whether the logarithm ln(mean / arms) is near `levels` at `rounds`.
 
-    The claim holds if at every round the distance between the two is at most `std_errors` standard
-    errors of their difference; else it does not hold. It is undecided if a mean is not above 0, or
-    if an error of a difference is 0 or infinite. `level_errors` are the standard errors of the
-    levels themselves: one for all of them, or one for each.
+    The claim holds if at every round the distance of the logarithm from the level is at most
+    `std_errors` standard errors of their difference; else it does not hold. It is undecided if a
+    mean is not above 0, or if the standard error of a difference is 0 or infinite. `level_errors`
+    are the standard errors of the levels themselves: one for all of them, or one for each.
     """
     errors = statistics.repeat_single_value(level_errors, len(rounds))
     texts = []
@@ -317,8 +318,8 @@ def _judge_comparison(
             values = [late - early for late, early in zip(values, early_values, strict=True)]
         return compare(*values)
 
-    undefined = f"the mean of {names[1]} may be 0"
-    return _judge_by_round(name, ranges, compare_at, head=name, undefined=undefined)
+    reason = f"the mean of {names[1]} may be 0"
+    return _judge_by_round(name, ranges, compare_at, head=name, undefined=reason)
 
 
 def judge_deviation_ratio(
@@ -329,7 +330,7 @@ def judge_deviation_ratio(
 
     The interval comes from the jackknife of the ratio's logarithm (Miller 1968, "Jackknifing
     variances"), which needs no normal distribution. The claim is undecided if there are fewer than
-    three replications, or if a cell would be constant without one of them.
+    three replications, or if a cell has the same value in all replications, or in all but one.
     """
     names = statistics.cell_names((cell, over), results)
     name = f"deviation of {' / '.join(names)}"
@@ -360,7 +361,7 @@ def judge_value(
         )
         for label in ([policy] if policy else curves.labels)
     ]
-    return statistics.judge_counterexamples(exceptions, curves.replications)
+    return statistics.judge_exception_counts(exceptions, curves.replications)
 
 
 QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {

@@ -134,7 +134,7 @@ class Comparison:
     gap: PairedDifference  # mean of `policy` minus mean of `rival`, over common random numbers
     p_value: float  # two-sided; `adjust_p_values` adjusts it for comparisons that are made together
     is_higher_better: bool = False  # as the metric declares
-    is_tied: bool = False  # whether both are equal in every replication, and not 0 in all of them
+    is_tied: bool = False  # whether both are equal in every replication, and not always 0
 
     @property
     def lead(self) -> float:
@@ -216,7 +216,7 @@ def significant_signs(tests: Sequence[tuple[float, float]]) -> list[float]:
 
 
 _FEWEST_REPLICATIONS: Final = 3  # the jackknife leaves one out; a variance needs two
-_ROUNDING_SHARE: Final = 1e-24  # a smaller share of the sum of squares may be rounding alone
+_ROUNDING_SHARE: Final = 1e-24  # of the sum of squares: a smaller sum may be rounding alone
 
 
 def ratio_of(numerators: FloatArray, denominators: FloatArray) -> Estimate | None:
@@ -281,7 +281,7 @@ def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
 
 
 def _squared_deviations(values: FloatArray) -> tuple[float, FloatArray]:
-    """Return the sum of squared deviations of all replications, and the sums without each one.
+    """Return the sum of squared deviations, and for each replication the sum without it.
 
     A sum without one replication is 0 if it may consist of rounding errors alone.
     """
@@ -328,6 +328,7 @@ def number_from_log(
     """Return the `Number` of a quantity, such as a ratio, given the estimate of its logarithm."""
     p_value = _p_value(log, *log_range(at_least, at_most))
     value, low, high = (_exp_or_infinity(x) for x in (log.value, log.low, log.high))
+    # The quantity is always above 0: an end of 0 is open.
     if at_least <= 0.0:
         at_least = -math.inf
     return Number(name, value, low, high, p_value, at_least, at_most)
@@ -346,8 +347,8 @@ def trim_numbers(numbers: Sequence[Number], highlights: Sequence[Number]) -> tup
     return tuple(numbers if len(numbers) <= _MOST_NUMBERS else highlights)
 
 
-def judge_counterexamples(exceptions: Sequence[Number], replications: int) -> Finding:
-    """Judge a claim about every replication, given counts of replications that contradict it."""
+def judge_exception_counts(exceptions: Sequence[Number], replications: int) -> Finding:
+    """Judge a claim about every replication, given counts of the replications that break it."""
     positive_counts = [number for number in exceptions if number.value][:MOST_SHOWN]
     if not positive_counts:
         detail = f"so in all of {replications:,} replications"
@@ -385,7 +386,7 @@ Ranges = list[tuple[int | None, float, float]]
 
 
 def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: int = 1) -> None:
-    """Refuse an empty range, a range open at both ends, and a list of other than `count` ends."""
+    """Refuse an empty or fully open range, and a list of more or fewer than `count` ends."""
     for name, end in ((low_name, low), (high_name, high)):
         if isinstance(end, list) and len(end) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
@@ -435,11 +436,12 @@ def describe_range(low: float, high: float) -> str:
 def judge_ranges(tests: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Return the status of the claim that estimates lie in their ranges, which may be open.
 
-    It holds if every 95 % interval lies in its range. It does not hold if some estimate is
-    significantly outside (adjusted by Holm); a single estimate is, if its interval lies outside.
+    The claim holds if every 95 % interval lies in its range. It does not hold if some estimate is
+    significantly outside (adjusted by Holm). If there is only one estimate, this means that its
+    interval lies outside.
     """
-    # That all intervals lie inside is an intersection-union test, which needs no adjustment. A
-    # single estimate outside contradicts the claim, so these tests are adjusted for their number.
+    # The test that all intervals lie inside is an intersection-union test: it needs no adjustment.
+    # But one estimate outside contradicts the claim, so these tests are adjusted for their number.
     p_values = [mean.p_value(low, high) for mean, low, high in tests]
     return decide(
         supported=all(low <= mean.low and mean.high <= high for mean, low, high in tests),

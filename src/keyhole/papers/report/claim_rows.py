@@ -13,10 +13,11 @@ _RUNS: Final = "runs"  # name of the `Number` of replications, which some claims
 
 
 def deciding_number(verdict: Verdict) -> Number | None:
-    """Return the number of a verdict that is nearest to its limit, or furthest beyond it.
+    """Return the number of a verdict that is nearest to an end of its claimed range, or beyond it.
 
-    Only some numbers are considered, if there are any: in an ordering the counts of comparisons,
-    which decide it, and in other claims the numbers with an interval.
+    If several are beyond, it is the furthest. If an ordering has counts of comparisons, these are
+    the candidates, since they decide it; in other claims they are the numbers with an interval, if
+    there are any.
     """
     ranged = [number for number in verdict.numbers if number.is_ranged and number.name != _RUNS]
     candidates = [number for number in ranged if number.low < number.high]
@@ -88,7 +89,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A statement with an entry's verdicts on it, by problem or by reading; at least one."""
+    """A statement with an entry's verdicts on it: one for each problem or reading; at least one."""
 
     judged: Sequence[JudgedClaim]
 
@@ -117,19 +118,19 @@ class ClaimRow:
 
 
 def claim_rows_block(
-    heading: str, rows: Sequence[ClaimRow], most: int
+    heading: str, rows: Sequence[ClaimRow], most_shown: int
 ) -> judged_entry.TemplateBlock:
-    """Return a heading and rows.
+    """Return a heading and rows, of which at most `most_shown` are not folded.
 
-    Of more than `most` rows, the worst come first, and all after the first `most` are folded.
+    If some are folded, the worst come first.
     """
-    if len(rows) > most:
+    if len(rows) > most_shown:
         rows = sorted(rows, key=lambda row: _WORST_FIRST.index(row.status))
     return judged_entry.TemplateBlock(
         "claim_rows",
         heading=heading,
-        shown=rows[:most],
-        folded=rows[most:],
+        shown=rows[:most_shown],
+        folded=rows[most_shown:],
         format_counts=format_counts,
         format_number=format_verdict_number,
         verbs=VERBS,

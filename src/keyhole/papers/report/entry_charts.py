@@ -22,17 +22,18 @@ from keyhole.results.curves import Curves
 _MOST_NAMED: Final = 5
 """How many curves have their names beside them: as many as are read in ten seconds."""
 _SHORT_CAPTION: Final = "Mean and 95 % interval."
-_FAR_ABOVE: Final = 4.0  # a bound above this times the highest mean would flatten all curves
+_FAR_ABOVE: Final = 4.0  # times the highest mean: a higher bound would flatten all curves
 
 
 def entry_charts(outcome: JudgedEntry, problems: Sequence[str], id: str) -> LineChart | ChartGrid:
     """Return the chart of an entry's first metric on some problems, with a panel for each.
 
-    `id` begins the identifiers of the chart's elements.
+    `id` begins the identifier of each problem's chart.
     """
     charts = [problem_chart(outcome, key, outcome.metrics_of(key)[0], id=id) for key in problems]
-    # The page shows the number of replications above the chart, so captions omit it. The caption
-    # that all panels share stands once, below them.
+    # The page shows the number of replications above the chart, so a short caption replaces the
+    # part of each caption that has this number; a grid has it once, below its panels. `notes` are
+    # the remaining parts.
     notes = [chart.caption.removeprefix(interval_caption(outcome.replications)) for chart in charts]
     if len(charts) == 1:
         return replace(charts[0], caption=f"{_SHORT_CAPTION}{notes[0]}")
@@ -60,7 +61,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
         title=title,
         caption=caption(curves, metric, None),
         named=_choose_labels(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
-        more=bounds,
+        bounds=bounds,
     )
     files = [f"{problem}-{metric}.{suffix}" for suffix in FIGURE_KINDS]
     return replace(chart, references=references, files=files)
@@ -71,9 +72,9 @@ def parameter_chart(outcome: JudgedEntry, declaration: ParameterFigure, stem: st
 
     `stem` begins the names of the chart's files.
     """
-    name = declaration.metric or outcome.common_metric()
-    metric = next(iter(outcome.curves.values())).metric(name)
-    points = declaration.points_by_policy(outcome.curves, name)
+    metric_name = declaration.metric or outcome.common_metric()
+    metric = next(iter(outcome.curves.values())).metric(metric_name)
+    points = declaration.points_by_policy(outcome.curves, metric_name)
     last_x = next(iter(points.values()))[-1][0]
     last_means = {label: line[-1][1] for label, line in points.items()}
     means_text = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in last_means.items())
@@ -144,7 +145,7 @@ def bounds_by_name(
         return {}
     plan = outcome.entry.spec(problem, outcome.scale).plan
     bounds = {}
-    # The key is the name, since several claims may be about the same bound.
+    # By name, since several claims may be about the same bound, which is drawn once.
     for name, claim in {f"{claim.bound} of {claim.policy}": claim for claim in claims}.items():
         rounds = list(claim.rounds or plan.checkpoints)
         values = [plan_bound(claim.bound, claim.policy or "", plan, t) for t in rounds]
@@ -171,7 +172,7 @@ def _bound_curves_and_lines(
 
 
 def _choose_labels(outcome: JudgedEntry, means: Mapping[str, float], metric: Metric) -> list[str]:
-    """Return the policies whose names a chart shows: those of the paper's claims, then the best.
+    """Return the policies to name in a chart: those in the paper's claims, then the best ones.
 
     `means` are the means at the last point of each policy's curve.
     """

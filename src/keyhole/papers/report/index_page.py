@@ -56,11 +56,11 @@ def claim_address(verdict: Verdict) -> str:
 
 
 Bars = Sequence[tuple[str, Sequence[Verdict]]]
-"""Groups of verdicts, each with its label."""
+"""Pairs of a label and the verdicts of its bar."""
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
-    """Return bars with a square for each claim, below a heading or, if it is empty, a legend."""
+    """Return bars with a square for each claim, below a heading; without one, below a legend."""
     counted_bars = [
         (label, format_counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
@@ -103,8 +103,8 @@ class _IndexContent:
     outcomes: Sequence[JudgedEntry]  # the entries that have been run
 
     def __post_init__(self) -> None:
-        folders = {outcome.entry.paper for outcome in self.outcomes}
-        self.papers = {key: Coverage.load(key) for key in PAPERS if key in folders}
+        paper_keys = {outcome.entry.paper for outcome in self.outcomes}
+        self.papers = {key: Coverage.load(key) for key in PAPERS if key in paper_keys}
         self.citations = {key: paper.short_citation for key, paper in self.papers.items()}
         self.verdicts = verdicts_by_id(self.outcomes)
         self.on_papers_setups, self.on_our_setups, self.own_checks = split_by_origin(
@@ -130,7 +130,7 @@ class _IndexContent:
                 Section(
                     "checks",
                     "Keyhole's own checks",
-                    [claim_squares("", self._verdict_bars(self.own_checks))],
+                    [claim_squares("Each square is a check", self._verdict_bars(self.own_checks))],
                     note=format_counts(self.own_checks),
                 ),
                 self._uncovered_section(),
@@ -162,19 +162,19 @@ class _IndexContent:
         return [(self.citations.get(key, _ABOUT_NO_PAPER), bar) for key, bar in bars.items() if bar]
 
     def _unmet_sections(self) -> list[Section]:
-        """Return a list of the section of the papers' claims that do not hold, if there are any."""
+        """Return a list with the section of the papers' unmet claims, if there are any."""
         blocks: list[PageBlock] = [
             # With `in_brief`, a claim is shown by its headline, and its number without a name.
             TemplateBlock(
                 "unmet_claims",
-                heading=where,
+                heading=heading,
                 claims=claims,
                 in_brief=in_brief,
                 setups=SETUPS,
                 address=claim_address,
                 describe_range=describe_range,
             )
-            for verdicts, where, in_brief in (
+            for verdicts, heading, in_brief in (
                 (self.on_papers_setups, "On the papers' set-ups", False),
                 (self.on_our_setups, _ON_OURS, True),
             )
@@ -213,7 +213,7 @@ def figure_gallery(
 ) -> TemplateBlock:
     """Return a grid with a tile for each entry and its figures; `all_verdicts` are by id.
 
-    The status of a tile is that of the entry's answer. An entry without claims of a paper has none.
+    The status of a tile is that of the entry's answer, which has none without claims of a paper.
     """
     tiles = []
     for outcome in outcomes:
@@ -237,7 +237,7 @@ def write_claims_json(path: Path, outcomes: Sequence[JudgedEntry]) -> None:
     # Verdicts at different scales are not comparable, so a file has one scale.
     scales = {outcome.scale for outcome in outcomes}
     if len(scales) != 1:
-        raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
+        raise ValueError(f"outcomes must be of one scale, got {sorted(scales)}")
     deciding = deciding_verdicts([verdict for outcome in outcomes for verdict in outcome.verdicts])
     content = {
         "format": "keyhole-claims",

@@ -78,7 +78,7 @@ def verdicts_by_id(outcomes: Iterable[JudgedEntry]) -> Mapping[str, Verdict]:
 
 @dataclass(frozen=True)
 class SharedVerdict:
-    """The verdict of another entry on the same statement, or the command that judges it."""
+    """Another entry's verdict on the same statement, or the command that runs that entry."""
 
     id: str
     replications: int
@@ -133,7 +133,7 @@ def runs_to_decide(outcome: JudgedEntry, verdict: Verdict) -> RunsToDecide | Non
     if outcome.scale == "paper" or outcome.paper_replications <= verdict.replications:
         return RunsToDecide(f"{text}; raise the replications in a copy of the entry's file")
     if outcome.paper_replications < needed_runs:
-        text += f", {outcome.paper_replications:,} with"
+        text += f", {outcome.paper_replications:,} with"  # the command follows
     return RunsToDecide(text, outcome.entry.command("paper"))
 
 
@@ -162,7 +162,7 @@ def line_below_answer(
         outcome=outcome,
         about=about,
         checks=format_counts(outcome.own_check_verdicts) if papers_verdicts else "",
-        elsewhere=sum(deciding_verdict(v, all_verdicts).id != v.id for v in papers_verdicts),
+        overruled=sum(deciding_verdict(v, all_verdicts).id != v.id for v in papers_verdicts),
         index_link=index_link,
     )
 
@@ -206,10 +206,10 @@ def answer_sentence(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdict]) -
 def _entry_mark(on_papers_setup: Sequence[Verdict], verdicts: Sequence[Verdict]) -> _Mark:
     """Return the answer's status and first word, given the verdicts on the paper's set-up, and all.
 
-    Claims on set-ups of ours may weaken the answer. They raise it to no more than "In part.".
+    Claims on set-ups of ours may weaken the answer, but raise it at most to "In part.".
     """
-    papers_mark = answer_status(on_papers_setup)
-    common_mark = answer_status(verdicts)
+    papers_mark = answer_mark(on_papers_setup)
+    common_mark = answer_mark(verdicts)
     if _WEAKEST_FIRST.index(common_mark) <= _WEAKEST_FIRST.index(papers_mark):
         return common_mark
     return max(papers_mark, _IN_PART, key=_WEAKEST_FIRST.index)
@@ -224,7 +224,7 @@ def is_answer_provisional(outcome: JudgedEntry, all_verdicts: Mapping[str, Verdi
     )
 
 
-def answer_status(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
+def answer_mark(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     """Return the status and the first word of an answer, by the rules in `rules.txt.j2`."""
     statuses = [verdict.status for verdict in verdicts]
     half = len(statuses) / 2
@@ -251,5 +251,5 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str, noun: str, where: st
 
 def describe_setups(verdicts: Sequence[Verdict]) -> str:
     """Return the words for the set-ups of claims that are not judged on the paper's set-up."""
-    replica = all(verdict.setup == "replica" for verdict in verdicts)
-    return "our replica of its set-up" if replica else "set-ups of ours"
+    is_replica = all(verdict.setup == "replica" for verdict in verdicts)
+    return "our replica of its set-up" if is_replica else "set-ups of ours"

@@ -53,8 +53,8 @@ def _stages_to_show(all_stages: Sequence[GridStage]) -> dict[str, GridStage]:
     return titled_stages | {"at the end": all_stages[-1]}
 
 
-_HEIGHT: Final = 4.2
-_PANEL: Final = 1.4  # the height of a panel in a column of several, in inches, as `_HEIGHT`
+_HEIGHT: Final = 4.2  # inches
+_PANEL_HEIGHT: Final = 1.4  # inches, of a panel in a column of several
 
 Problems = Mapping[str, Any]
 """Problems of the drawing's setting, by title."""
@@ -85,7 +85,7 @@ def _draw_refinement(figure: Figure, problems: Problems, names: Sequence[str]) -
     for column, (title, problem) in zip(columns, problems.items(), strict=True):
         draw_refinement(problem, column, names=names)
         column.suptitle(title, fontsize=10, parse_math=False)
-    figure.set_figheight(_PANEL * max(len(column.axes) for column in columns))
+    figure.set_figheight(_PANEL_HEIGHT * max(len(column.axes) for column in columns))
 
 
 DRAWINGS: Final[dict[str, DrawProblems]] = {

@@ -69,13 +69,14 @@ class _EntryView:
 
     outcome: judged_entry.JudgedEntry
     folder: Path
-    verdicts: Mapping[str, Verdict]  # all verdicts of this page and of pages beside it, by id
+    all_verdicts: Mapping[str, Verdict]  # those of this page and of the pages beside it, by id
     on_page: Sequence[str]  # the names of the entries of the page
     index_link: str  # the link to the page of all entries, or empty
 
     def __post_init__(self) -> None:
         entry = self.outcome.entry
         self.name = entry.name
+        # Each figure has a number, which is part of its files' names.
         self.drawings = list(enumerate(entry.problem_figures, 1))
         self.overviews = list(enumerate(entry.parameter_figures, 1))
         problems = list(self.outcome.runs)
@@ -87,8 +88,8 @@ class _EntryView:
 
     def answer(self) -> Sequence[PageBlock]:
         """Return the answer, and the small line below it."""
-        line = judged_entry.line_below_answer(self.outcome, self.verdicts, self.index_link)
-        return [judged_entry.entry_answer(self.outcome, self.verdicts), line]
+        line = judged_entry.line_below_answer(self.outcome, self.all_verdicts, self.index_link)
+        return [judged_entry.entry_answer(self.outcome, self.all_verdicts), line]
 
     def figures(self) -> list[PageBlock]:
         """Return the charts of the first screen."""
@@ -110,10 +111,10 @@ class _EntryView:
         if not self.outcome.papers_verdicts:
             groups = {"Keyhole checks": self.outcome.own_check_verdicts}
         blocks: list[PageBlock] = []
-        row_budget = MOST_ROWS
+        row_budget = MOST_ROWS  # but each group shows at least one row
         for heading, verdicts in groups.items():
             if verdicts:
-                rows = claim_rows(self.outcome, verdicts, self.verdicts, self.on_page)
+                rows = claim_rows(self.outcome, verdicts, self.all_verdicts, self.on_page)
                 blocks.append(claim_rows_block(heading, rows, max(row_budget, 1)))
                 row_budget -= len(rows)
         return blocks
@@ -131,7 +132,7 @@ class _EntryView:
         outcome = self.outcome
         sections = []
         if outcome.papers_verdicts and outcome.own_check_verdicts:
-            rows = claim_rows(outcome, outcome.own_check_verdicts, self.verdicts, self.on_page)
+            rows = claim_rows(outcome, outcome.own_check_verdicts, self.all_verdicts, self.on_page)
             note = Text(f"They are not the paper's: {format_counts(outcome.own_check_verdicts)}.")
             checks = claim_rows_block("", rows, len(rows))
             sections.append(Section(f"{self.name}-checks", "Keyhole's checks", [note, checks]))
@@ -168,7 +169,7 @@ class _EntryView:
         return Section(name, declaration.title, [picture])
 
     def _figure_table(self, declaration: ParameterFigure, stem: str) -> Section:
-        """Return the section with the table of a figure against a number."""
+        """Return the section with the means of a parameter figure as a table."""
         metric = declaration.metric or self.outcome.common_metric()
         metric_entry = next(iter(self.outcome.curves.values())).metric(metric)
         points = declaration.points_by_policy(self.outcome.curves, metric)

@@ -21,7 +21,7 @@ _THRESHOLD = Range(gt=0, le=1)
 
 
 def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
-    r"""Return the candidate threshold that is equivalent to a threshold.
+    r"""Return the candidate threshold of Lemma 1 that is equivalent to a given threshold.
 
     .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
 

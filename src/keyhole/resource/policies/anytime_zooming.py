@@ -52,7 +52,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
     pending = ("wait",)
 
     class State(ZoomingRCUCB.State):
-        """State of the present period, its length and start, and the last recommendation."""
+        """State of the present period, its length and start; the last period's recommendation."""
 
         period = int_array()
         """Length of the present period in rounds."""
@@ -63,7 +63,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     def _least_length(self, horizon: int) -> float:
         """Return the smallest confidence length of all periods but the first, for a factor of 1."""
-        # Every period has its own T, and the horizon may cut the last period short.
+        # Every period has its own T, and the horizon may cut the last period short. The only round
+        # of the first period splits at most one interval, for which every grid has room.
         length = 2
         smallest = math.inf
         while length < 2 * max(horizon, 2):

@@ -22,20 +22,21 @@ from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 from keyhole.stochastic.policy_base import RewardCounts
 
-_NEAR: Final = 1.0 - 1e-12  # two limits count as equal if their ratio is at least this
+# Limits count as equal if their ratio is between this and its reciprocal.
+_NEAR: Final = 1.0 - 1e-12
 
 
 class FixedLimit(WrapperPolicy, Policy):
     r"""Run every arm up to the same limit, and leave the choice of the arm to another policy.
 
-    A baseline that does not learn limits. If the best limit is known, it is better than policies
-    that learn it. Any policy of the classical bandit (`keyhole.stochastic`) can be the base; its
-    reward is the gain of the run rescaled to [0, 1],
+    A baseline that does not learn limits. If the best limit is known, this policy is better than
+    those that learn it. Any policy of the classical bandit (`keyhole.stochastic`) can be the base.
+    The base's reward is the gain of the run rescaled to [0, 1],
 
     .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
         {1 + \lambda(\tau)}
 
-    with the symbols of `Problem`. The cost of the limit may be at most its penalty, so that Z >= 0.
+    with the symbols of `Problem`. The cost of the limit must not exceed its penalty; then Z >= 0.
 
     Parameters
     ----------

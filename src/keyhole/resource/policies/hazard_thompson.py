@@ -126,13 +126,13 @@ def draw_reward(
     ended = s.ended[arm, position]
     earned = s.earned[arm, position]
     reward_sum = PRIOR_RUNS * s.reward[position] + earned
-    missed_sum = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)  # of 1 - reward
+    missed_sum = PRIOR_RUNS * (1.0 - s.reward[position]) + (ended - earned)  # sum of 1 - reward
     # If no reward below 1 is known, no variate is drawn.
     if missed_sum <= 0.0:
         return 1.0
     mean = reward_sum / (reward_sum + missed_sum)
-    # The shapes are multiplied by `focus`, and by the variance that rewards of 0 and 1 would have,
-    # divided by the variance of the rewards.
+    # The shapes are multiplied by `focus`, and by the ratio of two variances: of rewards of 0 and 1
+    # with this mean, and of the rewards.
     scale = focus * mean * (1.0 - mean) / reward_variance(s, arm, position, mean)
     return beta(rng, scale * reward_sum, scale * missed_sum)
 
@@ -145,8 +145,8 @@ def draw_cost(s: HazardThompson.State, rng: Stream, focus: float, arm: int, posi
     if not lowest_cost < mean < lowest_cost + width:
         return mean
     # The mean of n costs that are uniform over the interval, of width w, has the variance
-    # w^2 / (12 n). If the mean is the middle, a beta variate over the interval has about this
-    # variance if its shapes add up to 3 n.
+    # w^2 / (12 n). A beta variate over the interval, with its mean in the middle, has about this
+    # variance if its shapes add up to 3 n. The 2 is the sum of the shapes of a uniform prior.
     share = (mean - lowest_cost) / width
     shape_sum = focus * (3.0 * s.ended[arm, position] + 2.0)
     return float(lowest_cost + width * beta(rng, shape_sum * share, shape_sum * (1.0 - share)))

@@ -38,7 +38,7 @@ class HazardUCB(HazardRatePolicy):
         At least 0. :math:`\alpha_t` starts at `alpha` and tends to 1. For fewer than ten limits it
         starts higher: for one, at 1.5 `alpha`. With 0 it stays 0, and the regret may be linear.
     strength : float, default 8
-        Above 0. The pooled hazard counts as `strength` runs with ten limits or more, else as fewer.
+        Above 0. The pooled hazard counts as `strength` runs, or as fewer for fewer than ten limits.
 
     Notes
     -----
@@ -105,9 +105,8 @@ class HazardUCB(HazardRatePolicy):
                 # The mean reward and the mean cost of the runs that end here are uncertain, too.
                 # Costs are taken as uniform over the interval.
                 ended = s.ended[arm, position]
-                variance_of_reward = reward_variance(s, arm, position, reward) / (
-                    ended + PRIOR_RUNS
-                )
+                runs = ended + PRIOR_RUNS
+                variance_of_reward = reward_variance(s, arm, position, reward) / runs
                 width = s.most_cost[position] - s.least_cost[position]
                 variance_of_cost = width * width / (12.0 * (ended + 1.0))
                 other_variance += ending * ending * (variance_of_reward + variance_of_cost)

@@ -11,8 +11,8 @@ class LeapsAndBounds(Policy):
     r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
 
     A baseline with another objective, for more than thousands of runs: it ignores rewards, costs
-    and the penalty. With probability :math:`1 - \zeta` some cap stops at most a share
-    :math:`\delta` of the kept arm's runs, and their mean consumption up to the cap is at most
+    and the penalty. With probability :math:`1 - \zeta` there is a cap that stops at most a
+    share :math:`\delta` of the kept arm's runs; their mean consumption with this cap is at most
     :math:`1 + \varepsilon` times the smallest mean. In phase k = 1, 2, ... each arm in turn is run
 
     .. math::
@@ -21,7 +21,7 @@ class LeapsAndBounds(Policy):
         \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
 
     with K arms and :math:`\tau_1'` the smallest limit. If an arm has consumed :math:`b_k \theta_k`,
-    its turn is over and its mean is :math:`\theta_k`. If any mean is lower, the phase is the last.
+    its turn ends with the mean :math:`\theta_k`. A phase with a mean below that is the last.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ class LeapsAndBounds(Policy):
     """
 
     pending = ("ignore",)
-    cost_per_round = "a few operations; one for each limit"
+    cost_per_round = "a few operations, and binary searches among the limits"
 
     epsilon: float = parameter(default=0.3, gt=0, le=1 / 3, doc="how near to the smallest mean")
-    delta: float = parameter(default=0.5, gt=0, lt=1, doc="share of the runs that may be ended")
+    delta: float = parameter(default=0.5, gt=0, lt=1, doc="share of the runs that may be stopped")
     zeta: float = parameter(default=0.1, gt=0, lt=1, doc="chance to be wrong")
 
     class State:
@@ -113,7 +113,7 @@ class LeapsAndBounds(Policy):
                 s.best[0] = math.inf
 
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
-        """Recommend the arm with the smallest mean of this phase, with the phase's limit."""
+        """Recommend the phase's limit and best arm; until it has one, the last phase's best arm."""
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         best_arm[0] = s.best_arm[0]
         best_limit[0] = p.limits[limit_index(p.limits, 4.0 * theta / (3.0 * p.delta))]

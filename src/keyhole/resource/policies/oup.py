@@ -1,4 +1,4 @@
-"""Policy OUP: finds an arm whose runs are worth nearly the most on average."""
+"""Policy OUP: finds an arm whose mean utility is nearly the largest."""
 
 import math
 
@@ -16,18 +16,18 @@ class OUP(Policy):
     for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 + \lambda)`,
     with :math:`\lambda` the penalty of the largest limit. It does not search for a better limit.
 
-    Each arm has a limit :math:`\tau`, at first the smallest. A run that it stops could have at most
-    the utility u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. Let one of K
-    arms have had m runs with its k-th limit, :math:`\hat U` their mean of max(W, u), :math:`\hat F`
-    their share with :math:`W \ge u`. Its upper and lower bound (or closer earlier bounds) are
+    Each arm has a limit :math:`\tau`, at first the smallest. The utility of a run stopped there is
+    at most u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. With K arms, after
+    m runs with an arm's k-th limit, :math:`\hat U` is the mean of max(W, u), and :math:`\hat F` the
+    share of runs with :math:`W \ge u`. The arm's upper and lower bounds are the tightest so far of
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, double its limit first; then its bounds stay until m + 1 runs with the new limit. If
-    no upper bound is more than :math:`\varepsilon` above the largest lower bound, keep its arm.
+    \alpha)`, first double its limit, and keep its bounds until m + 1 runs with the new one. If no
+    upper bound is over :math:`\varepsilon` above the largest lower bound, keep the latter's arm.
 
     Parameters
     ----------
@@ -78,6 +78,7 @@ class OUP(Policy):
         """Set all upper bounds to 1; before the first run, double limits that are too short."""
         s.upper[:] = 1.0
         s.needed[:] = 1.0
+        # Before the first run, alpha and the share of stopped runs count as 1.
         top_utility = largest_utility(p.limits, 0, p.cost, p.penalty)
         if is_limit_too_short(top_utility, 1.0, 1.0):
             s.position[:] = limit_index(p.limits, 2.0 * p.limits[0])

@@ -1,4 +1,4 @@
-"""Policy RCUCB: plays the largest bound of the gain; a run also informs on smaller limits."""
+"""Policy RCUCB: plays the largest bound of the gain; a run also counts for smaller limits."""
 
 import math
 
@@ -8,7 +8,7 @@ from keyhole.resource.setting import limit_index
 
 
 class RCUCB(PairPolicy):
-    r"""Play the pair of arm and limit with the largest bound; a run also informs on smaller limits.
+    r"""Play the pair of arm and limit with the largest bound; a run also counts for smaller limits.
 
     The paper's policy for a list of limits. `HazardUCB` has less regret on nearly all problems.
     Each arm is played once with the largest limit. Then play
@@ -66,12 +66,12 @@ class RCUCB(PairPolicy):
         over = float_array("arms", "limit_count")  # sum of 1{C > limit}
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
-        untold = scratch_array()  # the pair at which the search for an unobserved pair begins
+        begin = scratch_array()  # the pair at which the search for an unobserved pair begins
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        # Every arm is played once with the largest limit, which informs on all others.
-        arm, position = first_unobserved(s.told, s.untold, p.limit_count - 1)
+        # Every arm is played once with the largest limit, which counts for all other limits.
+        arm, position = first_unobserved(s.told, s.begin, p.limit_count - 1)
         if arm < 0:
             arm, position = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[position]
@@ -88,7 +88,7 @@ class RCUCB(PairPolicy):
                 s.over[arm, position] += 1.0
             else:
                 s.net[arm, position] += gain
-            count_run_and_write_bound(p, s, arm, position)
+            count_run_and_write_terms(p, s, arm, position)
 
     def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Impute the mean of the arm's runs that survived the pending run's age."""
@@ -98,7 +98,7 @@ class RCUCB(PairPolicy):
         # the age is imputed, the regret is 1 to 157 % above that of one run at a time; if pending
         # runs count as runs without gain, 3 to 93 %.
         survivor_share = 1.0  # the share of the arm's runs that survived the age
-        earlier_gain = 0.0  # net rewards of the runs that ended by the age, divided by all runs
+        earlier_gain = 0.0  # net reward, per informative run, of the runs that ended by the age
         for position in range(limit_index(p.limits, limit) + 1):
             told = s.told[arm, position]
             gain = 0.0
@@ -116,11 +116,11 @@ class RCUCB(PairPolicy):
                 gain = min(max(later_gain / survivor_share, -1.0), 1.0)
             s.over[arm, position] += exceeds
             s.net[arm, position] += gain
-            count_run_and_write_bound(p, s, arm, position)
+            count_run_and_write_terms(p, s, arm, position)
 
 
-def count_run_and_write_bound(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
-    """Count an informative run that is in a pair's sums already, and write the pair's bound."""
+def count_run_and_write_terms(p: RCUCB, s: RCUCB.State, arm: int, position: int) -> None:
+    """Count one more informative run of a pair; write its estimate and spread from its sums."""
     told = s.told[arm, position] + 1.0
     penalty = s.penalties[position]
     s.told[arm, position] = told

@@ -12,7 +12,7 @@ class ReductionThompson(PairPolicy):
 
     A stronger baseline than `ReductionUCB`: a run also updates all smaller limits, although the
     pairs of an arm are modelled as independent. If there are few limits, its regret is small on
-    average, but has a large variance. Compare `RCUCB`.
+    average, but has a large variance.
 
     Each pair is played once. Then play
 
@@ -28,8 +28,8 @@ class ReductionThompson(PairPolicy):
     Notes
     -----
     Departures from the paper: its formulas were not available to us, and the prior Beta(1, 1) is
-    the usual one. The paper leaves two points open: pairs are first played arm by arm from the
-    smallest limit up, and ties go to the lowest arm and then to the smallest limit.
+    the usual one. Two points that the paper leaves open were settled: pairs are first played arm by
+    arm from the smallest limit up; ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------

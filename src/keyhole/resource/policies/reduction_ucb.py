@@ -68,11 +68,11 @@ class ReductionUCB(PairPolicy):
         totals = float_array("arms", "limit_count")
         estimate = float_array("arms", "limit_count")
         spread = float_array("arms", "limit_count")
-        untold = scratch_array()  # the pair at which the search for an unobserved pair begins
+        begin = scratch_array()  # the pair at which the search for an unobserved pair begins
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        arm, position = first_unobserved(s.plays, s.untold, 0)
+        arm, position = first_unobserved(s.plays, s.begin, 0)
         if arm < 0:
             arm, position = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[position]

@@ -1,4 +1,4 @@
-"""Policy StoOO: searches each arm's best limit by a method for the maximum of a noisy function."""
+"""Policy StoOO: searches for each arm's best limit as for the maximum of a noisy function."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from keyhole.resource.refined_grid_policy import (
 
 
 class StoOO(RefinedGridPolicy):
-    r"""Search each arm's best limit by a method for the maximum of a noisy function.
+    r"""Search for each arm's best limit by a method for the maximum of a noisy function.
 
     A baseline for `ZoomingRCUCB`, for a continuum of limits: a run is informative only about the
     pair that was played. The cost of the largest limit must not exceed its penalty. Play
@@ -41,8 +41,8 @@ class StoOO(RefinedGridPolicy):
 
     Notes
     -----
-    Departures from the paper: each arm has a function, and a cell is sampled at its right end, as
-    in `ZoomingRCUCB`. Gains are not rescaled to [0, 1]. See :doc:`/resource`.
+    Departures from the paper: each arm has its own function, gain by limit; an interval is sampled
+    at its right end, as in `ZoomingRCUCB`; gains are not rescaled to [0, 1]. See :doc:`/resource`.
 
     References
     ----------

@@ -31,13 +31,13 @@ class ZoomingRCUCB(RefinedGridPolicy):
 
     with the estimates and counts of `RCUCB`. After each round, if :math:`b_{i,\tau} \ge
     c_{i,\tau}`, the interval of the point is split into n parts: the grid of arm i gets new points.
-    The recommendation is the pair played on the finest level.
+    The recommendation is the pair that was played with the narrowest interval.
 
     Parameters
     ----------
     alpha, lipschitz, gain_range : float, default 1
-        `alpha`, above 0, is the exploration. `lipschitz` is L, above 0: near the best limit, a
-        limit at the distance x has at most L x less gain. `gain_range` is w of `RCUCB`, in (0, 2].
+        `alpha`, above 0, is the exploration. `lipschitz` is L, above 0: near the best limit, gains
+        fall by at most L x over a distance x from it. `gain_range` is w of `RCUCB`, in (0, 2].
     delta, refine : default 0.05 and 2
         `delta` is the confidence level, in (0, 1); `refine` is n, from 2 to 64.
 

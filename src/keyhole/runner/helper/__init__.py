@@ -2,9 +2,9 @@
 
 Four processes, each started by the one above it:
 
-    runner    in the process that uses `keyhole.runner`               ..command_runner
-    helper    a small Python process that serves requests             .server
-    init      one per run: starts, limits, measures and kills it      .supervision
+    runner    in the process that uses `keyhole.runner`                     ..command_runner
+    helper    a small Python process that serves requests                   .server
+    init      supervisor of one run: starts, limits, measures and kills it  .supervision
     main      the command, which may start further processes
 
 When one of them ends, all below it are killed: the helper notices the end of the runner, an init

@@ -34,7 +34,7 @@ class ControlGroup:
         if columns[:1] != [b"usage_usec"]:
             raise OSError(0, "cpu.stat has no usage_usec")
         # Runs follow one another, and the helper sleeps during a run. So in an init, the group's
-        # time rises by the time of the run and of the init itself. The latter is subtracted.
+        # time rises by the time of the run and by the init's own, which is subtracted.
         own_usage = resource.getrusage(resource.RUSAGE_SELF)
         return int(columns[1]) / 1e6 - own_usage.ru_utime - own_usage.ru_stime
 
@@ -48,8 +48,9 @@ class ControlGroup:
         """Remove the groups of killed helpers, except those that still have processes."""
         for name in os.listdir(self._parent):
             pid = name.removeprefix(_NAME_PREFIX)
+            # An earlier process may have had the PID of this one.
             is_stale = pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
-            if pid != name and is_stale:
+            if name.startswith(_NAME_PREFIX) and is_stale:
                 with suppress(OSError):
                     os.rmdir(f"{self._parent}/{name}")
 

@@ -26,7 +26,7 @@ class Mechanism:
         return sum(p.alive and p.pid != main_pid for p in process_tree.list_descendants())
 
     def kill(self, main_pid: int) -> bool:
-        """Kill all processes of the run; return False if some are left that it cannot signal."""
+        """Kill all processes of the run; return False if some cannot be signalled and are left."""
         raise NotImplementedError
 
     def reap(self, init_pid: int) -> None:
@@ -129,12 +129,12 @@ class Subreaper(Mechanism):
 
     def kill(self, main_pid: int) -> bool:
         """Kill all children, and the orphans that become children when their parents die."""
-        return process_tree.kill_children()
+        return process_tree.kill_descendants()
 
     def reap(self, init_pid: int) -> None:
         """Wait for the end of an init, and kill the processes that it has left."""
         # All are reaped in one loop: an init cannot be reaped before an orphan that traces it.
-        process_tree.kill_children()
+        process_tree.kill_descendants()
 
 
 class ProcessGroup(Mechanism):
@@ -143,7 +143,8 @@ class ProcessGroup(Mechanism):
     def count_left(self, main_pid: int) -> int:
         """Return how many processes other than the main one /proc shows.
 
-        If it shows none, and the main process is gone, return 1 if its group still has processes.
+        If /proc shows none and the main process is gone, return 1 if its group still has processes:
+        nothing tells their number.
         """
         count = super().count_left(main_pid)
         if count == 0 and not _process_exists(main_pid):

@@ -49,7 +49,7 @@ def set_parent_death_signal() -> None:
 
 
 def set_dumpable(dumpable: bool) -> None:
-    """Set whether processes of the same user may trace this one, as root may; only on Linux.
+    """Set whether processes of this user may trace this one, as root always may; only on Linux.
 
     A fork inherits the setting; exec sets it to True.
     """

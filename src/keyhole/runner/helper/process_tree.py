@@ -109,16 +109,16 @@ def read_proportional_size(process: Process) -> int:
     return process.resident
 
 
-def kill_children() -> bool:
-    """Kill all processes below a subreaper; return False if some are left.
+def kill_descendants() -> bool:
+    """Kill all processes below this one, a subreaper; return False if some are left.
 
     This process is not allowed to signal those that are left: they belong to another user, since
     they run a setuid program, say.
     """
     # Only children and their process groups are signalled: the PID of a child is not reused before
     # this process reaps the child, so that no other process is hit. Grandchildren become children
-    # when their parent dies. A walk through all descendants, as psutil does it, was slower than
-    # chains of short-lived processes (docs/decisions/013).
+    # when their parent dies. A walk through all descendants, as in psutil, misses chains of
+    # short-lived processes (docs/decisions/013).
     own_group = os.getpgid(0)
     end = time.monotonic() + _WAIT_SECONDS
     while True:

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from .cgroup_accounting import ControlGroup
 from .framing import encode_frame, is_frame, read_frame
 from .kill_mechanisms import KILL_MECHANISMS, Mechanism
-from .supervision import reaped_cpu_seconds, supervise
+from .supervision import read_reaped_cpu, supervise
 
 _POLL_MILLISECONDS: Final = 500  # between two checks whether the runner is still the parent
 _ANSWER_SECONDS: Final = 10.0  # seconds after limit and grace in which an init can still answer
@@ -40,7 +40,7 @@ def main() -> None:
             channel.sendall(encode_frame({"refused": error.strerror or str(error)}))
         return
     group = None
-    read_cpu = reaped_cpu_seconds
+    read_cpu = read_reaped_cpu
     with suppress(OSError):
         group = ControlGroup()
         read_cpu = group.read_cpu
@@ -109,7 +109,7 @@ def _run_command(
     if runner.has_runner_ended:
         return None
     if answer is None:
-        reason = "the supervisor of the run was stopped"
+        reason = "the supervisor of the run did not answer in time"
         cpu = read_cpu() - cpu_before
         return encode_frame({"outcome": "out of time", "reason": reason, "cpu": cpu})
     if not is_frame(answer):
@@ -151,14 +151,14 @@ def _stop_init(channel: socket.socket, init_pid: int) -> None:
 
 
 class _RunnerConnection:
-    """Connection to the runner, which notices when the runner's process has ended."""
+    """Connection to the runner; it notices when the runner's process has ended."""
 
     def __init__(self, channel: socket.socket, pid: int) -> None:
         self.has_runner_ended = False
         self._pid = pid
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
-        self._channel = channel.fileno()
+        self._channel_fd = channel.fileno()
         # It is not enough to wait until the channel is closed: a fork of the runner's process may
         # have a copy of the runner's socket, which stays open after the runner's process has ended.
         # A pidfd shows at once that the runner's process has ended. On macOS, which has no pidfd,
@@ -168,7 +168,7 @@ class _RunnerConnection:
 
     def wait_for_request(self) -> bool:
         """Wait for a request; return False if the runner has ended."""
-        return self._wait_until_readable(math.inf) == self._channel
+        return self._wait_until_readable(math.inf) == self._channel_fd
 
     def read_init_answer(self, source: int, seconds: float) -> bytes | None:
         """Read the answer of an init from the descriptor `source` until the stream ends; return it.
@@ -185,7 +185,7 @@ class _RunnerConnection:
                     return bytes(answer)
                 answer += data
             # The runner sends nothing during a run. So if its channel is readable, the runner has
-            # ended.
+            # ended or was closed.
             self.has_runner_ended = ready is not None or self.has_runner_ended
             return None
         finally:

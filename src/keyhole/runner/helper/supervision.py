@@ -32,7 +32,7 @@ _MAX_INTERVAL: Final = 0.25  # seconds between two samples
 _INTERVAL_GROWTH: Final = 1.5  # factor from one interval to the next
 _MAX_SAMPLE_SHARE: Final = 0.05  # the largest share of the time that is spent on samples
 _MIN_RISE: Final = 1.05  # factor by which resident memory rises before it is measured exactly
-_MAX_FILL_RATE: Final = 4e9  # bytes a second: memory is assumed to fill no faster (two processors)
+_MAX_FILL_RATE: Final = 4e9  # bytes a second: what two processors or so fill at their fastest
 _OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
 _MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
 _RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
@@ -45,14 +45,14 @@ class OutputCapture:
         self._first, self._last = bytearray(), bytearray()
         self._half = size // 2
         self._byte_count = 0
-        self.reading, self.writing = os.pipe()
-        os.set_blocking(self.reading, False)
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.read_end, False)
 
     def drain(self) -> bool:
         """Read what the pipe holds; return False at the end of the stream."""
         for _ in range(_CHUNKS_PER_CALL):
             try:
-                data = os.read(self.reading, _CHUNK_BYTES)
+                data = os.read(self.read_end, _CHUNK_BYTES)
             except BlockingIOError:
                 return True
             if not data:
@@ -65,7 +65,7 @@ class OutputCapture:
                 del self._last[: len(self._last) - self._half]
         return True
 
-    def kept_bytes(self) -> bytes:
+    def join_kept_bytes(self) -> bytes:
         """Return what was kept; a line between start and end says how many bytes are missing."""
         missing_count = self._byte_count - len(self._first) - len(self._last)
         gap_line = b""
@@ -90,7 +90,7 @@ class UsageMeter:
         self._read_cpu = read_cpu
         self._cpu_before = read_cpu()
         self._cpu_by_process: dict[tuple[int, int], float] = {}
-        self._resident = 0
+        self._resident_when_measured = 0
         self._interval = _MIN_INTERVAL
         self.next_sample = time.monotonic() + _MIN_INTERVAL
 
@@ -123,16 +123,16 @@ class UsageMeter:
         # began and ended between two samples. The second sum lacks processes that ended and were
         # never reaped: the kernel adds a child's usage to its parent when the parent waits for it.
         listed_cpu = sum(process.cpu + process.reaped_cpu for process in processes)
-        self._raise_cpu_to(sum(self._cpu_by_process.values()), listed_cpu + reaped_cpu_seconds())
+        self._raise_cpu_to(sum(self._cpu_by_process.values()), listed_cpu + read_reaped_cpu())
 
     def _update_memory(self, processes: list[process_tree.Process]) -> None:
         total = sum(process.resident for process in processes)
         if len(processes) > 1 and total > self.memory:
             # Resident sizes count shared pages in each process. The proportional size is exact, but
             # the kernel reads all page tables to find it: it is read only after a rise.
-            if total <= self._resident * _MIN_RISE:
+            if total <= self._resident_when_measured * _MIN_RISE:
                 return
-            self._resident = total
+            self._resident_when_measured = total
             total = sum(map(process_tree.read_proportional_size, processes))
         self.memory = max(self.memory, total)
 
@@ -140,13 +140,13 @@ class UsageMeter:
         """Complete the totals with the usage of reaped children."""
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.memory = max(self.memory, largest * _MAXRSS_BYTES)
-        self._raise_cpu_to(reaped_cpu_seconds())
+        self._raise_cpu_to(read_reaped_cpu())
 
     def _raise_cpu_to(self, *sums: float) -> None:
         self.cpu = max(self.cpu, self._read_cpu() - self._cpu_before, *sums)
 
 
-def reaped_cpu_seconds() -> float:
+def read_reaped_cpu() -> float:
     """Return CPU seconds of all reaped children and their reaped descendants."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -158,7 +158,7 @@ class CommandProcess:
 
     pid: int
     start: float  # in seconds of the monotonic clock
-    problem: str
+    problem: str  # "" if the command has started
 
 
 def start_command(request: dict[str, Any], output: int) -> CommandProcess:
@@ -172,6 +172,7 @@ def start_command(request: dict[str, Any], output: int) -> CommandProcess:
     write_end.close()
     # Exec closes the write end: the stream ends when the command runs. The exit code alone would
     # not show whether exec has failed, since the command itself may exit with 127.
+    # The report is "START", "START!PROBLEM" or "!PROBLEM".
     with read_end, read_end.makefile("rb") as report:
         start, _, problem = os.fsdecode(report.read()).partition("!")
     return CommandProcess(pid, float(start or time.monotonic()), problem)
@@ -184,7 +185,8 @@ def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoRet
         # reach its supervisor (the init).
         os.setsid()
         set_dumpable(True)  # unlike the init: the command must be able to read its own /proc
-        # Python ignores SIGPIPE and SIGXFSZ, and ignored signals are inherited through exec.
+        # Ignored signals stay ignored through exec. Python ignores SIGPIPE and SIGXFSZ, and the
+        # program that uses the runner may ignore the others.
         for name in _RESET_SIGNALS:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -221,10 +223,10 @@ def _move_descriptors(files: list[int], other_file: int) -> int:
 
 
 def _set_limits(request: dict[str, Any]) -> None:
-    """Set limits that the kernel enforces: no core dumps, and CPU time of each single process.
+    """Set the limits that the kernel enforces, on core dumps and CPU time, and the OOM score.
 
-    The init enforces the CPU limit of all processes together. The kernel's limit is higher by a
-    second, and by the CPU time that all processors can use in the grace.
+    The init enforces the CPU limit of all processes together. The kernel's limit, of each single
+    process, is higher by a second, and by the CPU time that all processors can use in the grace.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if request["cpu"] is not None:
@@ -253,12 +255,12 @@ def supervise(
     output = OutputCapture(request["output"])
     meter = UsageMeter(request["cpu"], request["memory"], read_cpu)
     children = _Children()
-    main = start_command(request, output.writing)
-    for descriptor in (output.writing, *request["passed"]):
+    main = start_command(request, output.write_end)
+    for descriptor in (output.write_end, *request["passed"]):
         os.close(descriptor)
     children.main_pid = main.pid
     end = main.start + request["limit"]
-    is_lost = not _wait_for_end(end, children.has_main_ended, children, channel, output, meter)
+    is_lost = _wait_until_over(end, children.has_main_ended, children, channel, output, meter)
     children.reap()
     is_cut_off = not children.has_main_ended()
     if is_cut_off and request["grace"] and not is_lost:
@@ -271,7 +273,7 @@ def supervise(
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main.pid, signal.SIGTERM)
         end = time.monotonic() + request["grace"]
-        is_lost = not _wait_for_end(end, have_all_ended, children, channel, output, meter)
+        is_lost = _wait_until_over(end, have_all_ended, children, channel, output, meter)
     # The time that it takes to kill the other processes does not count.
     seconds = time.monotonic() - main.start
     children.reap()
@@ -298,10 +300,10 @@ def supervise(
         "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
     with suppress(BrokenPipeError), os.fdopen(channel, "wb") as file:  # the helper may have ended
-        file.write(encode_frame(answer, output.kept_bytes()))
+        file.write(encode_frame(answer, output.join_kept_bytes()))
 
 
-def _wait_for_end(
+def _wait_until_over(
     end: float,
     is_over: Callable[[], bool],
     children: "_Children",
@@ -309,14 +311,14 @@ def _wait_for_end(
     output: OutputCapture,
     meter: UsageMeter,
 ) -> bool:
-    """Wait until the run is over or exceeds a limit; return False if the helper ends first."""
+    """Wait until the run is over or exceeds a limit; return whether the helper ended first."""
     poll = select.poll()
-    for descriptor in (children.ready, channel, output.reading):
+    for descriptor in (children.sigchld_fd, channel, output.read_end):
         poll.register(descriptor, select.POLLIN)
     while not is_over():
         now = time.monotonic()
         if now >= end or meter.is_over_limit():
-            return True
+            return False
         if now >= meter.next_sample:
             children.reap()
             meter.sample()
@@ -324,12 +326,12 @@ def _wait_for_end(
         # Rounded up: rounded down, the loop would spin in the last millisecond.
         events = dict(poll.poll(int((min(end, meter.next_sample) - now) * 1000) + 1))
         if channel in events:
-            return False
-        if output.reading in events and not output.drain():
-            poll.unregister(output.reading)
-        if children.ready in events:
+            return True
+        if output.read_end in events and not output.drain():
+            poll.unregister(output.read_end)
+        if children.sigchld_fd in events:
             children.reap()
-    return True
+    return False
 
 
 def _judge_outcome(
@@ -339,7 +341,10 @@ def _judge_outcome(
     seconds: float,
     meter: UsageMeter,
 ) -> str:
-    """Return the outcome of a run; `ok` and `failed` imply that all limits were kept."""
+    """Return the outcome of a run; `ok` and `failed` imply that all limits were kept.
+
+    `code` is the exit code of the main process, or -signal; None if the run was cut off.
+    """
     if main.problem:
         return "could not start"
     if request["memory"] is not None and meter.memory > request["memory"]:
@@ -350,7 +355,7 @@ def _judge_outcome(
 
 
 class _Children:
-    """Children of this process: the main process, and orphans that it has adopted."""
+    """Children of this process: the main process, and the orphans that this process adopts."""
 
     def __init__(self) -> None:
         self.main_pid = 0
@@ -358,8 +363,8 @@ class _Children:
         # SIGCHLD writes to a pipe, so that `poll` returns even if a child ends between the last
         # check for ended children and the wait. A pidfd would do this on Linux only, and only for
         # the main process.
-        self.ready, wakeup = os.pipe()
-        os.set_blocking(self.ready, False)
+        self.sigchld_fd, wakeup = os.pipe()
+        os.set_blocking(self.sigchld_fd, False)
         os.set_blocking(wakeup, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
@@ -371,7 +376,7 @@ class _Children:
     def reap(self) -> None:
         """Reap all ended children; `status` becomes the exit code of the main one, or -signal."""
         with suppress(BlockingIOError):
-            os.read(self.ready, 1 << 16)
+            os.read(self.sigchld_fd, 1 << 16)
         try:
             while (child := os.waitpid(-1, os.WNOHANG))[0]:
                 if child[0] == self.main_pid:

@@ -15,7 +15,8 @@ class CSBDTUCB(BisectionPolicy):
 
     .. math:: \tilde\mu_i = \max\Big\{ \frac{S_i}{N_i} - \sqrt{\frac{1.5 \ln t}{N_i}}, \, 0 \Big\}
 
-    and the exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` is funded.
+    After the search, arm i got nothing in :math:`N_i - 1` rounds, :math:`S_i` of them with a loss.
+    The exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` of `CSBDT` is funded.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ class CSBST(Policy):
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     After the search, the estimate Q/M is given to the M arms with the largest draws from
-    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Here :math:`S_i` and :math:`F_i` count the rounds since
-    then in which arm i got nothing: :math:`S_i` those with a loss, :math:`F_i` the others.
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Since the search, arm i got nothing in :math:`S_i`
+    rounds with a loss, and in :math:`F_i` rounds without a loss.
 
     Parameters
     ----------
@@ -160,9 +160,9 @@ class CSBST(Policy):
         state = learner.state
         if state["index"][0] == state["high"][0]:
             return [format_second_phase(state), *format_loss_counts(state)]
-        limit = f"{self.search_rounds(learner.facts['arms'], learner.facts['resource']):,}"
+        bound = f"{self.search_rounds(learner.facts['arms'], learner.facts['resource']):,}"
         return [
-            f"first phase, search of up to {limit} rounds: trying {state['amounts'][0]:.4g} on "
+            f"first phase, search of up to {bound} rounds: trying {state['amounts'][0]:.4g} on "
             f"{state['funded'].sum()} arms, {state['clear_rounds'][0]} of {state['needed'][0]} "
             f"rounds without a loss; {learner.recommend()[0]:.4g} is enough"
         ]
@@ -186,7 +186,7 @@ def clear_rounds_needed(delta: float, epsilon: float, resource: float, count: in
 
 
 def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
-    """Choose the arms on which the candidate is tried."""
+    """Give all arms the candidate's amount, and choose the arms on which it is tried."""
     for arm in range(p.arms):
         s.order[arm] = arm
         s.amounts[arm] = nth_candidate_threshold(p, s.index[0])

@@ -9,7 +9,8 @@ class CTS(KnownThresholdPolicy):
     r"""Fund the arms that prevent the largest sampled losses, with known thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
-    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
+    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`, where the arm got nothing in
+    :math:`S_i` rounds with a loss and :math:`F_i` rounds without a loss. Fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 

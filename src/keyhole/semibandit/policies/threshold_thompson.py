@@ -28,10 +28,10 @@ from keyhole.semibandit.threshold_posterior import (
 
 # Every 200 rounds, the time for which an allocation is kept grows by a round, because later rounds
 # teach less.
-_ROUNDS_PER_KEPT: Final = 200
-# If a piece is shorter than this, its end is allocated instead of a draw from it. The length is for
-# one arm and a resource of 1, and shrinks as 1 / t from round 1,000 on. Ten times the length fails
-# if little of the resource is left over.
+_KEPT_GROWTH_PERIOD: Final = 200
+# If a piece is shorter than this times min(1, Q) / K, its end is allocated instead of a draw from
+# it; from round 1,000 on the length shrinks as 1 / t. With ten times the length the policy fails if
+# little of the resource is left over.
 _SHORT_LENGTH: Final = 1e-3
 _CONSTANT_ROUNDS: Final = 1000.0
 
@@ -49,8 +49,8 @@ class ThresholdThompson(Policy):
         \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i(\tilde\theta_i))
 
     and fund :math:`KP(\tilde\mu, \tilde\theta, Q)`, the set that fits with the largest sum of
-    :math:`\tilde\mu_i`. The rest of Q first raises funded arms. The allocation is kept for :math:`1
-    + \lfloor t / 200 \rfloor` rounds, or until a loss raises an arm's largest amount with a loss.
+    :math:`\tilde\mu_i`. The rest of Q goes to funded arms, then to others. Keep the allocation for
+    :math:`1 + \lfloor t / 200 \rfloor` rounds, or until a loss raises a threshold's lower bound.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class ThresholdThompson(Policy):
         "in one of 1 + t / 200 rounds and after losses that change a threshold's range"
     )
 
-    delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that a reported threshold is low")
+    delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that an estimate is too low")
 
     class State(Scratch, ThresholdPosterior):
         """The posterior, the present allocation, and the working memory of the knapsack."""
@@ -118,7 +118,7 @@ class ThresholdThompson(Policy):
         if s.kept[0] > 0:
             s.kept[0] -= 1
         else:
-            s.kept[0] = t // _ROUNDS_PER_KEPT
+            s.kept[0] = t // _KEPT_GROWTH_PERIOD
             draw_allocation(p, s, t, rng)
         for arm in range(p.arms):
             allocation[arm] = s.amounts[arm]

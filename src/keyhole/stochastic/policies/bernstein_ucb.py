@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel, parameter
-from keyhole.stochastic.policy_base import DeviationUCBPolicy, log_2_over_delta
+from keyhole.stochastic.policy_base import DeviationUCBPolicy, ln_of_2_over_delta
 
 
 class BernsteinUCB(DeviationUCBPolicy):
@@ -29,8 +29,8 @@ class BernsteinUCB(DeviationUCBPolicy):
 
     Notes
     -----
-    Departures from the paper: the deviation function, open in the paper, is Bernstein's for rewards
-    within 1 of their mean. Arms without pulls come first; ties go to the lowest arm.
+    Departures from the paper: the deviation function, which it leaves open, is Bernstein's for
+    rewards within 1 of their mean. Arms without pulls come first; ties go to the lowest arm.
 
     References
     ----------
@@ -57,6 +57,5 @@ class BernsteinUCB(DeviationUCBPolicy):
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return the error at which `deviation` is delta, in closed form."""
-        # L / (3 N), from which all terms follow
-        first_term = log_2_over_delta(p.horizon) / (3.0 * pulls)
+        first_term = ln_of_2_over_delta(p.horizon) / (3.0 * pulls)  # L / (3 N)
         return first_term + math.sqrt(first_term * first_term + 6.0 * p.variance * first_term)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.confidence_sequences import log_beta
 from keyhole.contract.policy import Guarantee, settled_arms
-from keyhole.contract.wrapper_policy import SAME_MEAN, StoppingWrapper, add_reward, settle_arm
+from keyhole.contract.wrapper_policy import MEAN_TOLERANCE, StoppingWrapper, add_reward, settle_arm
 from keyhole.draws.betting_evidence import log_evidence_against, log_largest_wealth
 from keyhole.policy import (
     IntArray,
@@ -20,12 +20,12 @@ from keyhole.policy import (
     int_array,
     parameter,
 )
-from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, log_loss
+from keyhole.stochastic.policies.top_two_thompson import TopTwoThompson, total_entropy
 from keyhole.stochastic.policy_base import Policy
 from keyhole.stochastic.problem import Problem
 
-# The largest number of steps of a search. A search rarely takes more than five, but would not end
-# if evidence and level were equal up to rounding.
+# The most steps of the search in `is_mean_higher_by_bets`. It rarely takes more than five, but
+# would not end if evidence and level were equal up to rounding.
 _SEARCH_STEPS: Final = 60
 
 
@@ -40,9 +40,9 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
         W_i(\mu) = \int_0^1 \prod_t \Big(
         \frac{q}{\mu} \, x_t + \frac{1 - q}{1 - \mu} \, (1 - x_t)\Big) \, \mathrm{d}q
 
-    Here x are an arm's rewards, kept as weights on 0, 1/20, ..., 1, W is the mean wealth of bets,
-    and K the number of arms. The last arm left is *best*. If the base chooses a settled arm, the
-    unsettled arm with the fewest pulls is pulled in its place.
+    Here x are an arm's rewards, each kept as weights on 0, 1/20, ..., 1; W is the mean wealth of
+    bets against :math:`\mu`; and K is the number of arms. The last arm left is *best*. If the base
+    chooses a settled arm, the unsettled arm with the fewest pulls is pulled in its place.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
     Notes
     -----
     Source: Keyhole's own; the parts are known. Proved: the chance that a wrong arm is ever named
-    best is at most delta. It breaks if there are two best arms (it may then never stop), and with a
-    base that maximises rewards; see :doc:`/stochastic`, also for the proof.
+    best is at most delta. The policy breaks if there are two best arms (it may then never stop),
+    and with a base that maximises rewards; see :doc:`/stochastic`, also for the proof.
 
     References
     ----------
@@ -104,13 +104,14 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
                 settle_rival(s, rival, arm, level, p.arms)
         if s.left[0] == 1:
             # The last arm is never given up, and is the best.
-            settle_arm(s, argmin_tree_find(s.open_pulls, p.arms), 1, p.arms)
+            settle_arm(s, argmin_tree_find(s.open_pulls, p.arms), 1, p.arms)  # 1 is "best"
             s.left[0] = 0
             s.stopped[0] = t
 
     def recommend(p, s: State, best: IntArray) -> None:  # type: ignore[override]
-        """Recommend the arm that is settled as best, or the open one with the highest mean."""
+        """Recommend the arm that is settled as best, or the open arm with the highest mean."""
         highest = -1.0
+        # This open arm is recommended if no open arm has pulls.
         best[0] = argmin_tree_find(s.open_pulls, p.arms)
         for arm in range(p.arms):
             if s.settled[arm] == 1:
@@ -127,15 +128,15 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
     def guarantee(self) -> Guarantee:
         """Return the bound on the chance that the wrong arm is named best, or the best given up."""
-        text = f"chance that the arm named best is not: at most {self.delta:g}"
+        text = f"chance that the arm named best is not the best: at most {self.delta:g}"
         return Guarantee("any_wrong_settled", self.delta, text)
 
     def wrong_verdicts(self, problem: Problem) -> NDArray[np.bool_]:
-        """Return a mask, shape (arms, 2), of wrong verdicts.
+        """Return for each arm whether "best" and "not best" would be wrong, shape (arms, 2).
 
         If there are several best arms, any of them may be given up.
         """
-        is_best = problem.means >= problem.means.max() - SAME_MEAN
+        is_best = problem.means >= problem.means.max() - MEAN_TOLERANCE
         return np.stack([~is_best, is_best & (is_best.sum() == 1)], axis=1)
 
     def describe(self, learner: Any) -> list[str]:
@@ -148,86 +149,88 @@ class BestArmStopping(StoppingWrapper, Policy):  # type: ignore[misc]
 
 
 def settle_rival(s: BestArmStopping.State, arm: int, rival: int, level: float, arms: int) -> None:
-    """Settle the rival as not the best if its mean is proved to be below the arm's.
+    """Settle the rival as not the best if its mean is proved to be below the arm's mean.
 
-    `level` is the logarithm of the evidence that proves it.
+    `level` is the logarithm of the evidence that counts as a proof.
     """
     if s.settled[rival] != 0:
         return
     pulls, totals = s.evidence_pulls, s.evidence_totals
-    is_higher = is_mean_proved_higher(pulls[arm], totals[arm], pulls[rival], totals[rival], level)
+    is_higher = is_mean_higher_by_sums(pulls[arm], totals[arm], pulls[rival], totals[rival], level)
     if is_higher or is_mean_higher_by_bets(s, arm, rival, level):
-        settle_arm(s, rival, 2, arms)
+        settle_arm(s, rival, 2, arms)  # 2 is "not best"
         s.left[0] -= 1
 
 
-def is_mean_proved_higher(
+def is_mean_higher_by_sums(
     pulls: float, total: float, other_pulls: float, other_total: float, level: float
 ) -> bool:
     r"""Return whether the e-process against "first mean at most the second" reaches exp(level).
 
-    This is the e-process of rewards 0 and 1, which holds for all rewards in [0, 1]. For rewards
-    between 0 and 1, the e-process of `is_mean_higher_by_bets` may be larger.
+    The e-process is made for rewards of 0 and 1, and is valid for all rewards in [0, 1]. For
+    rewards between 0 and 1, the e-process of `is_mean_higher_by_bets` may be larger.
 
     The e-process is at most the likelihood ratio. With m the mean of all rewards, the likelihood
     ratio is at most the exponential of :math:`\frac{n_1 n_2}{n_1 + n_2}
-    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`. This bound is compared first, and mostly decides.
+    \frac{(\hat\mu_1 - \hat\mu_2)^2}{m (1 - m)}`. This bound is checked first; mostly it is too low.
     """
     gap = total / pulls - other_total / other_pulls
     all_pulls = pulls + other_pulls
     mean = (total + other_total) / all_pulls
     if gap <= 0.0 or pulls * other_pulls / all_pulls * gap * gap < level * mean * (1.0 - mean):
         return False
-    mixtures = log_beta(total, pulls - total) + log_beta(other_total, other_pulls - other_total)
-    return mixtures + log_loss(all_pulls, total + other_total) >= level
+    # The logarithm of the likelihood of all rewards, averaged over both means.
+    mixture = log_beta(total, pulls - total) + log_beta(other_total, other_pulls - other_total)
+    return mixture + total_entropy(all_pulls, total + other_total) >= level
 
 
 def is_mean_higher_by_bets(s: BestArmStopping.State, arm: int, rival: int, level: float) -> bool:
     """Return whether bets against "the arm's mean is at most the rival's" reach exp(level).
 
-    Take a mean of the arm and a mean of the rival that is at least as high, and multiply the
-    evidence against the first by the evidence against the second. The evidence here is the
-    minimum of this product over all such pairs of means. The product is log-convex in both means.
-    So if the arm has the higher empirical mean, both means are equal at the minimum. The search for
-    the minimum ends as soon as it is clear whether it reaches the level.
+    For a mean of the arm and a mean of the rival, the evidence against both is the product of the
+    evidence against each. Its minimum over all pairs in which the rival's mean is at least the
+    arm's is the evidence against the hypothesis. The product is log-convex in both means. So if the
+    arm has the higher empirical mean, both means are equal at the minimum. The search for the
+    minimum ends as soon as it is clear whether the minimum reaches the level.
     """
     pulls = s.evidence_pulls[arm]
     total = s.evidence_totals[arm]
     other_pulls = s.evidence_pulls[rival]
     other_total = s.evidence_totals[rival]
     histogram = s.evidence_histogram
-    # If all rewards of both arms are 0 or 1, there is no more evidence than in
-    # `is_mean_proved_higher`.
+    # At position 0 an arm's histogram has the weight of rewards strictly between 0 and 1. If it is
+    # 0 for both arms, there is no more evidence than in `is_mean_higher_by_sums`.
     has_graded_rewards = histogram[arm, 0] > 0.0 or histogram[rival, 0] > 0.0
     if not has_graded_rewards or total * other_pulls <= other_total * pulls:
         return False
     mean = (total + other_total) / (pulls + other_pulls)
     # The search begins at the mean of all rewards. If the largest wealth of any bet against this
-    # mean is too small, so is the evidence.
+    # mean is below the level, so is the evidence.
     largest_wealth = log_largest_wealth(histogram, arm, pulls, total, mean)
     largest_wealth += log_largest_wealth(histogram, rival, other_pulls, other_total, mean)
     if largest_wealth < level:
         return False
-    width = math.sqrt(mean * (1.0 - mean) / (pulls + other_pulls))
+    step = math.sqrt(mean * (1.0 - mean) / (pulls + other_pulls))
     evidence = log_common_mean_evidence(s, arm, rival, mean)
     for _ in range(_SEARCH_STEPS):
-        width = min(width, 0.5 * mean, 0.5 * (1.0 - mean))
-        lower = log_common_mean_evidence(s, arm, rival, mean - width)
-        upper = log_common_mean_evidence(s, arm, rival, mean + width)
+        step = min(step, 0.5 * mean, 0.5 * (1.0 - mean))
+        lower = log_common_mean_evidence(s, arm, rival, mean - step)
+        upper = log_common_mean_evidence(s, arm, rival, mean + step)
         if min(evidence, lower, upper) < level:
             return False
         if lower < evidence:
-            mean -= width
+            mean -= step
             evidence = lower
         elif upper < evidence:
-            mean += width
+            mean += step
             evidence = upper
-        # The minimum is attained between mean - width and mean + width. By convexity its value is
+        # The minimum is attained between mean - step and mean + step. By convexity its value is
         # at least the number that is compared here.
         elif 2.0 * evidence - max(lower, upper) >= level:
             return True
         else:
-            width *= 0.5
+            step *= 0.5
+    # No mean was found whose evidence is below the level.
     return True
 
 

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel
-from keyhole.stochastic.policy_base import DeviationUCBPolicy, log_2_over_delta
+from keyhole.stochastic.policy_base import DeviationUCBPolicy, ln_of_2_over_delta
 
 
 class HoeffdingUCB(DeviationUCBPolicy):
@@ -48,4 +48,4 @@ class HoeffdingUCB(DeviationUCBPolicy):
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return sqrt(ln(2 / delta) / (2 N))."""
-        return math.sqrt(log_2_over_delta(p.horizon) / (2.0 * pulls))
+        return math.sqrt(ln_of_2_over_delta(p.horizon) / (2.0 * pulls))

@@ -1,4 +1,4 @@
-"""Policy ImprovedUCB: pulls all arms equally often; drops arms that fall behind after a phase."""
+"""Policy ImprovedUCB: pulls all arms equally often, in phases; gives up arms that fall behind."""
 
 import math
 from typing import Any
@@ -68,17 +68,16 @@ class ImprovedUCB(Policy):
         return int(s.arm[0])
 
     def update(p, s: State, arm: int, reward: float) -> None:
-        """Count the pull; if the arm's pulls of the phase are complete, go on to the next arm."""
+        """Count the pull; if the arm's pulls are complete, go on to the next arm or phase."""
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
-        if s.phase[0] <= last_phase(p.horizon) and s.pulls[arm] < phase_pulls(
-            p.horizon, s.phase[0]
-        ):
+        is_in_phase = s.phase[0] <= last_phase(p.horizon)
+        if is_in_phase and s.pulls[arm] < pulls_by_phase_end(p.horizon, s.phase[0]):
             return
         # After the last phase, the code below runs for every pull: the remaining arms take turns.
         next_arm = next_active_arm(s.active, arm + 1)
         if next_arm == p.arms:
-            if s.phase[0] <= last_phase(p.horizon):
+            if is_in_phase:
                 eliminate_arms(p, s)
                 s.phase[0] += 1
             next_arm = next_active_arm(s.active, 0)
@@ -100,14 +99,15 @@ def phase_log(horizon: int, phase: int) -> float:
     return math.log(horizon * 0.25**phase)
 
 
-def phase_pulls(horizon: int, phase: int) -> float:
-    """Return n_m, the number of pulls of each remaining arm by the end of phase m."""
+def pulls_by_phase_end(horizon: int, phase: int) -> float:
+    """Return n_m, the number of pulls of each remaining arm in phases 0 to m together."""
     return float(math.ceil(2.0 * phase_log(horizon, phase) / 0.25**phase))
 
 
 def eliminate_arms(p: ImprovedUCB, s: ImprovedUCB.State) -> None:
     """Give up the arms whose upper bound is below the largest lower bound."""
-    width = math.sqrt(phase_log(p.horizon, s.phase[0]) / (2.0 * phase_pulls(p.horizon, s.phase[0])))
+    pulls = pulls_by_phase_end(p.horizon, s.phase[0])
+    width = math.sqrt(phase_log(p.horizon, s.phase[0]) / (2.0 * pulls))
     highest = -1.0
     for arm in range(p.arms):
         if s.active[arm] == 1:

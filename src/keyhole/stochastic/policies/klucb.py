@@ -8,23 +8,24 @@ from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
-# `select` tries up to this number of values of q. A q between the two largest bounds shows which
-# arm has the largest bound, and no bound need be computed. Mostly the second q is such a q.
+# `select` need not compute any bound if it finds a number q between the two largest bounds, since
+# only the best arm then has a bound above q. It tries up to this number of values of q; mostly the
+# second is such a q.
 _TRIES: Final = 3
-# A q is accepted only if it differs from every bound by at least _MARGIN in ln(1 - q), and from
-# every mean by at least _CLEAR times q. This is far more than the rounding error of q, which is
-# below 1e-13 if ln(1 - q) lies between _LOWEST and _HIGHEST. Outside of this range, rounding errors
-# of q or of the divergences could be larger.
-_MARGIN: Final = 1e-8
-_CLEAR: Final = 1e-5
-_LOWEST: Final = -8.0
-_HIGHEST: Final = -1e-3
+# A q is accepted only if it differs from every bound by at least _BOUND_MARGIN in ln(1 - q), and
+# from every mean by at least _MEAN_MARGIN times q. This is far more than the rounding error of q,
+# which is below 1e-13 if ln(1 - q) lies between _LOWEST_X and _HIGHEST_X. Outside of this range,
+# rounding errors of q or of the divergences could be larger.
+_BOUND_MARGIN: Final = 1e-8
+_MEAN_MARGIN: Final = 1e-5
+_LOWEST_X: Final = -8.0
+_HIGHEST_X: Final = -1e-3
 
 
 class KLUCB(Policy):
     r"""Pull the arm with the largest mean that the Kullback-Leibler divergence makes plausible.
 
-    It is asymptotically optimal on Bernoulli arms, and better than `UCB1` on all others with
+    It is asymptotically optimal on Bernoulli arms, and better than `UCB1` on all other arms with
     rewards in [0, 1]. After one pull of each arm, pull in round t
 
     .. math:: \arg\max_i \; \max \{ q \in [0, 1] : n_i \, \mathrm{kl}(\hat\mu_i, q) \le
@@ -43,8 +44,9 @@ class KLUCB(Policy):
     Departures from the paper: none. Ties, open in the paper, go to the lowest arm. If ln t is
     below 1, ln ln t counts as 0. If a q is found between the largest bound and all others, no bound
     is computed: an arm's bound is at least q if q is at most :math:`\hat\mu_i`, or if :math:`n_i \,
-    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. If bounds nearly tie, they are computed, for
-    the arms that win a comparison, as ln(1 - q) with an error in q below 1e-13.
+    \mathrm{kl}(\hat\mu_i, q) \le \ln t + c \ln \ln t`. Otherwise the bound of the arm
+    pulled last and the bounds of arms that win a comparison are computed, with an error below
+    1e-13.
 
     References
     ----------
@@ -78,32 +80,31 @@ class KLUCB(Policy):
         last = int_array()
         """The arm pulled last."""
         between = scratch_array()
-        """The value of ln(1 - q) with which the next search begins: q is the last one that lay
-        between the largest bound and the others, or that was the largest bound."""
-        unpulled = scratch_array()
-        """The number of first arms that are known to have pulls; the search begins after them."""
+        """The value of ln(1 - q) with which the next `select` begins. The last `select` found this
+        q between the two largest bounds, or computed it as the largest bound."""
+        begin = scratch_array()
+        """The arm at which `first_unpulled` begins: all arms below it have pulls."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
-        arm = first_unpulled(s.pulls, s.unpulled)
+        arm = first_unpulled(s.pulls, s.begin)
         if arm >= 0:
             return arm
         level = math.log(t)
         level += p.c * math.log(max(level, 1.0))
-        # The last q between the two largest bounds mostly still separates them; then no bound is
-        # computed. If not, q is adapted a few times before bounds are computed. Throughout, x is
-        # ln(1 - q).
+        # The q of the last `select` mostly still separates the two largest bounds. If not, q is
+        # adapted a few times before bounds are computed. Throughout, x is ln(1 - q).
         x = s.between[0]
         for _ in range(_TRIES):
-            if not _LOWEST < x < _HIGHEST:
+            if not _LOWEST_X < x < _HIGHEST_X:
                 break
             best = find_only_arm_above(s, x, level)
             if best >= 0:
                 s.between[0] = x
                 return best
-            x = separate_largest_bounds(s, x, level)
-        # The last arm mostly has the largest bound again. With this arm as the first, the bounds of
-        # few others have to be computed. There may be fewer arms now, if some were retired.
+            x = guess_x_between(s, x, level)
+        # The arm pulled last mostly has the largest bound again. So it comes first: then the bounds
+        # of few other arms have to be computed. There may be fewer arms now, if some were retired.
         best = min(int(s.last[0]), p.arms - 1)
         x = log_1_minus_ucb(s.pulls[best], s.mean[best], s.entropy[best], level)
         q = -math.expm1(x)
@@ -130,9 +131,9 @@ class KLUCB(Policy):
 def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     """Return the only arm whose bound is above q, where x is ln(1 - q).
 
-    Return -1 if there is no such arm or several, or if rounding errors leave it uncertain. Arms
-    with equal pulls and means count as one arm, the lowest of them. `level` is ln t + c ln ln t,
-    the limit of pulls times divergence.
+    Return -1 if there is no such arm, if there are several, or if rounding errors leave this open.
+    Arms with equal pulls and means count as one arm, the lowest of them. `level` is ln t + c ln ln
+    t: an arm's bound is the largest q at which pulls times divergence is at most this.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
@@ -142,16 +143,16 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
         # An arm with mean 1 has the bound 1; every smaller mean has a smaller bound.
         if mean >= 1.0:
             return arm
-        # The slack is the level less the pulls times the divergence at q. From the entropy, ln q
-        # and ln(1 - q) it follows without a logarithm for each arm.
+        # The slack is the level less the pulls times the divergence at q. It takes no logarithm for
+        # each arm, since the entropy, ln q and ln(1 - q) are known.
         slack = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
         slope = (q - mean) / q  # minus the derivative of the divergence with respect to x
-        if slope > _CLEAR:
-            if slack < -_MARGIN * pulls * slope:
+        if slope > _MEAN_MARGIN:
+            if slack < -_BOUND_MARGIN * pulls * slope:
                 continue
-            if slack < _MARGIN * pulls * slope:
+            if slack < _BOUND_MARGIN * pulls * slope:
                 return -1
-        elif slope > -_CLEAR:
+        elif slope > -_MEAN_MARGIN:
             return -1
         if only_arm < 0:
             only_arm = arm
@@ -160,11 +161,11 @@ def find_only_arm_above(s: KLUCB.State, x: float, level: float) -> int:
     return only_arm
 
 
-def separate_largest_bounds(s: KLUCB.State, x: float, level: float) -> float:
+def guess_x_between(s: KLUCB.State, x: float, level: float) -> float:
     """Return ln(1 - q) for a q that is probably between the two largest bounds.
 
-    `x` is ln(1 - q) for a q nearby. Each bound is estimated by one step of Newton's method from x;
-    if the arm's mean is not clearly below q, a rough formula is used.
+    `x` is ln(1 - q) for a q nearby. Each bound is estimated by one step of Newton's method from x,
+    or by a rough formula if the arm's mean is not clearly below q.
     """
     q = -math.expm1(x)
     log_q = math.log(q)
@@ -174,7 +175,7 @@ def separate_largest_bounds(s: KLUCB.State, x: float, level: float) -> float:
         mean = s.mean[arm]
         allowed_divergence = level / s.pulls[arm]
         slope = (q - mean) / q
-        if slope > _CLEAR:
+        if slope > _MEAN_MARGIN:
             # The allowed divergence less the divergence at q.
             excess = allowed_divergence + s.entropy[arm] + mean * log_q + (1.0 - mean) * x
             estimate = x - excess / slope
@@ -190,10 +191,9 @@ def separate_largest_bounds(s: KLUCB.State, x: float, level: float) -> float:
 def has_larger_bound(
     s: KLUCB.State, arm: int, best: int, x: float, q: float, log_q: float, level: float
 ) -> bool:
-    """Return whether an arm beats the best arm so far.
+    """Return whether an arm's bound is above that of `best`, or equal and the arm's number lower.
 
-    It does so with a larger bound, or with an equal bound and a lower number. `q` is the bound of
-    the best arm so far, and `x` is ln(1 - q).
+    `q` is the bound of `best`, and `x` is ln(1 - q), which is minus infinity for a bound of 1.
     """
     mean, pulls = s.mean[arm], s.pulls[arm]
     if mean >= 1.0:

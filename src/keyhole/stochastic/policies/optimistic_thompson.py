@@ -28,8 +28,8 @@ class OptimisticThompson(BetaPosteriorPolicy):
 
     Notes
     -----
-    Departures from the paper: no contexts; rewards in [0, 1]. Ties go to the lowest arm. If the
-    prior is far below the means, it breaks, and more so than Thompson sampling: see
+    Departures from the paper: no contexts; rewards in [0, 1]. Ties go to the lowest arm. The policy
+    breaks if the prior is far below the means, and more so than Thompson sampling: see
     :doc:`/stochastic`.
 
     References

@@ -7,7 +7,7 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class ThompsonSampling(BetaPosteriorPolicy):
-    r"""Draw each arm's mean from its posterior distribution, and pull the largest draw.
+    r"""Draw each arm's mean from its posterior distribution; pull the arm with the largest draw.
 
     It is a strong default on Bernoulli arms, on which it is asymptotically optimal. It draws from
     its own random stream, so runs with different seeds differ.

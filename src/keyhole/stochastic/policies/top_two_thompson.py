@@ -10,7 +10,7 @@ from keyhole.stochastic.policy_base import BetaPosteriorPolicy, draw_means
 
 
 class TopTwoThompson(BetaPosteriorPolicy):
-    r"""Pull the arm with the largest draw, or, half of the time, the arm hardest to tell from it.
+    r"""Pull the arm with the largest draw, or in some rounds the arm hardest to tell from it.
 
     It is made to find the best arm, for `BestArmStopping`, and not to earn; its regret is linear.
     In each round the *leader* is
@@ -18,8 +18,8 @@ class TopTwoThompson(BetaPosteriorPolicy):
     .. math:: \ell = \arg\max_i \; \theta_i, \qquad \theta_i \sim \mathrm{Beta}(a + S_i, b + F_i)
 
     with :math:`S_i` the successes and :math:`F_i` the failures of arm i, as in `ThompsonSampling`.
-    With probability `share` the leader is pulled, else the *challenger*. This is an arm without
-    pulls, or if there is none
+    With probability `share` the leader is pulled, else the *challenger*. This is the lowest arm
+    without pulls, or if there is none
 
     .. math:: \arg\min_{i \ne \ell} \; W(\ell, i) + \ln n_i, \; W(\ell, i) =
         n_\ell \, \mathrm{kl}(\hat\mu_\ell, m) + n_i \, \mathrm{kl}(\hat\mu_i, m)
@@ -30,13 +30,14 @@ class TopTwoThompson(BetaPosteriorPolicy):
     Parameters
     ----------
     a, b : float, default 1
-        From 10**-3 to 10**6. Prior as if arms had been pulled a + b times, with a rewards of 1.
+        From 10**-3 to 10**6. The prior is as if an arm had been pulled a + b times and a of the
+        rewards were 1.
     share : float, default 1/2
         The share of rounds in which the leader is pulled; in (0, 1).
 
     Notes
     -----
-    Departures from the paper: the challenger. Proofs: :doc:`/stochastic`. Ties: the lowest arm.
+    Departures from the paper: another challenger. Proofs: :doc:`/stochastic`. Ties: the lowest arm.
 
     References
     ----------
@@ -87,19 +88,19 @@ def find_challenger(s: BetaPosteriorPolicy.State, leader: int) -> int:
     return challenger
 
 
-def log_loss(pulls: float, total: float) -> float:
-    r"""Return :math:`n H(\hat\mu)`, minus the largest log likelihood of n rewards with one mean."""
+def total_entropy(pulls: float, total: float) -> float:
+    r"""Return :math:`n H(\hat\mu)` for n rewards; its negative is their largest log likelihood."""
     return pulls * binary_entropy(min(total / pulls, 1.0)) if pulls > 0.0 else 0.0
 
 
 def transport_cost(pulls: float, total: float, other_pulls: float, other_total: float) -> float:
-    r"""Return the cost to explain two arms' rewards by one mean.
+    r"""Return :math:`n_1 \mathrm{kl}(\hat\mu_1, m) + n_2 \mathrm{kl}(\hat\mu_2, m)`.
 
-    The cost is :math:`n_1 \mathrm{kl}(\hat\mu_1, m) + n_2 \mathrm{kl}(\hat\mu_2, m)` with m the
-    mean of all rewards, which is the logarithm of the likelihood ratio. It is 0 if the first arm's
-    mean is not the higher one. Both arms must have pulls.
+    m is the mean of all rewards of two arms. The cost is the logarithm of the likelihood ratio of
+    two means against one. It is 0 if the first arm's mean is not the higher one. Both arms must
+    have pulls.
     """
     if total / pulls <= other_total / other_pulls:
         return 0.0
-    separate_loss = log_loss(pulls, total) + log_loss(other_pulls, other_total)
-    return max(log_loss(pulls + other_pulls, total + other_total) - separate_loss, 0.0)
+    separate_entropy = total_entropy(pulls, total) + total_entropy(other_pulls, other_total)
+    return max(total_entropy(pulls + other_pulls, total + other_total) - separate_entropy, 0.0)

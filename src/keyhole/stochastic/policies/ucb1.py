@@ -50,20 +50,20 @@ class UCB1(Policy):
         mean = float_array("arms")
         root = float_array("arms")
         """1 / sqrt(n), n being the pulls of the arm."""
-        unpulled = scratch_array()
-        """The number of first arms that are known to have pulls; the search begins after them."""
+        begin = scratch_array()
+        """The arm at which `first_unpulled` begins: all arms below it have pulls."""
 
     def select(p, s: State, t: int) -> int:
         """Return the first arm without pulls, else the arm with the largest bound."""
-        arm = first_unpulled(s.pulls, s.unpulled)
+        arm = first_unpulled(s.pulls, s.begin)
         if arm >= 0:
             return arm
         # 1 / sqrt(n_i) is kept in the state, since a root and a division for each arm would cost
         # more than the rest of the round.
-        log_root = math.sqrt(2.0 * math.log(t - 1.0))
+        root_of_log = math.sqrt(2.0 * math.log(t - 1.0))
         best, highest = 0, -1.0
         for arm in range(p.arms):
-            bound = s.mean[arm] + log_root * s.root[arm]
+            bound = s.mean[arm] + root_of_log * s.root[arm]
             if bound > highest:
                 best, highest = arm, bound
         return best

@@ -1,17 +1,17 @@
-"""A shared-exclusive lock: database operations share it, and a fork of the process excludes them.
+"""A shared-exclusive lock: database operations share it, and a fork of the process takes it alone.
 
 SQLite keeps a table of its locks in the process. A forked child inherits the table but not the
 locks, so with an open connection it would write without locks. Therefore a fork closes the
 connections that no operation is using, and both processes connect again at their next use.
 
-While an operation runs, it may also take locks that a child would inherit locked: those of modules
-being imported, of pyarrow, which imports pandas at its first use, and of the compiler.
+An operation may also take locks that a child would inherit locked for good: import locks, the locks
+of pyarrow (which imports pandas at its first use), and those of the compiler.
 """
 
-# The import of `concurrent.futures.thread` registers fork hooks. If this happened while a fork
-# waits, the hook after the fork would run without the hook before it, and release a lock that
-# nobody acquired. This could happen late, since pandas imports the module, and pyarrow imports
-# pandas at its first use. So the module is imported here.
+# The import of `concurrent.futures.thread` registers fork hooks. An import while a fork waits would
+# let the hook after the fork run without the hook before it, and release a lock that nobody
+# acquired. The import could come late, since pandas imports the module, and pyarrow imports pandas
+# at its first use. So the module is imported here.
 import concurrent.futures.thread  # noqa: F401
 import contextlib
 import os
@@ -41,7 +41,7 @@ class Forkable(Protocol):
     def after_fork(self, is_in_operation: bool) -> None:
         """In the child, give up the parent's connection.
 
-        `is_in_operation` says that the forking thread was within an operation of this owner.
+        `is_in_operation` says whether the forking thread was within an operation of this owner.
         """
 
 
@@ -52,12 +52,13 @@ class _NoOwner:
 class _Fork(NamedTuple):
     """A fork under way: the frame that called `os.fork`, and the instruction of the call.
 
-    A thread whose function is `os.fork` itself has no such frame, and cannot be interrupted there.
+    If `os.fork` itself is the function of a thread, there is no such frame, and nothing can
+    interrupt the thread between the hooks.
     """
 
     caller: FrameType | None
     instruction: int
-    is_exclusive: bool = False  # whether it has stopped waiting, and operations must wait
+    is_exclusive: bool = False  # whether it waits no longer, and operations must wait for it
 
     def is_over(self, thread: int) -> bool:
         """Return whether the forking thread has left the instruction of the call."""
@@ -84,9 +85,9 @@ class ForkLock:
         # Python code of `Condition.__enter__` would leave it locked for ever.
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        # For each owner the thread of its operation, and a frame. When the frame is gone, the
-        # operation counts as ended (`_has_ended`), even if an interrupt came before `release`. The
-        # references are weak, since a collected owner has no operation.
+        # For each owner this holds the thread of its operation, and a frame. When the frame is
+        # gone, the operation counts as ended (`_has_ended`), even if an interrupt came before
+        # `release`. The references are weak, since a collected owner has no operation.
         self._operations: weakref.WeakKeyDictionary[object, tuple[int, FrameType | None]] = (
             weakref.WeakKeyDictionary()
         )
@@ -115,27 +116,29 @@ class ForkLock:
 
     def _can_begin(self, thread: int) -> bool:
         """Return whether no fork keeps a thread from beginning an operation now."""
+        self._forget_ended_forks()
+        if not self._forks:
+            return True
+        # Once a fork is exclusive, and closes connections, no other thread may begin an operation.
+        if self._is_another_fork_exclusive(thread):
+            return False
         # While a fork waits, a thread that is within an operation may begin another operation, or
-        # the fork and the thread would wait for each other. Once a fork has stopped waiting, and
-        # closes connections, no other thread may begin an operation.
-        forking_threads = self._threads_forking()
-        if not forking_threads or self._is_another_fork_running(thread):
-            return not forking_threads
-        return thread in forking_threads or thread in self._busy_threads()
+        # the fork and the thread would wait for each other.
+        return thread in self._forks or thread in self._find_busy_threads()
 
-    def _threads_forking(self) -> list[int]:
-        """Forget forks that are over; return the threads of the others."""
+    def _forget_ended_forks(self) -> None:
         for thread, fork in list(self._forks.items()):
             if fork.is_over(thread):
                 self._forks.pop(thread, None)
-        return list(self._forks)
 
-    def _is_another_fork_running(self, own_thread: int) -> bool:
-        """Return whether the fork of another thread has stopped waiting."""
-        return any(self._forks[t].is_exclusive for t in self._threads_forking() if t != own_thread)
+    def _is_another_fork_exclusive(self, thread: int) -> bool:
+        """Return whether the fork of a thread other than this one is exclusive."""
+        self._forget_ended_forks()
+        # The list is a copy, since a signal handler may fork meanwhile.
+        return any(fork.is_exclusive for key, fork in list(self._forks.items()) if key != thread)
 
-    def _busy_threads(self) -> list[int]:
-        """Forget operations that have ended; return the threads of the others."""
+    def _find_busy_threads(self) -> list[int]:
+        """Forget operations that have ended; return the threads of the other operations."""
         for owner, (thread, frame) in list(self._operations.items()):
             if _has_ended(thread, frame):
                 self._operations.pop(owner, None)
@@ -166,7 +169,7 @@ class ForkLock:
             while self._is_another_thread_busy() and (seconds_left := deadline - monotonic()) > 0:
                 # A collected owner notifies nobody.
                 self._changed.wait(min(seconds_left, _POLL_INTERVAL))
-            while self._is_another_fork_running(thread):
+            while self._is_another_fork_exclusive(thread):
                 self._changed.wait(_POLL_INTERVAL)
             self._forks[thread] = self._forks[thread]._replace(is_exclusive=True)
             for owner in list(self._owners):
@@ -174,7 +177,7 @@ class ForkLock:
                     owner.before_fork()
 
     def _is_another_thread_busy(self) -> bool:
-        return any(thread != get_ident() for thread in self._busy_threads())
+        return any(thread != get_ident() for thread in self._find_busy_threads())
 
     def after_fork_in_parent(self) -> None:
         """Let operations begin again."""
@@ -184,11 +187,11 @@ class ForkLock:
 
     def after_fork_in_child(self) -> None:
         """Start afresh: `__init__` replaces the locks, which threads of the parent may hold."""
-        threads = {owner: thread for owner, (thread, _) in self._operations.items()}
+        threads_by_owner = {owner: thread for owner, (thread, _) in self._operations.items()}
         owners = list(self._owners)
         self.__init__()  # type: ignore[misc]
         for owner in owners:
-            owner.after_fork(threads.get(owner) == get_ident())
+            owner.after_fork(threads_by_owner.get(owner) == get_ident())
 
 
 # A class is faster than a generator with `contextmanager`, and an ask and a tell enter this context
@@ -212,7 +215,7 @@ class _SharedOperation:
 
 
 def _find_entering_frame() -> FrameType | None:
-    """Return the frame of the code that entered a context, not that of a context manager."""
+    """Return the frame of the code that entered a context; skip frames of context managers."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and (
         frame.f_code.co_flags & CO_GENERATOR or frame.f_code.co_filename == contextlib.__file__

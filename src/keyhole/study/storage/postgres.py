@@ -1,9 +1,9 @@
 """The PostgreSQL back end, which keeps the event logs of studies on a server, through psycopg.
 
 A transaction takes two round trips: the first takes an advisory lock and reads new rows, the second
-inserts and commits. Each is a string of several statements, since psycopg's pipeline mode costs a
-third more, and its last message resets the server's idle-in-transaction timeout. All tables are in
-the schema `keyhole`.
+inserts and commits. Each sends one string of several statements. psycopg's pipeline mode would cost
+a third more, and its last message would reset the server's idle-in-transaction timeout. All tables
+are in the schema `keyhole`.
 """
 
 import ctypes
@@ -36,9 +36,10 @@ _ADVICE: Final = {
     # A prepared statement exists already, or is missing: the pool has changed the session.
     "42P05": _NEEDS_SESSION,
     "26000": _NEEDS_SESSION,
+    # Any other error.
     None: "if a write was under way, open the study again to see whether it is there",
 }
-# All applications of a database share the numbers of advisory locks. Ours have this class.
+# All applications of a database share the numbers of advisory locks. Our locks have this class.
 _LOCK_CLASS: Final = int.from_bytes(b"Keyh")
 _MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
 
@@ -57,7 +58,7 @@ class Postgres(store.Store):
             raise missing_extra_error("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg
         self._address = address
-        self.failures = (psycopg.Error, OSError)
+        self.driver_errors = (psycopg.Error, OSError)
         try:
             parameters = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
@@ -83,17 +84,17 @@ class Postgres(store.Store):
         self._check_version(self._read_version(db))
         return db
 
-    def _lock(self, study: int, first_seq: int) -> store.QueryResult:
+    def _lock(self, study: int, first_seq: int) -> store.LogQueryResult:
         # The server queues sessions that wait for an advisory lock. With a row lock, the session
         # that has just released it would get it again before a waiting session wakes up.
         lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._select_events(f"{_SQL['begin_write']}; {lock}; ", study, first_seq)
 
-    def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
+    def _events_from(self, study: int, first_seq: int) -> store.LogQueryResult:
         return self._select_events("", study, first_seq)
 
-    def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.QueryResult:
-        """Return version, identity and rows of a study, in one round trip."""
+    def _select_events(self, begin_sql: str, study: int, first_seq: int) -> store.LogQueryResult:
+        """Return version, definition digest and rows, in one round trip; run `begin_sql` first."""
         identity_sql = f"EXECUTE keyhole_identity({study:d})"
         events_sql = f"EXECUTE keyhole_events_from({study:d}, {first_seq:d})"
         cursor = self._execute_first(f"{begin_sql}{identity_sql}; {events_sql}")
@@ -105,13 +106,13 @@ class Postgres(store.Store):
             has_next = bool(cursor.nextset())
         *_, version_rows, rows = results
         version, digest = next(iter(version_rows), (0, None))
-        return store.QueryResult(version, digest, rows)
+        return store.LogQueryResult(version, digest, rows)
 
     def _commit(self) -> None:
         self._connect_if_needed().execute("COMMIT")
 
     def _add_rows(
-        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
+        self, study: int, rows: Sequence[store.Record], metadata: store.MetadataRows
     ) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMN_COUNT
         sql: str = _SQL["append"]
@@ -141,7 +142,7 @@ class Postgres(store.Store):
     def _execute_first(
         self, sql: str, values: tuple[object, ...] | None = None, *, binary: bool = False
     ) -> "psycopg.Cursor":
-        """Execute the first statements of an operation, again if the connection was lost."""
+        """Execute the first statements of an operation, and again if the connection was lost."""
         db = self._db
         if db is not None and self._is_idle(db):
             try:
@@ -233,7 +234,7 @@ class Postgres(store.Store):
         """Create the tables, or migrate them from an older version."""
         version = self._read_version(db)
         schema.check_version(self.where, version)
-        if version == len(schema.STEPS):
+        if version == len(schema.MIGRATIONS):
             return
         # The session takes the lock before the transaction. Within a transaction, a snapshot of the
         # catalog from before the wait could still be in use. If the migration fails, the session
@@ -249,18 +250,18 @@ class Postgres(store.Store):
             else:
                 db.execute(_SQL["lock_for_migration"])
             schema.migrate(db.execute, version, self.dialect)
-            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
+            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.MIGRATIONS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
     def _read_version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 if there is none."""
-        is_there, version_table = db.execute(_SQL["find_tables"]).fetchone() or (False, None)
-        if is_there and version_table is None:
+        has_schema, version_table = db.execute(_SQL["find_tables"]).fetchone() or (False, None)
+        if has_schema and version_table is None:
             raise ValueError(
                 f"storage must be a database whose schema keyhole is ours, got {self.where}, "
                 "where it is another application's"
             )
-        if not is_there:
+        if not has_schema:
             return 0
         version_row = db.execute("SELECT version FROM keyhole.version").fetchone()
         return version_row[0] if version_row else 0

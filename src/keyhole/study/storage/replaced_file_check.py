@@ -1,9 +1,9 @@
-"""The check by `stat` whether the database file of an open connection, or its log, was replaced.
+"""The check of an open database file: `stat` tells whether the file or its log was replaced.
 
 In write-ahead-log mode SQLite writes to the main file only in a checkpoint. With Keyhole, this
-happens only within the commit of a process that holds the writers' lock. This process then records
-what `stat` says of the file, in the `-queue` beside it. If `stat` later says something else, the
-file was replaced, a process was killed during a checkpoint, or another program made a checkpoint.
+happens only within the commit of a process that holds the writers' lock. This process then writes
+the result of `stat` into the `-queue` beside the file. If `stat` later has another result, the file
+was replaced, a process was killed during a checkpoint, or another program made a checkpoint.
 """
 
 import os
@@ -24,6 +24,7 @@ WHY_REPLACED = (
 # A smaller log needs no checkpoint. Some five hundred commits write a log of this size.
 _MIN_LOG_SIZE: Final = 2000 * 4120  # bytes, two thousand pages
 _MAX_COMMITS: Final = 500  # between two checkpoints, if the log has at least `_MIN_LOG_SIZE`
+# The `-queue` begins with a `FileRecord`: the magic bytes, then its fields.
 _FORMAT: Final = Struct("<8sQqqQq")
 _MAGIC: Final = b"keyhole2"
 # After the record, the `-queue` holds how many commits all processes have made since the last
@@ -73,20 +74,21 @@ def share_with_group(path: Path | str) -> None:
 class LogReplacedError(FinalStoreError):
     """The log beside a file was removed or replaced while the file was open.
 
-    `is_as_before` says that the main file is unchanged.
+    `may_write_log` says whether the log that SQLite has open may be written into the main file:
+    nobody has changed this file, or put another log beside it.
     """
 
-    def __init__(self, why: str, *, is_as_before: bool) -> None:
+    def __init__(self, why: str, *, may_write_log: bool) -> None:
         super().__init__(why)
-        self.is_as_before = is_as_before
+        self.may_write_log = may_write_log
 
 
 class FileRecord(NamedTuple):
     """The result of `stat` for a main file and its log, and when the file was accepted.
 
-    A process accepts a file that fits the log beside it, or whose content it has found intact. As
-    long as `accepted_at` stays the same, only Keyhole's checkpoints have changed the main file, and
-    all connections know of these.
+    To *accept* a file is to go on with it as it is: it fits the log beside it, or its content was
+    found intact. As long as `accepted_at` stays the same, only Keyhole's checkpoints have changed
+    the main file, and all connections know of these.
     """
 
     inode: int
@@ -112,8 +114,8 @@ class FileRecord(NamedTuple):
         """Write the record; the caller holds the writers' lock."""
         os.pwrite(queue, _FORMAT.pack(_MAGIC, *self), 0)
 
-    def has_same_file(self, record: Self) -> bool:
-        """Return whether two records are of the same main file, unchanged."""
+    def has_unchanged_file(self, record: Self) -> bool:
+        """Return whether two records agree on the main file: its inode, time of change and size."""
         return self[:3] == record[:3]
 
 
@@ -134,8 +136,9 @@ class FileWatch:
         # The file's time of change and size, when it was last seen and when it was last accepted.
         self._last_stamp: tuple[int, int] | None = None
         self._accepted_stamp: tuple[int, int] | None = None
-        self.is_recorded = False  # whether this connection has written a record
-        self._accepted_at = 0  # of the last record that was written or agreed with the file
+        self.has_written_record = False
+        # The `accepted_at` of the last record that this connection wrote or found to be right.
+        self._accepted_at = 0
 
     def compare_with_accepted(self, *, has_logs: bool) -> bool:
         """Return whether the file is as last accepted; refuse a file or log that was replaced."""
@@ -156,8 +159,8 @@ class FileWatch:
                 "the -wal and -shm beside it were removed or replaced while it was open: end this "
                 "program, and open the study again"
             )
-            is_as_before = self._last_stamp == stamp and logs[0] is None
-            raise LogReplacedError(why, is_as_before=is_as_before)
+            may_write_log = self._last_stamp == stamp and logs[0] is None
+            raise LogReplacedError(why, may_write_log=may_write_log)
         self._last_stamp = stamp
         return stamp == self._accepted_stamp
 
@@ -176,20 +179,21 @@ class FileWatch:
         Returns
         -------
         bool
-            Whether SQLite knows of all changes since the file was last accepted. It knows of
-            Keyhole's checkpoints, but not of a copy that another process has accepted.
+            Whether this connection may go on, since SQLite knows of all changes to the file since
+            this connection last accepted it. SQLite knows of Keyhole's checkpoints, but not of a
+            copy that another process has accepted.
         """
         old_stamp, old_accepted_at = self._accepted_stamp, self._accepted_at
         record = self._make_record()
         last_record = FileRecord.read(self._path)
-        is_recorded = last_record is not None and last_record.has_same_file(record)
-        if last_record is not None and is_recorded:
+        is_record_right = last_record is not None and last_record.has_unchanged_file(record)
+        if last_record is not None and is_record_right:
             self._accepted_at = last_record.accepted_at
         elif queue is not None:
             self._accepted_at = time.time_ns()
         self._write_record(record._replace(accepted_at=self._accepted_at), queue)
         is_unchanged = old_stamp in (None, self._accepted_stamp)
-        return is_unchanged or (is_recorded and old_accepted_at == self._accepted_at)
+        return is_unchanged or (is_record_right and old_accepted_at == self._accepted_at)
 
     def record(self, queue: int, *, is_rewritten: bool = False) -> None:
         """Record the file after a checkpoint; the caller holds the writers' lock."""
@@ -198,9 +202,10 @@ class FileWatch:
         self._write_record(self._make_record(), queue)
 
     def _write_record(self, record: FileRecord, queue: int | None) -> None:
+        """Note a record as accepted; write it if there is a `queue`."""
         if queue is not None:
             record.write(queue)
-            self.is_recorded = True
+            self.has_written_record = True
         self._accepted_stamp = record.changed_at, record.size
 
     def _log_identities(self) -> list[tuple[int, int] | None]:
@@ -221,13 +226,13 @@ class FileWatch:
         # So the size shows growth only beyond the largest size so far, and commits are counted,
         # too.
         data = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
-        commits, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
+        commit_count, last_size = _LOG_FORMAT.unpack(data.ljust(_LOG_FORMAT.size, b"\0"))
         growth: int = log_size - last_size
         if growth < 0:  # the log is new
             growth = log_size
-        is_checkpoint_due = growth > _MIN_LOG_SIZE // 8 or commits + 1 >= _MAX_COMMITS
-        record = (0, log_size) if is_checkpoint_due else (commits + 1, last_size)
-        os.pwrite(queue, _LOG_FORMAT.pack(*record), _FORMAT.size)
+        is_checkpoint_due = growth > _MIN_LOG_SIZE // 8 or commit_count + 1 >= _MAX_COMMITS
+        new_values = (0, log_size) if is_checkpoint_due else (commit_count + 1, last_size)
+        os.pwrite(queue, _LOG_FORMAT.pack(*new_values), _FORMAT.size)
         return is_checkpoint_due
 
     def is_replaced(self) -> bool:
@@ -238,7 +243,7 @@ class FileWatch:
         if self.identity != (status.st_dev, status.st_ino):
             return True
         logs = self._log_identities()
-        # The last connection to close removes the log by its name, even if it is another log now.
+        # The last connection to close removes the log by its name, even if that is another log now.
         has_own_logs = self._logs is None or logs == self._logs
         return not has_own_logs and (logs[0] is not None or not self.is_unchanged())
 
@@ -249,18 +254,18 @@ class FileWatch:
         return is_same and self._accepted_stamp == (status.st_mtime_ns, status.st_size)
 
     def fits_log(self) -> bool:
-        """Return whether the file is as the last transaction left it, or has no log beside it."""
+        """Return whether the file is as last recorded, or there is no file, record or log."""
         if not os.path.exists(self._name):
             return True  # the file was moved away, and the log belongs to it
         last_record = FileRecord.read(self._path)
-        is_as_left = last_record is None or last_record.has_same_file(self._make_record())
+        is_as_left = last_record is None or last_record.has_unchanged_file(self._make_record())
         return is_as_left or not self.log_size()
 
     def explain_misfit(self, find_damage: Callable[[Path], str]) -> str:
         """Return why the file cannot be used with the log beside it, or "" if it can be.
 
-        The caller holds the writers' lock. If the file was replaced but not the log, the file is
-        refused unread. Any other file is read and verified by `find_damage`, which takes half a
+        The caller holds the writers' lock. If the file was replaced and the log was not, the file
+        is refused unread. Any other file is read and verified by `find_damage`, which takes half a
         second for 100,000 events.
         """
         last_record = FileRecord.read(self._path)

@@ -1,8 +1,8 @@
 """The SQLite back end, which keeps the event logs of studies in one file.
 
 Writers queue at an advisory lock on the file ``...-queue``; `flock` grants it in the order of the
-requests. Processes that waited for SQLite's own lock instead would retry until a timeout, and a
-process might never succeed. SQLite's lock still holds off programs that do not queue. Windows
+requests. If processes waited for SQLite's own lock instead, they would retry until a timeout, and
+a process might never succeed. SQLite's lock still holds off programs that do not queue. Windows
 has no `flock`, so the order is a matter of chance there.
 """
 
@@ -27,14 +27,15 @@ except ImportError:  # Windows
 
 _INSERT: Final = "INSERT INTO event (study, seq, kind, decision, key, at, body, digest) VALUES "
 _EVENT_PLACEHOLDERS: Final = "(?, ?, ?, ?, ?, ?, ?, ?)"
-_MAX_ROWS: Final = 124  # of a statement: SQLite before 3.32 takes at most 999 values, 8 for a row
+# The most rows of a statement: SQLite before 3.32 takes at most 999 values, and a row has 8.
+_MAX_ROWS: Final = 124
 _INSERT_METADATA: Final = "INSERT INTO metadata (study, seq, body) VALUES (?, ?, ?)"
 _NO_LAST_ROW: Final = (-1, b"")  # stands for the last row of a study that was not read
 _REPLACE_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
-# The check that an index is intact at a value. If the entry of an event is damaged, a search for
-# the value ends between the last smaller and the first larger entry, without the event. So these
-# two entries, and the entries of the value, are compared with the table. To compare the whole index
-# would take a third of a second for 100,000 events.
+# These queries check that an index is intact at a value. If the entry of an event is damaged, a
+# search for the value ends between the last smaller and the first larger entry, without finding the
+# event. So these two entries, and the entries of the value, are compared with the table. To compare
+# the whole index would take a third of a second for 100,000 events.
 _ENTRIES: Final = (
     "SELECT i.{column}, e.{column} FROM (SELECT study, seq, {column} FROM event"
     " INDEXED BY event_{column} WHERE {column} IS NOT NULL AND {condition}) AS i"
@@ -55,12 +56,13 @@ def has_flock() -> bool:
 class Sqlite(store.Store):
     """A store in an SQLite file.
 
-    With `flush`, a commit returns once it is on the disk; otherwise, once the operating system has
-    it. A store with a `sibling` connects to the sibling's file; it refuses a file that replaced it.
+    With `flush`, a commit returns once its data are on the disk; without, once the operating system
+    has them. A store with a `sibling` connects to the sibling's file, and refuses another file in
+    its place.
     """
 
     dialect = schema.DIALECTS["sqlite"]
-    failures = (sqlite3.Error, OSError)
+    driver_errors = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, flush: bool = True, sibling: "Sqlite | None" = None) -> None:
         super().__init__()
@@ -69,9 +71,10 @@ class Sqlite(store.Store):
         self._flush = flush
         self._queue: int | None = None
         self._db: Connection | None = None
-        # If the file is read without locks, its stamp when the connection was opened; else None.
+        # The `file_stamp` when the connection was opened, if the file is read without locks.
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
-        self._identity: tuple[int, int] | None = None  # of the file that was opened first
+        # The `file_identity` of the file that was opened first.
+        self._identity: tuple[int, int] | None = None
         # SQLite's `data_version` when this store last read all new rows.
         self._data_version: int | None = None
         if sibling is not None:
@@ -121,7 +124,7 @@ class Sqlite(store.Store):
                 "whole, and saves it"
             )
 
-    def _lock(self, study: int, first_seq: int) -> store.QueryResult | None:
+    def _lock(self, study: int, first_seq: int) -> store.LogQueryResult | None:
         db = self._begin_in_turn()
         # SQLite changes `data_version` with each commit of another connection.
         (data_version,) = db.execute("PRAGMA data_version").fetchone()
@@ -129,11 +132,12 @@ class Sqlite(store.Store):
         if data_version == self._data_version and last_seq == first_seq:
             return None
         result = self._select_events(db, study, first_seq)
-        if result.rows:  # `_execute_with_lock` reads no rows, so it may miss new ones
+        # `_execute_with_lock` asks for no rows, so an empty result does not mean that none are new.
+        if result.rows:
             self._data_version = data_version
         return result
 
-    def _events_from(self, study: int, first_seq: int) -> store.QueryResult:
+    def _events_from(self, study: int, first_seq: int) -> store.LogQueryResult:
         with self._open_reader() as db:
             db.execute("BEGIN")
             try:
@@ -141,14 +145,14 @@ class Sqlite(store.Store):
             finally:
                 db.execute("COMMIT")
 
-    def _select_events(self, db: Connection, study: int, first_seq: int) -> store.QueryResult:
+    def _select_events(self, db: Connection, study: int, first_seq: int) -> store.LogQueryResult:
         version = read_pragma(db, "user_version")
-        identity = db.execute(self._sql["definition_digest"], (study,)).fetchone()
+        digest = db.execute(self._sql["definition_digest"], (study,)).fetchone()
         rows = db.execute(self._sql["events_from"], (study, first_seq)).fetchall()
-        return store.QueryResult(version, identity and identity[0], rows)
+        return store.LogQueryResult(version, digest and digest[0], rows)
 
     def _add_rows(
-        self, study: int, rows: Sequence[store.Record], metadata: Sequence[store.Metadata]
+        self, study: int, rows: Sequence[store.Record], metadata: store.MetadataRows
     ) -> None:
         db = self._connect_if_needed()
         # A statement writes many rows: at the end of each statement another thread may take the
@@ -161,7 +165,7 @@ class Sqlite(store.Store):
             db.executemany(_INSERT_METADATA, [(study, *entry) for entry in metadata])
         db.execute(_REPLACE_TAIL, (study, max((row[0] for row in rows), default=0)))
         if not self._commit() and rows:
-            # If the file was replaced during the transaction, the new file lacks the rows.
+            # If others have replaced the file during the transaction, the new file lacks the rows.
             seq, *_, digest = rows[-1]
             records = self._query(self._sql["events_range"], (study, seq, 1))
             if not records or records[0][-1] != digest:
@@ -211,7 +215,7 @@ class Sqlite(store.Store):
     # Transactions.
 
     def _commit(self) -> bool:
-        """Commit; return False if others have changed the file, and the commit may be lost."""
+        """Commit; return False if others have changed the file, so that the commit may be lost."""
         db = self._connect_if_needed()
         db.execute("COMMIT")
         is_unchanged = self._queue is None or self._checkpoint_if_due(db, self._queue)
@@ -223,15 +227,16 @@ class Sqlite(store.Store):
     def _checkpoint_if_due(self, db: Connection, queue: int) -> bool:
         """Make a checkpoint if one is due; return whether nobody else has changed the main file."""
         # SQLite's automatic checkpoints are off (see `_connect`), so a commit changes only the
-        # `-wal`. If the main file changes otherwise than by our checkpoints, a copy was put in its
-        # place. During a checkpoint, which takes one or two flushes, this is noticed only if the
-        # copy has another size.
+        # `-wal`. If anything but our checkpoints changes the main file, a copy has taken its place.
+        # During a checkpoint, which takes one or two flushes, this is noticed only if the copy has
+        # another size.
         file = self._file
         log_size = file.log_size()
         is_unchanged = log_size is not None and file.is_unchanged()
         if log_size is not None and is_unchanged and file.count_commit(log_size, queue):
             if not self._flush:
                 sqlite_connection.flush_log(db)
+            # `is_unchanged` is found anew after each step that takes long.
             if is_unchanged := file.is_unchanged():
                 size = sqlite_connection.checkpoint(db)
                 if is_unchanged := size in (None, os.stat(self.path).st_size):
@@ -243,7 +248,8 @@ class Sqlite(store.Store):
         self._release_locks()
 
     def _rollback_if_open(self) -> None:
-        self._data_version = None  # rows that the transaction has read may have been refused
+        # Rows that the transaction has read may have been refused, so the next must read them anew.
+        self._data_version = None
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -257,18 +263,18 @@ class Sqlite(store.Store):
     def _disconnect(self) -> None:
         """Close the connection, or keep it open for good if closing would do harm."""
         # The last connection to close makes a checkpoint and removes the log. This must not happen
-        # if the disk has no room for all of the log, since a file with half a checkpoint looks like
-        # a copy. It must not happen either if the file is not as recorded; the next writer finds
-        # out why. `_db` is reset only after this. So after an interrupt, the next attempt still has
-        # the connection.
+        # in two cases. If the disk has no room for all of the log, the file would have half a
+        # checkpoint, and would look like a copy. If the file is not as recorded, the next writer
+        # finds out why. `_db` is reset only at the end, so that after an interrupt the next attempt
+        # still has the connection.
         if (db := self._db) is None:
             return
         if self._immutable_stamp is None and has_flock():
             try:
-                may_write = self._file.fits_log() and sqlite_connection.has_disk_space(db)
+                may_checkpoint = self._file.fits_log() and sqlite_connection.has_disk_space(db)
                 if self._file.is_replaced():
                     sqlite_connection.keep_connection_open(db)
-                elif not may_write:
+                elif not may_checkpoint:
                     sqlite_connection.close_without_checkpoint(db)
             except OSError:
                 sqlite_connection.keep_connection_open(db)
@@ -293,8 +299,9 @@ class Sqlite(store.Store):
     def after_fork(self, is_in_operation: bool) -> None:
         """In a forked child, give up the parent's connection and lock."""
         db, self._db = self._db, None
-        # The connection is still open only if the fork happened within a call. If this call goes on
-        # in the child, it gets an error at its next statement, and the parent keeps its lock.
+        # The connection is still open only if the fork happened within a call of this store. If the
+        # call goes on in the child, it gets an error at its next statement, and the parent keeps
+        # its lock.
         if db is not None and is_in_operation:
             db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         self._close_queue()
@@ -316,7 +323,7 @@ class Sqlite(store.Store):
     def _begin_immediate(self, uri_query: str = "") -> Connection:
         """Begin a write transaction on the file as it is now.
 
-        `uri_query` is given if the file may have no tables yet.
+        A file that may have no tables yet needs `uri_query`, since `_connect_if_needed` refuses it.
         """
         while True:
             if uri_query and self._db is None:
@@ -354,7 +361,7 @@ class Sqlite(store.Store):
                     raise sqlite3.OperationalError("the file was written to meanwhile: try again")
 
     def _compare_with_file(self, *, has_queue_lock: bool) -> bool:
-        """Return whether the connection knows the file as it is now; refuse a replaced file.
+        """Return whether the connection may go on with the file; refuse a replaced file.
 
         If others have changed the main file, pages that SQLite has cached are stale. The result is
         then False, and the caller must connect again.
@@ -363,33 +370,33 @@ class Sqlite(store.Store):
         try:
             is_unchanged = file.compare_with_accepted(has_logs=self._immutable_stamp is None)
         except store.FinalStoreError as error:
+            why = str(error)
             if isinstance(error, LogReplacedError):
-                is_as_before = error.is_as_before
-                sqlite_connection.refuse_file(self.path, str(error), is_as_before=is_as_before)
-            self._refuse_file(str(error))
+                sqlite_connection.refuse_file(self.path, why, may_write_log=error.may_write_log)
+            self._refuse_file(why)
         if self._immutable_stamp is not None or not has_flock():
             return True
-        if is_unchanged and (file.is_recorded or not has_queue_lock):
+        if is_unchanged and (file.has_written_record or not has_queue_lock):
             return True
         if not file.fits_log():
             if not (has_queue_lock or self._try_lock_queue()):
                 return True  # a writer is at work; the next call compares again
             try:
                 if why := file.explain_misfit(sqlite_connection.find_damage):
-                    sqlite_connection.refuse_file(self.path, why, is_as_before=False)
+                    sqlite_connection.refuse_file(self.path, why, may_write_log=False)
                     self._refuse_file(why)
             finally:
                 if not has_queue_lock:
                     self._unlock_queue()
             if has_queue_lock:
-                self._rewrite_file(file, self._queue_descriptor())
+                self._rewrite_file(file, self._open_queue())
                 return False
         return file.accept(self._queue if has_queue_lock else None)
 
     def _rewrite_file(self, file: FileWatch, queue: int) -> None:
         """Rewrite an intact file that others have changed; the caller holds the writers' lock."""
-        # SQLite takes part of the log to be in the file already, although the file may be another
-        # file now. VACUUM writes every page through the log again.
+        # Part of the log counts as written into the file already, but the file may be another file
+        # now. VACUUM writes every page through the log again.
         self._rollback_if_open()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
@@ -430,21 +437,21 @@ class Sqlite(store.Store):
 
     def _connect_and_check(self, uri_query: str) -> bool:
         """Connect; return whether tables and journal mode are up to date."""
-        while not sqlite_connection.can_read_immutable(self.path):
-            with suppress(BlockingIOError):  # the last writer has just closed the file
+        while not sqlite_connection.must_read_immutable(self.path):
+            with suppress(BlockingIOError):  # the last writer has just closed the file: try again
                 db = self._connect(uri_query)
                 version = sqlite_connection.find_schema_version(self.path, db)
                 is_wal = db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-                return is_wal and version == len(schema.STEPS)
+                return is_wal and version == len(schema.MIGRATIONS)
         # A user who may not write in the folder cannot create `-wal` and `-shm`. A user who may not
         # write to the file must not create them: they would belong to this reader, and writers
         # could not use them. While no process has the file open, it can be read as immutable,
         # without locks.
         stamp = sqlite_connection.file_stamp(self.path)
-        db = self._connect(sqlite_connection.READ_FILE_ALONE)
+        db = self._connect(sqlite_connection.READ_IMMUTABLE)
         version = sqlite_connection.find_schema_version(self.path, db)
         self._immutable_stamp = stamp
-        return version == len(schema.STEPS)
+        return version == len(schema.MIGRATIONS)
 
     def _connect(self, uri_query: str) -> Connection:
         """Connect to the file."""
@@ -474,10 +481,10 @@ class Sqlite(store.Store):
         """Create the tables or migrate them."""
         db = self._begin_immediate("mode=rw")
         version = sqlite_connection.find_schema_version(self.path, db)
-        if version < len(schema.STEPS):
+        if version < len(schema.MIGRATIONS):
             db.execute(f"PRAGMA application_id = {sqlite_connection.APPLICATION}")
             schema.migrate(db.execute, version, self.dialect)
-            db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
+            db.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError(
@@ -486,22 +493,23 @@ class Sqlite(store.Store):
         if self._queue is not None:
             self._file.accept(self._queue)
 
-    # The queue of writers.
+    # The queue of writers: `_queue` is the descriptor of the file, None if it is not open.
 
     def _lock_queue(self) -> None:
         """Wait for the writers' lock."""
         if has_flock():
-            fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX)
+            fcntl.flock(self._open_queue(), fcntl.LOCK_EX)
 
     def _try_lock_queue(self) -> bool:
         """Take the writers' lock if it is free; return whether it was free."""
         try:
-            fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._open_queue(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
         return True
 
-    def _queue_descriptor(self) -> int:
+    def _open_queue(self) -> int:
+        """Return the descriptor of the queue, which is opened if need be."""
         if self._queue is None:
             # An flock belongs to the open file, which a forked child shares. A child that did not
             # know this descriptor would keep the lock after its parent has ended.

@@ -35,7 +35,7 @@ APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header
 
 _READ_ONLY: Final = "mode=ro"
 CREATE: Final = "mode=rwc"
-READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no new file beside it
+READ_IMMUTABLE: Final = "mode=ro&immutable=1"  # without locks, log and new files beside the file
 # The errors from reading a damaged file. SQLite's message may quote bytes that are not UTF-8.
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
@@ -55,12 +55,14 @@ _ADVICE: Final = {
     "NOTADB": _COPY_ADVICE,
     "IOERR": "check the disk, then open the study again to see what was written",
 }
-# Beginnings of messages that only damage can cause: the tables exist, and all texts are UTF-8.
+# Only damage can cause messages that begin so, since all tables exist, and all texts are UTF-8.
 _DAMAGE_MESSAGES: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
-_inherited_files: set[tuple[int, int]] = set()  # to which the parent had connections at a fork
-_abandoned_files: dict[tuple[int, int], str] = {}  # why files are refused, by identity
+# The identities of the files to which the parent had connections when it forked this process.
+_inherited_files: set[tuple[int, int]] = set()
+# The reasons why this process refuses files, by their identities.
+_refused_files: dict[tuple[int, int], str] = {}
 
 
 def has_access(path: Path, mode: int) -> bool:
@@ -70,7 +72,7 @@ def has_access(path: Path, mode: int) -> bool:
 
 
 def check_location(path: Path) -> None:
-    """Refuse a file that has a second path, since users of that path would have another `-wal`."""
+    """Refuse a file with hard links or mounted by itself: by another path it has another `-wal`."""
     if why := explain_hard_links(path):
         raise ValueError(why)
     if _is_mounted(path):
@@ -93,9 +95,9 @@ def _is_mounted(path: Path) -> bool:
 
 def open_queue(path: Path) -> int:
     """Open the `-queue` of a database, with the database's permissions; return its descriptor."""
-    # SQLite gives `-wal` and `-shm` the permissions of the database, too. Otherwise the first
-    # writer, perhaps root, would lock out all others who may write to the database. A user who may
-    # only read makes no queue, since this queue would lock writers out for good.
+    # The queue gets the permissions of the database, as SQLite does with `-wal` and `-shm`. With
+    # others, the first writer, perhaps root, would lock out all others who may write to the
+    # database. A user who may only read makes no queue, since it would lock writers out for good.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -112,7 +114,7 @@ def open_queue(path: Path) -> int:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that the fork hook knows from before its opening until it is closed."""
+    """A connection that is known to the fork hook before it opens and until it is closed."""
 
     def __init__(self, path: Path, uri_query: str) -> None:
         self.path = path
@@ -143,18 +145,18 @@ def connect(path: Path, uri_query: str) -> Connection:
     Raises
     ------
     OSError
-        If this process was forked with a connection to the same file; if the file is refused
-        (`refuse_file`), or is empty and its log is not.
+        If this process was forked with a connection to the same file, if the file is refused
+        (`refuse_file`), or if it is empty but its log is not.
     """
     with suppress(FileNotFoundError):
-        if why := _abandoned_files.get(file_identity(path)):
+        if why := _refused_files.get(file_identity(path)):
             raise OSError(why)
         if file_identity(path) in _inherited_files:
             raise OSError(
                 "this process was forked within a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
             )
-        if uri_query != READ_FILE_ALONE and _is_empty_with_log(path):
+        if uri_query != READ_IMMUTABLE and _is_empty_with_log(path):
             raise OSError(
                 "the file is empty, and the -wal beside it is not: if a copy is being put in its "
                 "place, try again; otherwise put a whole copy there, and remove -wal and -shm"
@@ -164,11 +166,11 @@ def connect(path: Path, uri_query: str) -> Connection:
         with suppress(AttributeError, OSError):
             os.mknod(path, S_IFREG | 0o666)
     is_reader = not has_access(path, os.W_OK)
-    if is_reader and uri_query != READ_FILE_ALONE:
-        # Otherwise SQLite would make a `-shm` of the reader, which would lock writers out.
+    if is_reader and uri_query != READ_IMMUTABLE:
+        # Without this, SQLite would make a `-shm` of the reader, which would lock writers out.
         uri_query += "&readonly_shm=1"
     db = Connection(path, uri_query)
-    if uri_query != READ_FILE_ALONE and os.name == "posix":
+    if uri_query != READ_IMMUTABLE and os.name == "posix":
         try:
             _open_log(db, is_reader)
         except BaseException:
@@ -178,12 +180,12 @@ def connect(path: Path, uri_query: str) -> Connection:
 
 
 def _open_log(db: Connection, is_reader: bool) -> None:
-    """Let SQLite open the log; remove a log that it made for a user who may only read.
+    """Let SQLite open the log; if SQLite makes one for a user who may only read, remove it.
 
     Raises
     ------
     OSError
-        If the last writer has just removed the log, or if a reader has made it.
+        If the last writer has just removed the log, or if a reader has made the log.
     """
     # If there is no log, SQLite makes a log, even for a reader. A writer could not write to the
     # reader's log, so the reader removes it.
@@ -204,6 +206,7 @@ def _open_log(db: Connection, is_reader: bool) -> None:
         elif not is_reader and not has_access(log, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(log))
     is_same = status_before and status_after and os.path.samestat(status_before, status_after)
+    # A writer may make a log, a reader must find one.
     if (status_before or is_reader) and not is_same:
         raise BlockingIOError("the last writer has just closed the file: try again")
 
@@ -236,11 +239,11 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
     with suppress(sqlite3.Error):
         is_blocked, page_count, written_count = db.execute("PRAGMA wal_checkpoint").fetchone()
         if not is_blocked and page_count == written_count:
-            return _size_with_log(db)
+            return _size_after_checkpoint(db)
     return None
 
 
-def _size_with_log(db: sqlite3.Connection) -> int:
+def _size_after_checkpoint(db: sqlite3.Connection) -> int:
     """Return the size in bytes that the file has once all of its log is written into it."""
     return read_pragma(db, "page_count") * read_pragma(db, "page_size")
 
@@ -249,20 +252,20 @@ def has_disk_space(db: Connection) -> bool:
     """Return whether the disk has room to write all of the log into the file."""
     with suppress(*_READ_ERRORS, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
-        growth = _size_with_log(db) - os.stat(db.path).st_size
+        growth = _size_after_checkpoint(db) - os.stat(db.path).st_size
         disk = os.statvfs(db.path.parent)
         return growth <= disk.f_bavail * disk.f_frsize
     return True
 
 
 def file_stamp(path: Path) -> tuple[int, int, int, bool]:
-    """Return inode, size, time, and whether there is a log; any write changes one of these."""
+    """Return inode, size, time of change, and whether a log exists; a write changes one of them."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, Path(f"{path}-wal").exists()
 
 
-def can_read_immutable(path: Path) -> bool:
-    """Return whether a file has no log and is readable, but it or its folder is not writable."""
+def must_read_immutable(path: Path) -> bool:
+    """Return whether a file is readable and has no log, and this process may not make a log."""
     is_writable = has_access(path, os.W_OK) and has_access(path.parent, os.W_OK)
     return has_access(path, os.R_OK) and not is_writable and not Path(f"{path}-wal").exists()
 
@@ -289,7 +292,7 @@ def check_file(path: Path) -> None:
     check_location(path)
     if not path.stat().st_size:
         return
-    with closing(connect(path, READ_FILE_ALONE)) as db:
+    with closing(connect(path, READ_IMMUTABLE)) as db:
         try:
             check_header(path, db)
         except sqlite3.DatabaseError as error:
@@ -306,7 +309,7 @@ def check_file(path: Path) -> None:
 
 
 def find_schema_version(path: Path, db: sqlite3.Connection) -> int:
-    """Return the version of the schema, 0 if there is none."""
+    """Return the version of the schema, 0 without tables; refuse as `check_header` does."""
     has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
     return check_header(path, db) if has_tables else 0
 
@@ -344,10 +347,10 @@ def find_damage(path: Path) -> str:
 
 
 def _find_study_damage(
-    db: sqlite3.Connection, study: int, name: str, creation: float, definition: bytes, digest: bytes
+    db: sqlite3.Connection, study: int, name: str, time: float, definition: bytes, digest: bytes
 ) -> str:
     """Return the first damaged part of a study, from its definition to its tail, or ""."""
-    if digest != digest_of_definition(name, creation, definition):
+    if digest != digest_of_definition(name, time, definition):
         return f"the definition of study {name!r}"
     seq = 0
     records = db.execute(
@@ -367,10 +370,10 @@ def read_pragma(db: sqlite3.Connection, name: str) -> int:
     return cast(int, db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
+def refuse_file(path: Path, why: str, *, may_write_log: bool) -> None:
     """Refuse a file in this process from now on, since its log was removed or replaced.
 
-    If the main file is unchanged (`is_as_before`), the log is written into it.
+    With `may_write_log`, the log that SQLite has open is written into the main file.
     """
     # Connections are left open: to close the last connection would write the log into a file that
     # may be another database now. A new connection would share memory with the old connections,
@@ -379,18 +382,18 @@ def refuse_file(path: Path, why: str, *, is_as_before: bool) -> None:
     for db in list(_connections):
         if db.path != path or db.is_abandoned:
             continue
-        if is_as_before:
+        if may_write_log:
             with suppress(sqlite3.Error):
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 db.execute("PRAGMA wal_checkpoint")
         keep_connection_open(db)
-    _abandoned_files[file] = why
+    _refused_files[file] = why
 
 
 def close_without_checkpoint(db: Connection) -> None:
     """Close a connection, but leave file and log unchanged."""
-    # The last connection to close makes a checkpoint and removes the log, unless it is read-only.
+    # If the last connection to close is not read-only, it makes a checkpoint and removes the log.
     # So a read-only connection is opened, and closed last.
     if db.is_abandoned:
         return
@@ -465,7 +468,7 @@ def _owner_name(path: Path) -> str:
 
 
 def _after_fork() -> None:
-    """In a forked child, keep open connections open for good, since they are the parent's."""
+    """In a forked child, never close connections that are open, since they are the parent's."""
     for db in list(_connections):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `keep_connection_open`
         with suppress(OSError):

@@ -1,8 +1,8 @@
 """The interface that every database back end implements: append-only event logs under a lock.
 
-The rows of a log are numbered from 1 without gaps. A writer takes the study's lock (`begin`), reads
-the rows that others have added, and commits. Writers get the lock in the order of their requests.
-If the answer to a commit is lost, only the log says whether the rows were written.
+A log has a row for each event, numbered from 1 without gaps. A writer takes the study's lock
+(`begin`), reads the rows that others have added, and commits. Writers get the lock in the order of
+their requests. If the answer to a commit is lost, only the log says whether the rows were written.
 
 The digest of a row depends on the row and on the digest of the row before. Every row that is read
 is compared with its digest. A row that was altered, moved or removed is a `DamagedError`.
@@ -82,19 +82,29 @@ class Row(NamedTuple):
 
 
 Record = tuple[Any, ...]
-"""The values of a row, then its digest."""
-Metadata = tuple[int, str]
-"""The number of a row, and its metadata as text."""
+"""A row of a query's result. For an event: the values of its `Row`, then its digest."""
+MetadataRows = Sequence[tuple[int, str]]
+"""Pairs of a row's number and its metadata as text."""
 _Statement = tuple[str, tuple[object, ...]]
 """The name of a query in `schema.toml`, and the values of its placeholders."""
 NO_METADATA: Final[Mapping[int, str]] = MappingProxyType({})
 
 
-class QueryResult(NamedTuple):
-    """The schema's version, the study's identity (the digest of its definition), and rows."""
+class LogQueryResult(NamedTuple):
+    """Rows of a study's log, and what shows whether schema and study are the same as before.
+
+    Attributes
+    ----------
+    version : int
+        The version of the database's schema.
+    definition_digest : bytes or None
+        The digest of the study's definition; None if there is no such study.
+    rows : list of Record
+        The rows.
+    """
 
     version: int
-    identity: bytes | None  # None if there is no such study
+    definition_digest: bytes | None
     rows: list[Record]
 
 
@@ -143,7 +153,7 @@ def add_row_digests(digest: bytes, rows: Iterable[Row]) -> list[Record]:
     return records
 
 
-def _pair_with_metadata(rows: Iterable[Row], metadata: Mapping[int, str]) -> list[Metadata]:
+def _pair_with_metadata(rows: Iterable[Row], metadata: Mapping[int, str]) -> MetadataRows:
     return [(row.seq, metadata[row.seq]) for row in rows if row.seq in metadata]
 
 
@@ -160,16 +170,16 @@ class Store(ABC):
     """A connection to a database, used by one thread at a time of the process that opened it."""
 
     dialect: ClassVar[Mapping[str, str]]  # types and placeholders of its SQL
-    failures: tuple[type[Exception], ...]  # errors of its driver
+    driver_errors: tuple[type[Exception], ...]  # the errors that a failure of the database raises
     where: str  # the address for error messages, without a password
 
     def __init__(self) -> None:
         self._process = os.getpid()
         self._sql = schema.translate_queries(self.dialect)
         self._next_seq = 0  # the number of the next row while the lock is held, otherwise 0
-        # Name and digest of the definition, by the study's number.
+        # The name of each study and the digest of its definition, by the study's number.
         self._studies: dict[int, tuple[str, bytes]] = {}
-        # Number and digest of the last row that was read or written, by the study's number.
+        # The number and the digest of the last row that was read or written, by the study's number.
         self._last_rows: dict[int, tuple[int, bytes]] = {}
         self._refusals: list[str] = []  # reasons why the database is refused from now on
 
@@ -198,9 +208,9 @@ class Store(ABC):
         self._check_row_numbers(rows, 1)
         check_short_line("name", name, MAX_NAME_LENGTH)
         digest = digest_of_definition(name, time, definition)
-        study = name, time, definition, digest
+        study_record = name, time, definition, digest
         records = add_row_digests(digest, rows)
-        if not self._run(self._create, study, records, _pair_with_metadata(rows, metadata)):
+        if not self._run(self._create, study_record, records, _pair_with_metadata(rows, metadata)):
             raise StudyExistsError(
                 f"name must be new, got {short_repr(name)}: there is such a study already; open "
                 "it, or choose another name"
@@ -254,7 +264,7 @@ class Store(ABC):
         return new_rows
 
     def _execute_with_lock(self, study: int, *statements: _Statement) -> int:
-        """Execute statements with the lock of a study; refuse a study that was deleted or replaced.
+        """Execute and commit statements with a study's lock; refuse a deleted or replaced study.
 
         Returns
         -------
@@ -275,37 +285,37 @@ class Store(ABC):
         return self._verify_new_rows(study, after, self._run(self._events_from, study, after))
 
     def check_not_replaced(self, study: int) -> None:
-        """Refuse a study that was replaced by another study or has lost rows.
+        """Refuse a study that was replaced by another study, or by an older copy of itself.
 
-        Call this before the log is read anew, since a fresh read would not notice that the file
-        holds another study, or is an older copy.
+        Call this before the log is read from the beginning, since such a read would not notice the
+        replacement.
         """
         last_seq, digest = self._last_rows.get(study, (0, b""))
-        # If no row has been read, only identity and version are compared.
+        # If no row has been read, only the digest of the definition and the version are compared.
         result = self._run(self._events_from, study, last_seq or _BEYOND_ALL_ROWS)
         self._check_study(study, result)
         if last_seq and (not result.rows or result.rows[0][-1] != digest):
             self._refuse_replaced(study, last_seq)
 
-    def _check_study(self, study: int, result: QueryResult) -> None:
-        """Refuse another study that has got this number, and another version of the schema."""
-        if result.version != len(schema.STEPS):
+    def _check_study(self, study: int, result: LogQueryResult) -> None:
+        """Refuse another study with this number, and another version of the schema."""
+        if result.version != len(schema.MIGRATIONS):
             self.rollback()
         self._check_version(result.version)
-        if study in self._studies and result.identity != self._studies[study][1]:
+        if study in self._studies and result.definition_digest != self._studies[study][1]:
             self._refuse_replaced(study)
 
     def _check_version(self, version: int) -> None:
-        if version != len(schema.STEPS):
+        if version != len(schema.MIGRATIONS):
             raise FinalStoreError(
                 f"{self.where} has been brought to version {version} of its schema since it was "
-                f"opened, and this Keyhole knows {len(schema.STEPS)}: use the newer one"
+                f"opened, and this Keyhole knows {len(schema.MIGRATIONS)}: use the newer one"
             )
 
     def _refuse_replaced(self, study: int, seq: int | None = None) -> NoReturn:
         """Refuse the database from now on: it has been replaced."""
         self.rollback()
-        change = f"row {seq} of study {study} had been read and is missing"
+        change = f"event {seq} of study {study} had been read and is missing"
         if seq is None:
             change = f"study {study} is no longer {short_repr(self._studies[study][0])}"
         advice = (
@@ -317,8 +327,11 @@ class Store(ABC):
             self._refusals.append(message)
         raise FinalStoreError(message)
 
-    def _verify_new_rows(self, study: int, after: int, result: QueryResult) -> list[Row]:
-        """Verify and return the rows after number `after`; the result begins with row `after`."""
+    def _verify_new_rows(self, study: int, after: int, result: LogQueryResult) -> list[Row]:
+        """Verify and return the rows after number `after`.
+
+        If `after` is above 0, the result must begin with row `after` itself.
+        """
         self._check_study(study, result)
         records = result.rows
         if after > 0 and (not records or records[0][0] != after):
@@ -334,9 +347,12 @@ class Store(ABC):
         return rows
 
     def _verify_rows(self, study: int, after: int, records: list[Record]) -> Iterator[Row]:
-        """Yield the rows after number `after`, verified; the records begin with row `after`."""
+        """Yield the rows after number `after`, verified.
+
+        If `after` is above 0, the records begin with row `after` itself.
+        """
         digest = records[0][-1] if after > 0 else self._name_and_digest(study)[1]
-        for seq, record in enumerate(records[after > 0 :], after + 1):
+        for seq, record in enumerate(records[min(after, 1) :], after + 1):
             if record[0] != seq:
                 self.raise_damaged(study, seq, "it is missing")
             yield self._verify_row(study, Row._make(record[:-1]), digest, record[-1])
@@ -390,7 +406,7 @@ class Store(ABC):
         self._next_seq = 0
         try:
             self._rollback_and_unlock()
-        except self.failures:
+        except self.driver_errors:
             self._drop_connection()  # closing a connection rolls back
 
     def read(self, study: int, after: int = 0, limit: int | None = None) -> Iterator[Row]:
@@ -406,12 +422,14 @@ class Store(ABC):
             limit = _BEYOND_ALL_ROWS
         while limit > 0:
             batch_size = min(limit, _READ_BATCH_SIZE)
+            # A batch begins with row `after`, whose digest the next row needs; there is no row 0.
+            extra_count = min(after, 1)
             # Each batch is read in its own transaction, since a long transaction would keep SQLite
             # from reusing its write-ahead log.
-            records = self._select("events_range", study, after, batch_size + (after > 0))
+            records = self._select("events_range", study, after, batch_size + extra_count)
             if records and after > 0 and records[0][0] != after:
                 self.raise_damaged(study, after, "it is missing")
-            if len(records) <= (after > 0):
+            if len(records) <= extra_count:
                 break
             yield from self._verify_rows(study, after, records)
             after = records[-1][0]
@@ -449,7 +467,7 @@ class Store(ABC):
         return next(iter(self._verify_lookup(study, records)), None)
 
     def _verify_lookup(self, study: int, records: list[Record]) -> list[Row]:
-        """Verify and return rows; a record ends with the digests of its row and the prior row."""
+        """Verify and return rows; a record ends with the digests of its row and the row before."""
         rows = []
         for *values, digest, prior_digest in records:
             if values[0] == 1:
@@ -458,7 +476,7 @@ class Store(ABC):
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
-        """Return the number of the last event in the last snapshot, and the snapshot, or None."""
+        """Return the snapshot and, before it, the number of its last event; None without one."""
         return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
@@ -466,7 +484,7 @@ class Store(ABC):
         self._execute_with_lock(study, ("save_snapshot", (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _BEYOND_ALL_ROWS) -> dict[int, str]:
-        """Return the metadata of rows, by number, from the row after `after` to row `until`."""
+        """Return the metadata of rows, by number, after row `after` up to and with row `until`."""
         return dict(self._select("metadata", study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
@@ -489,7 +507,7 @@ class Store(ABC):
         self._run(self._write, "end_api_key", (time, digest))
 
     def _write(self, query: str, values: tuple[object, ...]) -> None:
-        """Execute a query, given by its name, in a transaction without the lock of a study."""
+        """Execute a query, given by its name, in a transaction of its own."""
         self._begin_write()
         self._execute_and_commit([(query, values)])
 
@@ -526,7 +544,7 @@ class Store(ABC):
             raise FinalStoreError(self._refusals[0])
         try:
             return operation(*values)
-        except self.failures as error:
+        except self.driver_errors as error:
             self._drop_connection()
             error_class, reason = self._explain_error(error)
             raise error_class(f"{self.where}: {' '.join(reason.split())}") from error
@@ -540,7 +558,7 @@ class Store(ABC):
         """Return the rows of a query, without the lock."""
 
     def _create(
-        self, study: tuple[object, ...], rows: Sequence[Record], metadata: Sequence[Metadata]
+        self, study: tuple[object, ...], rows: Sequence[Record], metadata: MetadataRows
     ) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
         db = self._begin_write()
@@ -557,26 +575,26 @@ class Store(ABC):
 
     @abstractmethod
     def _begin_write(self) -> Any:
-        """Begin a write transaction without the lock of a study; return the connection."""
+        """Begin a write transaction that is not about one study's log; return the connection."""
 
     @abstractmethod
     def _commit(self) -> object:
         """Commit, and release the lock."""
 
     @abstractmethod
-    def _lock(self, study: int, first_seq: int) -> QueryResult | None:
+    def _lock(self, study: int, first_seq: int) -> LogQueryResult | None:
         """Begin a transaction with the lock of a study; return its rows from `first_seq` on.
 
         The result may be None if row `first_seq` is the last row that this store has read or
-        written, and no row follows it.
+        written, and still the last row of the log.
         """
 
     @abstractmethod
-    def _events_from(self, study: int, first_seq: int) -> QueryResult:
+    def _events_from(self, study: int, first_seq: int) -> LogQueryResult:
         """Return the rows of a study from number `first_seq` on, without the lock."""
 
     @abstractmethod
-    def _add_rows(self, study: int, rows: Sequence[Record], metadata: Sequence[Metadata]) -> None:
+    def _add_rows(self, study: int, rows: Sequence[Record], metadata: MetadataRows) -> None:
         """Insert rows and metadata, write the number of the last row (0 if none), and commit."""
 
     @abstractmethod

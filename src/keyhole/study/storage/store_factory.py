@@ -110,8 +110,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     _refuse_existing_path(path)
     _remove_backup_drafts(path)
     # The draft is renamed once it is complete, so a backup that is killed leaves no file at `path`.
-    # Until then the draft's folder is locked, since another backup would remove an unlocked folder
-    # of drafts.
+    # Until then the draft's folder is locked, since another backup removes unlocked folders.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with add_path_to_errors(path):
         folder.mkdir()
@@ -141,8 +140,8 @@ def _remove_backup_drafts(path: Path) -> None:
     """Remove drafts of backups that were killed; a running backup has the lock of its folder."""
     if sys.platform == "win32":  # folders cannot be locked there
         return
-    draft_name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
+    name_pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
     for folder in path.parent.iterdir():
-        if draft_name.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+        if name_pattern.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
             with suppress(ValueError, OSError), folder_lock(folder):
                 shutil.rmtree(folder)

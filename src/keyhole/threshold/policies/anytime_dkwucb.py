@@ -29,13 +29,13 @@ class AnytimeDKWUCB(DKWUCB):
     Notes
     -----
     Departures from the paper: the paper has no anytime policy. DKWUCB has ln(2 / delta), which
-    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts as
-    0.
+    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts
+    as 0.
 
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 4, DKWUCB, for all but the width.
+    NeurIPS; section 4, DKWUCB, which has another width.
 
     Examples
     --------

@@ -8,18 +8,18 @@ from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 class AnytimeKaplanMeierUCB(IndexPolicy):
     r"""Pull the arm with the largest bound, estimated from censored samples, for any horizon.
 
-    It is `KaplanMeierUCB` with a narrower width, for censored feedback, thresholds in any order,
-    and any number of rounds. It warns if feedback is uncensored, since it ignores by how much a
-    sample exceeds the threshold. On Keyhole's data of flights and of deliveries its regret is a
-    quarter to three fifths of the regret of `KaplanMeierUCB`; `CappedKLUCB` and the Thompson
-    samplers have less regret.
+    Use it for censored feedback, thresholds in any order, and any number of rounds. It is
+    `KaplanMeierUCB` with a narrower width. It warns if feedback is uncensored, since it ignores by
+    how much a sample exceeds the threshold. On Keyhole's data of flights and of deliveries its
+    regret is a quarter to three fifths of the regret of `KaplanMeierUCB`; `MonotoneKLUCB` and the
+    Thompson samplers have less regret than it.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`; if none is left,
 
     .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i(c_t)}}
 
     with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
-    share of these pulls that reached c.
+    share of these pulls whose samples reached c.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Source: Keyhole's own, but for the estimator. The width is half the width of Lemma 4, as in
-    Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
+    Source: Keyhole's own; the estimator is the paper's. The width is half the width of Lemma 4, as
+    in Hoeffding's inequality, with ln t + c ln ln t in place of ln(2 / delta). If ln t is below 1,
     ln ln t counts as 0. Arms without samples at the threshold come first, the lowest first; ties go
     to the lowest arm.
 

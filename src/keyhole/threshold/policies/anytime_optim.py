@@ -19,7 +19,7 @@ class AnytimeOPTIM(OPTIM):
         + \sqrt{\frac{2 (\ln t + c \ln \ln t)}{N_i}}
 
     with :math:`N_i` the pulls of arm i, all at thresholds of at least :math:`c_t`, and
-    :math:`\hat F_i(c)` the share of these pulls that reached c.
+    :math:`\hat F_i(c)` the share of these pulls whose samples reached c.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class AnytimeOPTIM(OPTIM):
     Notes
     -----
     Departures from the paper: the paper has no anytime policy. OPTIM has ln(2 / delta), which
-    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts as
-    0.
+    depends on the horizon, in place of ln t + c ln ln t. If ln t is below 1, ln ln t counts
+    as 0.
 
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 5.1, OPTIM, for all but the width.
+    NeurIPS; section 5.1, OPTIM, which has another width.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from keyhole.stochastic.policy_base import log_2_over_delta
+from keyhole.stochastic.policy_base import ln_of_2_over_delta
 from keyhole.threshold.policy_base import IndexPolicy, add_observation, impute_pull, upper_bound
 
 
@@ -10,8 +10,8 @@ class DKWUCB(IndexPolicy):
     r"""Pull the arm whose chance to reach the threshold has the largest upper confidence bound.
 
     It is for uncensored feedback, where every sample shows which levels it reached. By the
-    inequality of Dvoretzky, Kiefer and Wolfowitz one width holds for all m levels at once, so they
-    are no harder than one level. With censored feedback see `SurvivalThompson`; without a horizon,
+    inequality of Dvoretzky, Kiefer and Wolfowitz one width holds for all m levels at once, so m
+    levels are no harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
     `AnytimeDKWUCB`.
 
     After one pull of each arm, pull
@@ -52,7 +52,7 @@ class DKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        return upper_bound(tried, reached, 0.5 * log_2_over_delta(p.horizon))
+        return upper_bound(tried, reached, 0.5 * ln_of_2_over_delta(p.horizon))
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample at all levels."""

@@ -7,7 +7,7 @@ from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 
 
 class KaplanMeierThompson(Policy):
-    r"""Draw each arm's chance to reach the threshold from its posterior; pull the largest draw.
+    r"""Draw each arm's chance to reach the threshold; pull the arm with the largest draw.
 
     It is for censored feedback, thresholds in any order, and any number of rounds. It warns if
     feedback is uncensored, since it ignores by how much a sample exceeds the threshold. No bound is
@@ -15,7 +15,7 @@ class KaplanMeierThompson(Policy):
     third of the regret of `KaplanMeierUCB`. `SurvivalThompson` uses more of each sample, and has
     less regret, but takes longer.
 
-    In every round pull
+    Each arm has a beta posterior at each level. In every round pull
 
     .. math:: \arg\max_i \; \theta_i, \qquad
         \theta_i \sim \mathrm{Beta}(a + D_i(c_t), \; b + N_i(c_t) - D_i(c_t))

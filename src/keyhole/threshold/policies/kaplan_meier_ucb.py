@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from keyhole.stochastic.policy_base import log_2_over_delta
+from keyhole.stochastic.policy_base import ln_of_2_over_delta
 from keyhole.threshold.policy_base import IndexPolicy, upper_bound
 
 
@@ -21,13 +21,13 @@ class KaplanMeierUCB(IndexPolicy):
         \qquad \delta = \tfrac12 T^{-2}
 
     with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
-    share of these pulls that reached c.
+    share of these pulls whose samples reached c.
 
     Notes
     -----
-    Source: Keyhole's own; the paper has the estimator and, for thresholds that never rise, the
-    index, with :math:`N_i` in place of :math:`N_i(c_t)`. Arms without samples at the threshold come
-    first, the lowest first; ties go to the lowest arm.
+    Source: Keyhole's own; the estimator is the paper's. The paper has the index only for thresholds
+    that never rise, with :math:`N_i` in place of :math:`N_i(c_t)`. Arms without samples at the
+    threshold come first, the lowest first; ties go to the lowest arm.
 
     References
     ----------
@@ -51,4 +51,4 @@ class KaplanMeierUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the upper confidence bound."""
-        return upper_bound(tried, reached, 2.0 * log_2_over_delta(p.horizon))
+        return upper_bound(tried, reached, 2.0 * ln_of_2_over_delta(p.horizon))

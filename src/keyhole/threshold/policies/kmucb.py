@@ -18,7 +18,7 @@ from keyhole.threshold.policy_base import (
 class KMUCB(Policy):
     r"""Pull all arms equally often, and fix the best arm of one level after another, lowest first.
 
-    It is for censored feedback and m levels, if every block of m rounds has each threshold once.
+    It is for censored feedback with m levels where every block of m rounds has each threshold once.
     Its bound is of use only for long runs: with gaps of 0.1 to 0.3 a level takes hundreds of
     epochs of K m rounds. In practice `SurvivalThompson` has far less regret.
 
@@ -30,12 +30,12 @@ class KMUCB(Policy):
     .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
 
     then level j is settled on :math:`i^*`, and the current level is j + 1. :math:`\hat F_i(j)` is
-    the share of the pulls of arm i at thresholds of at least j that reached j.
+    the share of the pulls of arm i at thresholds of at least j whose samples reached j.
 
     Notes
     -----
     Departures from the paper: none. The paper is read as follows: the estimates include all rounds
-    of the epoch (the printed sum leaves one out); at most one level is settled in an epoch;
+    of the epoch (the printed sum leaves out a round); at most one level is settled in an epoch;
     after the last whole epoch the same rule goes on. Ties, open in the paper, go to the lowest arm.
     If two arms are the best at a level, neither this level nor a higher one is ever settled.
 
@@ -66,7 +66,7 @@ class KMUCB(Policy):
         level = int_array()
         """The number of settled levels. The current level j is this number plus 1."""
         kept = int_array("levels")
-        """For each settled level the arm on which it was settled."""
+        """For each settled level the arm on which it was settled, which is kept from then on."""
         epoch = int_array()
         """The number of complete epochs."""
         round = int_array()
@@ -77,7 +77,8 @@ class KMUCB(Policy):
     def select(p, s: State, threshold: int) -> int:
         """Return the next arm, or -1, for none, if this block already had the threshold."""
         # In each complete block the threshold came once. If it came more often than there are
-        # complete blocks, it already came in this block.
+        # complete blocks, it already came in this block. The caller then gets an error that quotes
+        # `requires`.
         if s.seen[threshold - 1] > s.round[0] // p.levels:
             return -1
         if threshold <= s.level[0]:
@@ -126,9 +127,9 @@ def settle_level(p: KMUCB, s: KMUCB.State) -> None:
     # The width is that of the formula in `KMUCB`: after k epochs each arm has (m - j + 1) k pulls
     # at thresholds of at least j.
     width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
-    lowest_bound = reach_estimate(s, level, best) - width
+    largest_allowed = reach_estimate(s, level, best) - width
     for arm in range(p.arms):
-        if arm != best and reach_estimate(s, level, arm) > lowest_bound:
+        if arm != best and reach_estimate(s, level, arm) > largest_allowed:
             return
     s.kept[level - 1] = best
     s.level[0] = level

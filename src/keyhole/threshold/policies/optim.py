@@ -2,7 +2,7 @@
 
 from keyhole.policy import Kernel, int_array
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
-from keyhole.threshold.policy_base import add_observation, find_largest_index
+from keyhole.threshold.policy_base import add_observation, find_index_arm
 
 
 class OPTIM(KaplanMeierUCB):
@@ -53,11 +53,11 @@ class OPTIM(KaplanMeierUCB):
     def select(  # type: ignore[override]
         p, s: State, t: int, threshold: int, index: Kernel
     ) -> int:
-        """Return the arm with the largest index, or -1, for none, if the threshold rises."""
+        """Return the arm as `KaplanMeierUCB` does, or -1, for none, if the threshold rises."""
         if 0 < s.last[0] < threshold:
             # With no arm, the caller gets an error that quotes `requires`.
             return -1
-        return find_largest_index(p, s, t, threshold, index)
+        return find_index_arm(p, s, t, threshold, index)
 
     def update(  # type: ignore[override]
         p, s: State, threshold: int, arm: int, value: int

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel, int_array
-from keyhole.threshold.policy_base import IndexPolicy, find_largest_index, upper_bound
+from keyhole.threshold.policy_base import IndexPolicy, find_index_arm, upper_bound
 
 
 class PerThresholdUCB(IndexPolicy):
@@ -14,7 +14,8 @@ class PerThresholdUCB(IndexPolicy):
     may have less regret than `KaplanMeierUCB`, as on Keyhole's data of flights to Washington and of
     deliveries.
 
-    At each threshold, first pull every arm once. After that, when it comes for the n-th time, pull
+    At each threshold, first pull every arm once. Then, when this threshold comes for the n-th time,
+    pull
 
     .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{2 \ln (n - 1)}{n_i}}
 
@@ -59,9 +60,9 @@ class PerThresholdUCB(IndexPolicy):
     def select(  # type: ignore[override]
         p, s: State, threshold: int, index: Kernel
     ) -> int:
-        """Return the arm with the largest index at this threshold."""
-        # The earlier rounds with this threshold are counted instead of all rounds.
-        return find_largest_index(p, s, s.rounds[threshold - 1], threshold, index)
+        """Return the first arm without pulls at this threshold, else that of the largest index."""
+        # In place of the round, `index` gets the number of earlier rounds with this threshold.
+        return find_index_arm(p, s, s.rounds[threshold - 1], threshold, index)
 
     def update(  # type: ignore[override]
         p, s: State, threshold: int, arm: int, value: int

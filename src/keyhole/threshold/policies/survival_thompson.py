@@ -13,7 +13,7 @@ from keyhole.threshold.policy_base import Policy
 
 
 class SurvivalThompson(Policy):
-    r"""Draw arms' survival functions from posteriors; pull the arm best at the threshold.
+    r"""Draw each arm's survival function; pull the arm with the highest draw at the threshold.
 
     Use it for censored feedback; `KaplanMeierThompson` is faster with many levels. The chance to
     reach level c is the product of the chances to reach each level from the level below. So samples
@@ -84,10 +84,10 @@ class SurvivalThompson(Policy):
         """Return the arm with the largest draw."""
         # One call draws for all arms and all levels up to the threshold. So the arrays are used as
         # flat arrays, in which level j + 1 of an arm is at position arm * threshold + j.
-        cells = p.arms * p.levels
-        up = s.up.reshape(cells)
-        down = s.down.reshape(cells)
-        drawn = s.drawn.reshape(cells)
+        length = p.arms * p.levels
+        up = s.up.reshape(length)
+        down = s.down.reshape(length)
+        drawn = s.drawn.reshape(length)
         for arm in range(p.arms):
             for j in range(threshold):
                 survived = s.survived[arm, j]
@@ -97,19 +97,19 @@ class SurvivalThompson(Policy):
         betas(rng, up, down, p.arms * threshold, drawn)
         best, highest = 0, -1.0
         for arm in range(p.arms):
-            value = 1.0
+            chance = 1.0
             for j in range(threshold):
-                value *= drawn[arm * threshold + j]
-            if value > highest:
-                best, highest = arm, value
+                chance *= drawn[arm * threshold + j]
+            if chance > highest:
+                best, highest = arm, chance
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count the sample at the levels that it reached, and at the level where it ended."""
         # An uncensored sample tells of all levels, as if it were drawn at the highest threshold.
         informative_levels = threshold if p.censored == 1 else p.levels
-        # Position j belongs to level j + 1. The samples at risk there have reached level j: each of
-        # them may end at level j, or go on to level j + 1.
+        # Position j belongs to level j + 1. A sample is at risk there if it has reached level j,
+        # where it may end, or from where it may go on to level j + 1.
         for j in range(p.levels):
             s.at_risk[arm, j] += j < informative_levels and value >= j
             s.survived[arm, j] += j < informative_levels and value > j
@@ -119,12 +119,12 @@ class SurvivalThompson(Policy):
     ) -> None:
         """Recommend the arms with the best product-limit estimates."""
         for arm in range(p.arms):
-            value = 1.0
+            estimate = 1.0
             for j in range(p.levels):
                 # If no sample was at risk, the factor is 0, and so are the estimates at this and
                 # all higher levels.
-                value *= s.survived[arm, j] / max(s.at_risk[arm, j], 1.0)
-                survival[arm, j] = value
+                estimate *= s.survived[arm, j] / max(s.at_risk[arm, j], 1.0)
+                survival[arm, j] = estimate
                 support[arm, j] = s.at_risk[arm, j]
         for j in range(p.levels):
             settled[j] = 0  # this policy settles no level

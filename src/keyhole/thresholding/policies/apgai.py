@@ -9,7 +9,7 @@ class APGAI(IndexPolicy):
     r"""Pull the arm that looks most surely good; if no arm looks good, the arm least surely bad.
 
     Use it to find one good arm soon, or to find that there is none. It has no parameters. It is
-    poor at labelling all arms, since it neglects all others while one arm looks good.
+    poor at labelling all arms, since it neglects the others while one arm looks good.
 
     After one pull of each arm, pull
 
@@ -43,8 +43,8 @@ class APGAI(IndexPolicy):
     """
 
     arms_change = True
-    cost_per_round = "a root, and O(log K) for the arg-min"
+    cost_per_round = "a root, and O(log K) for the arg-max"
 
     def index(p, pulls: float, total: float) -> float:
-        """Return the distance of the mean from the threshold, times the root of the pulls."""
+        """Return the mean less the threshold, times the root of the pulls."""
         return (total - p.threshold * pulls) / math.sqrt(pulls)

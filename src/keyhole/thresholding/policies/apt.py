@@ -5,7 +5,7 @@ from keyhole.thresholding.policy_base import IndexPolicy
 
 
 class APT(IndexPolicy):
-    r"""Pull the arm whose label is least certain, up to a precision.
+    r"""Pull the arm whose label is least certain, given the precision that is needed.
 
     Use it if any wrong label spoils the result, or if arms closer to the threshold than a known
     precision do not matter. The best precision differs from problem to problem; if you do not
@@ -50,7 +50,7 @@ class APT(IndexPolicy):
     cost_per_round = "O(log K) for the arg-min"
 
     epsilon: float = parameter(
-        default=0.0, ge=0, doc="precision: how close to the threshold matters"
+        default=0.0, ge=0, doc="precision: labels of arms closer to the threshold do not matter"
     )
 
     def index(p, pulls: float, total: float) -> float:

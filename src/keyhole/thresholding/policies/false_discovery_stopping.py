@@ -20,12 +20,12 @@ class FalseDiscoveryStopping(StoppingPolicy):
     among all arms, and these errors may be most of the arms that it calls above;
     `FamilywiseStopping` needs more pulls. After each reward an arm i is settled as *above* if
 
-    .. math:: E_i \ge \frac{K}{k \, \delta}, \qquad k = \max \Big\{ k : \# \Big\{ j : E_j \ge
-        \frac{K}{k \, \delta} \Big\} \ge k \Big\}
+    .. math:: E_i \ge \frac{K}{k \, \delta}, \qquad k = \max \Big\{ n : \# \Big\{ j : E_j \ge
+        \frac{K}{n \, \delta} \Big\} \ge n \Big\}
 
-    with K the number of arms and E the evidence of `PerArmStopping` for *above*. Once an arm is
-    settled as above, its E stays as it is; once it is settled as below, its E no longer counts.
-    Arms are settled as *below* by the same rule, with their evidence for *below*.
+    with K the number of arms and E the evidence of `PerArmStopping` for *above*. An arm that is
+    settled as above keeps its E; an arm that is settled as below is left out. Arms are settled as
+    *below* by the same rule, with their evidence for *below*.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class FalseDiscoveryStopping(StoppingPolicy):
         floor = level(p)
         s.log_above[arm] = evidence_above(s, arm, p.threshold - p.tolerance, floor)
         s.log_below[arm] = evidence_below(s, arm, p.threshold + p.tolerance, floor)
-        settle_most_arms(s, s.log_above, 1, floor, p.arms)
-        settle_most_arms(s, s.log_below, 2, floor, p.arms)
+        settle_arms_by_evidence(s, s.log_above, 1, floor, p.arms)  # 1 is "above"
+        settle_arms_by_evidence(s, s.log_below, 2, floor, p.arms)  # 2 is "below"
         stop_if_all_settled(s, t, p.arms)
 
     def guarantee(self) -> Guarantee:
@@ -94,26 +94,27 @@ class FalseDiscoveryStopping(StoppingPolicy):
         return Guarantee("wrong_of_settled", self.delta, text)
 
 
-def settle_most_arms(
+def settle_arms_by_evidence(
     s: StoppingState, evidence: FloatArray, verdict: int, floor: float, arms: int
 ) -> None:
     """Give the verdict to k arms, for the largest k for which k arms have enough evidence.
 
     The logarithm of the evidence must be at least `floor` + ln(K / k), K being the number of arms.
+    Arms that already have the verdict count, too.
     """
-    # A smaller k needs more evidence. So if `reached` arms have enough for k = `count`, and these
-    # are fewer than `count`, no k above `reached` can hold.
+    # A smaller k needs more evidence. So if `enough` arms have enough for k = `count`, and these
+    # are fewer than `count`, there is no such k above `enough`.
     count = arms
     needed = floor
     while count > 0:
         needed = floor + math.log(arms / count)
-        reached = 0
+        enough = 0
         for arm in range(arms):
             if s.settled[arm] in (0, verdict) and evidence[arm] >= needed:
-                reached += 1
-        if reached >= count:
+                enough += 1
+        if enough >= count:
             break
-        count = reached
+        count = enough
     for arm in range(arms):
         if count > 0 and s.settled[arm] == 0 and evidence[arm] >= needed:
             settle_arm(s, arm, verdict, arms)

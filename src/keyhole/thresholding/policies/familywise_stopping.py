@@ -1,4 +1,4 @@
-"""Policy FamilywiseStopping: settles options so that most likely none of them is wrong."""
+"""Policy FamilywiseStopping: settles options so that most likely no verdict is wrong."""
 
 import math
 
@@ -51,6 +51,6 @@ class FamilywiseStopping(StoppingPolicy):
         return math.log(p.arms / p.delta)
 
     def guarantee(self) -> Guarantee:
-        """Return the bound on the chance of any wrong arm."""
-        text = f"chance of any arm wrong by {self.tolerance:g} or more: at most {self.delta:g}"
+        """Return the bound on the chance of any wrong verdict."""
+        text = f"chance of any verdict wrong by {self.tolerance:g} or more: at most {self.delta:g}"
         return Guarantee("any_wrong_settled", self.delta, text)

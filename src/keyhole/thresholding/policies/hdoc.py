@@ -9,7 +9,7 @@ class HDoC(GoodArmPolicy):
     r"""Pull the unsettled arm with the largest index of UCB1, and settle arms by their bounds.
 
     Use it to find good arms one after the other, the best ones early, if the search may end at any
-    time. To label all arms, `FamilywiseStopping` takes a third of the pulls.
+    time. To label all arms, `FamilywiseStopping` takes a third as many pulls.
 
     After one pull of each arm, pull among those that are not settled
 
@@ -17,7 +17,7 @@ class HDoC(GoodArmPolicy):
 
     with :math:`N_i` pulls of arm i and :math:`\hat\mu_i` its mean reward. After a reward, settle
     the arm as *above* if its lower bound is at least the threshold, as *below* if its upper bound
-    is less. For K arms these bounds are
+    is below the threshold. For K arms these bounds are
 
     .. math:: \hat\mu_i \mp \sqrt{\frac{\ln(4 K N_i^2 / \delta)}{2 N_i}}
 

@@ -22,10 +22,10 @@ class KnownGaps(Policy):
 
     Notes
     -----
-    Departures from the paper: none. The paper leaves two things open. Here arms are not pulled once
-    first, since the rule is defined at :math:`T_i = 0`; so a hard arm may never be pulled, as in
-    the optimal allocation. And an arm whose gap is 0, which no number of pulls would settle, comes
-    after all others.
+    Departures from the paper: none. The paper leaves two things open. Arms are not pulled once at
+    the beginning, since the rule is defined at :math:`T_i = 0`; so a hard arm may never be pulled,
+    as in the optimal allocation. An arm whose gap is 0, which no number of pulls would settle,
+    comes after all others.
 
     References
     ----------

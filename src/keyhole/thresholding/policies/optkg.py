@@ -18,13 +18,13 @@ from keyhole.policy import (
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
-# The probability I (see `OptKG`) and ln w are updated with each reward, where w = x^A (1 - x)^B /
-# B(A, B) at the threshold x. After this many pulls of an arm both are computed anew, since rounding
-# errors accumulate.
+# The probability I of `OptKG` is updated with each reward, and so is ln w, with w = x^A (1 - x)^B /
+# B(A, B) at the threshold x. Whenever an arm had this many more pulls, both are computed anew,
+# since rounding errors accumulate.
 _RENEW_EVERY: Final = 1000
 # Logarithms of scores are rounded to multiples of this number, and I is compared with 1/2 to this
 # precision. It is far larger than rounding errors, and smaller than any difference that matters.
-_GRID: Final = 2.0**-30
+_ROUNDING_STEP: Final = 2.0**-30
 
 
 class OptKG(Policy):
@@ -122,8 +122,8 @@ class OptKG(Policy):
         s.totals[arm] += reward
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
-        # The closed forms add 1 to A or B. After a reward between 0 and 1 the functions themselves
-        # are needed.
+        # The closed forms add 1 to A or B. After a reward between 0 and 1 their results are
+        # replaced, by those of the functions themselves.
         if int(s.pulls[arm]) % _RENEW_EVERY == 0 or 0.0 < reward < 1.0:
             above = beta_cdf(1.0 - p.threshold, b, a)
             log_weight = log_beta_weight(p.threshold, a, b)
@@ -136,11 +136,11 @@ class OptKG(Policy):
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are at least as likely above the threshold as below it."""
         for arm in range(p.arms):
-            labels[arm] = s.above[arm] >= 0.5 - _GRID
+            labels[arm] = s.above[arm] >= 0.5 - _ROUNDING_STEP
 
 
 def log_score(a: float, b: float, above: float, log_weight: float, weight: float) -> float:
-    """Return the logarithm of the largest possible gain in certainty, in units of the grid.
+    """Return the logarithm of the largest possible gain in certainty, in rounding steps.
 
     `a` and `b` are the parameters A and B of the posterior. `above` is I, the posterior probability
     of a mean of at least the threshold; `weight` is w, or 0 if it underflows.
@@ -148,10 +148,10 @@ def log_score(a: float, b: float, above: float, log_weight: float, weight: float
     # A reward that speaks for the label raises its certainty by w / A (label 1) or w / B (label 0).
     # A reward that speaks against the label raises the certainty only if it changes the label. I is
     # then so close to 1/2 that w does not underflow.
-    label_count, other_count = (a, b) if above >= 0.5 else (b, a)
-    gain_of_change = weight / other_count - abs(2.0 * above - 1.0)
-    if gain_of_change > weight / label_count:
+    label_shape, other_shape = (a, b) if above >= 0.5 else (b, a)
+    gain_of_change = weight / other_shape - abs(2.0 * above - 1.0)
+    if gain_of_change > weight / label_shape:
         score = math.log(gain_of_change)
     else:
-        score = log_weight - math.log(label_count)
-    return float(np.rint(score / _GRID))
+        score = log_weight - math.log(label_shape)
+    return float(np.rint(score / _ROUNDING_STEP))

@@ -7,16 +7,16 @@ from keyhole.thresholding.stopping_policy import StoppingPolicy
 
 
 class PerArmStopping(StoppingPolicy):
-    r"""Settle each arm at level delta: at most a share delta of all arms is wrong on average.
+    r"""Settle each arm at level delta: on average, at most a share delta of all arms is wrong.
 
     Use it if each wrong arm costs the same and nobody can say how many pulls are enough. An arm
     is settled as *above* or *below* once its evidence for this side, an e-process against the other
-    side, reaches 1 / delta. For *above* it is the mean wealth of bets b that the mean is above c:
+    side, reaches 1 / delta. For *above* it is the average wealth of bets b on a mean above c:
 
     .. math:: c \int_0^{1/c} \prod_t \big(1 + b (x_t - c)\big) \, \mathrm{d}b \ge \frac{1}{\delta},
        \quad c = \theta - \mathrm{tolerance},
 
-    with the threshold :math:`\theta` and the arm's rewards x, kept as weights on 0, 1/20, ..., 1.
+    with the threshold :math:`\theta` and the arm's rewards x, each as weights on 0, 1/20, ..., 1.
     If the base chooses a settled arm, the unsettled arm with the fewest pulls is pulled instead.
 
     Parameters

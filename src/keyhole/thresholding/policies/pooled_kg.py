@@ -23,11 +23,11 @@ _GROWTH: Final = 1.25
 # The power of a + b + T_i in the score (see `PooledKG`). With 1/2 or 1 there are more wrong labels
 # if arms form two clusters, or if recorded rewards run out; on other problems it hardly matters.
 _POWER: Final = 1.5
-# The smallest a + b. With a smaller one, a single reward would decide an arm's label.
-_WEAKEST: Final = 0.3
+# The smallest a + b. With a smaller sum, a single reward would decide an arm's label.
+_LEAST_STRENGTH: Final = 0.3
 # Scores are rounded to multiples of this number. It is far larger than rounding errors, which thus
 # break no tie.
-_GRID: Final = 2.0**-30
+_ROUNDING_STEP: Final = 2.0**-30
 
 
 class PooledKG(Policy):
@@ -48,8 +48,8 @@ class PooledKG(Policy):
     Parameters
     ----------
     strength : float, default 4
-        The largest a + b, from 0.3 to 1000. For the label of an arm, all other arms together count
-        for at most this number of its pulls.
+        The largest a + b, from 0.3 to 1000. In the label of an arm, all other arms together count
+        at most as much as this number of pulls of the arm itself.
 
     Notes
     -----
@@ -96,7 +96,7 @@ class PooledKG(Policy):
         next_fit = float_array()
         """The number of pulls at which the prior is fitted again."""
         index = argmin_tree_array("arms")
-        """Minus the score of each arm, in units of the grid."""
+        """Minus the score of each arm, in rounding steps."""
 
     def init(p, s: State) -> None:
         """Set the uniform prior."""
@@ -127,15 +127,15 @@ class PooledKG(Policy):
     def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are at least as likely above the threshold as below it."""
         for arm in range(p.arms):
-            labels[arm] = s.above[arm] >= 0.5 - _GRID
+            labels[arm] = s.above[arm] >= 0.5 - _ROUNDING_STEP
 
 
 def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
     """Write the probability that an arm is above the threshold, and minus its score."""
     a = s.prior[0] + s.totals[arm]
     b = s.prior[1] + (s.pulls[arm] - s.totals[arm])
-    # The threshold divides the posterior into two parts. The part without the mean is computed: the
-    # logarithm of this tail is exact, however small the tail is.
+    # The threshold divides the posterior into two parts. The part without the point (a + 1) / (a +
+    # b + 2), near the mean, is computed: the logarithm of this tail is exact, however small it is.
     if p.threshold * (a + b + 2.0) < a + 1.0:
         log_tail = log_beta_cdf_left(p.threshold, a, b)
         tail = math.exp(log_tail)
@@ -146,8 +146,8 @@ def write_score(p: PooledKG, s: PooledKG.State, arm: int) -> None:
         s.above[arm] = tail
     log_wrong = log_tail if tail <= 0.5 else math.log(1.0 - tail)
     score = log_wrong - _POWER * math.log(a + b)
-    # The score is negated, since the tree finds the smallest key.
-    argmin_tree_update(s.index, p.arms, arm, -float(np.rint(score / _GRID)))
+    # The score is negated, since the tree finds the smallest value.
+    argmin_tree_update(s.index, p.arms, arm, -float(np.rint(score / _ROUNDING_STEP)))
 
 
 def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
@@ -166,7 +166,7 @@ def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
     mean = rate_sum / weight_sum
     # With the prior's mean m and rho = 1 / (a + b + 1), the expectation of (rate - m)^2 after n
     # pulls is m (1 - m) (1 / n + rho (1 - 1 / n)). So rho is estimated by the ratio of two sums
-    # over the arms. The sums begin with 1/12 and 1/4, which give 1/3, the rho of the uniform prior.
+    # over the arms. The sums begin with 1/12 and 1/4: their ratio is the rho of the uniform prior.
     excess_sum = 1.0 / 12.0
     scale_sum = 1.0 / 4.0
     for arm in range(p.arms):
@@ -176,7 +176,7 @@ def fit_prior(p: PooledKG, s: PooledKG.State) -> None:
             deviation = s.totals[arm] / pulls - mean
             excess_sum += weight * (deviation * deviation - mean * (1.0 - mean) / pulls)
             scale_sum += weight * mean * (1.0 - mean) * (1.0 - 1.0 / pulls)
-    rho = min(max(excess_sum / scale_sum, 1.0 / (p.strength + 1.0)), 1.0 / (_WEAKEST + 1.0))
+    rho = min(max(excess_sum / scale_sum, 1.0 / (p.strength + 1.0)), 1.0 / (_LEAST_STRENGTH + 1.0))
     strength = 1.0 / rho - 1.0  # a + b
     s.prior[0] = strength * mean
     s.prior[1] = strength * (1.0 - mean)

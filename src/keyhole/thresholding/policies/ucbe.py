@@ -28,9 +28,9 @@ class UCBE(IndexPolicy):
 
     Notes
     -----
-    Departures from the paper: none. There are two readings: "4b" in the text of Tao et al. is read
-    as :math:`4^b`, the convention of Locatelli et al. (2016); and a is computed from the true gaps
-    and the budget of the present run. Ties, open in the paper, go to the lowest arm.
+    Departures from the paper: none. The paper is read as follows: "4b" in the text of Tao et al. is
+    :math:`4^b`, the convention of Locatelli et al. (2016); a is computed from the true gaps and the
+    budget of the present run. Ties, open in the paper, go to the lowest arm.
 
     References
     ----------

@@ -1,14 +1,14 @@
-"""Policy Uniform of the threshold bandit: pulls the arms in turn, whatever the threshold."""
+"""Policy RoundRobin of the threshold bandit: pulls the arms in turn, whatever the threshold."""
 
 from keyhole.policy import int_array
 from keyhole.threshold.policy_base import Policy, ReachCounts, add_observation
 
 
-class Uniform(Policy):
+class RoundRobin(Policy):
     r"""Pull the arms in turn, at any threshold.
 
     It is a baseline that never uses what it has learnt. A bound on regret says little if even this
-    policy meets it. In round t it pulls
+    policy keeps below it. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 
@@ -26,7 +26,7 @@ class Uniform(Policy):
 
     Examples
     --------
-    >>> learner = Uniform().learner(arms=2, levels=3, feedback="censored")
+    >>> learner = RoundRobin().learner(arms=2, levels=3, feedback="censored")
     >>> for threshold in (3, 1, 2):
     ...     arm = learner.ask(threshold=threshold)
     ...     learner.tell(0)

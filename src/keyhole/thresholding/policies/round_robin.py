@@ -1,11 +1,11 @@
-"""Policy Uniform of the thresholding bandit: pulls the arms in turn, a baseline."""
+"""Policy RoundRobin of the thresholding bandit: pulls the arms in turn, a baseline."""
 
 from keyhole.policy import int_array
 from keyhole.stochastic.policy_base import RewardCounts
 from keyhole.thresholding.policy_base import Policy
 
 
-class Uniform(Policy):
+class RoundRobin(Policy):
     r"""Pull the arms in turn.
 
     It is the baseline for all other policies. With K arms, it pulls in round t
@@ -24,7 +24,7 @@ class Uniform(Policy):
 
     Examples
     --------
-    >>> learner = Uniform().learner(arms=2, threshold=0.5)
+    >>> learner = RoundRobin().learner(arms=2, threshold=0.5)
     >>> for reward in (1.0, 0.0, 1.0):
     ...     arm = learner.ask()
     ...     learner.tell(reward)

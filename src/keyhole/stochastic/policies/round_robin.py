@@ -1,14 +1,14 @@
-"""Policy Uniform of the stochastic bandit: pulls the arms in turn, a baseline."""
+"""Policy RoundRobin of the stochastic bandit: pulls the arms in turn, a baseline."""
 
 from keyhole.policy import int_array
 from keyhole.stochastic.policy_base import Policy, RewardCounts
 
 
-class Uniform(Policy):
+class RoundRobin(Policy):
     r"""Pull the arms in turn.
 
-    It is a baseline that never uses its rewards. A bound on regret says little if even this policy
-    meets it. With K arms, it pulls in round t
+    It is a baseline that never uses the rewards. A bound on regret says little if even this policy
+    keeps below it. With K arms, it pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 
@@ -26,7 +26,7 @@ class Uniform(Policy):
 
     Examples
     --------
-    >>> learner = Uniform().learner(arms=2)
+    >>> learner = RoundRobin().learner(arms=2)
     >>> for reward in (1.0, 0.0, 1.0):
     ...     arm = learner.ask()
     ...     learner.tell(reward)
