@@ -246,9 +246,8 @@ def plan(
             policy = study.policy
             scale = study.definition.scale
             setting = policy.setting.name
-            if not mean_rewards:
-                names = list(study.arms)
-                mean_rewards = _find_means_so_far(study)
+            names = names or list(study.arms)
+            mean_rewards = mean_rewards or _find_means_so_far(study)
             unit_threshold = study.definition.facts.get("threshold")
     if threshold is not None:
         unit_threshold = scale.check_reward("--threshold", threshold)
