@@ -251,19 +251,19 @@ def _read_rows(
         if "reward" in fields:
             reward = csv_rows.parse_number(headings["reward"], fields["reward"], decimal)
         else:
-            reward = float(csv_rows.check_filled(headings["converted_at"], fields["converted_at"]))
+            reward = float(csv_rows.check_field(headings["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             time_headings = headings["shown_at"], headings["converted_at"]
             shown_at, delay = csv_rows.parse_time_and_delay(
-                dates.seconds, time_headings, fields["shown_at"], fields["converted_at"]
+                dates.parse_seconds, time_headings, fields["shown_at"], fields["converted_at"]
             )
         _check_arm_and_reward(state, fields["arm"], reward)
         rows.append(PastDecision(fields["arm"], reward, shown_at, fields.get("key", ""), delay))
 
     names = csv_rows.check_column_names(**headings)
-    key_options: dict[str, Any] = {"identify": csv_rows.identify_moment}
+    key_options: dict[str, Any] = {"identify": csv_rows.identify_by_time}
     if key := headings.get("key"):  # the last of the columns
-        key_options = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
+        key_options = {"identify": lambda *texts: texts[-1], "identity_name": key, "is_key": True}
     csv_rows.read_rows(path, names, add_row, delimiter=delimiter, **key_options)
     return rows
 
